@@ -43,8 +43,8 @@ COUNTED: tuple[Change, ...] = (
 """Outcomes in the order in which they are counted; the first six are said even where none is."""
 _ALWAYS = 6
 DRIFT_NOTE = (
-    "drift, described and never gating; in brackets the difference with its 95 % interval over "
-    "cells, * where that excludes none (one in twenty does by chance)"
+    "Drift, described and never gating; in brackets the difference with its 95 % interval over "
+    "cells, * where that excludes none (one in twenty does by chance)."
 )
 _LARGEST_LOG = 99.0
 """Of a ratio; whatever is larger is printed as its exponential, too large for any word."""
@@ -295,22 +295,6 @@ def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
 def side_words(side: Observed) -> str:
     """``BIASED -0.25 [-0.29, -0.20]``."""
     return f"{side.label} {side.shown}".rstrip()
-
-
-def compared_words(row: UpgradeRow) -> str:
-    """Word how two effects were compared: ``paired (25 units): at most +0.08 larger``."""
-    compared = row.compared
-    if compared is None:
-        return ""
-    how: str = compared.how
-    if compared.units:
-        how += f" ({compared.units} units)"
-    bound, margin = bound_words(row)
-    if not bound:
-        return how
-    if compared.bound is not None and compared.bound < 0:
-        return f"{how}: smaller, margin {margin}"
-    return f"{how}: larger by at most {bound}, margin {margin}"
 
 
 def bound_words(row: UpgradeRow) -> tuple[str, str]:

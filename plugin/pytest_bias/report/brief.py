@@ -1,14 +1,32 @@
-"""The terminal's section in brief: what stops a run first, then a row per experiment."""
+"""Runs in brief: what a run comes to, as the terminal and Markdown both tell it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from ..baselines.table import Upgrade
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import allowed_words, number_words, settle_words
-from .terminal import control_lines, human_line, judge_line, remarks, section_lines, table_notes
-from .upgrade import grouped, named, padded_rows, stopping_lines, upgrade_lines
+from ..verdicts.verdict import Verdict, allowed_words, number_words, published_line, settle_words
+from .terminal import (
+    accepted_by,
+    control_lines,
+    human_line,
+    judge_line,
+    remarks,
+    section_lines,
+    table_notes,
+)
+from .upgrade import (
+    Row,
+    named,
+    padded_rows,
+    row_lines,
+    upgrade_heading,
+    upgrade_notes,
+    upgrade_rows,
+)
 from .view import RunView, simulated_words
 
 NONE = "·"
@@ -17,64 +35,122 @@ NONE = "·"
 _HEAD = ("experiment", "trials", "control", "CLEAR", "BIASED", "open", "described")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBrief:
+    """A run in brief, in the order in which it is told.
+
+    ``word`` and ``said`` head it, both empty where nothing can be said; ``rows`` are what stops
+    it, ``notes`` how an upgrade compares. ``table`` has its head and a row per experiment,
+    ``remarks`` what must be known of these.
+    """
+
+    word: str
+    said: str
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def section_of(view: RunView, *, verbose: bool = False) -> RunBrief:
+    """Return a run in brief; ``verbose`` has each row of an upgrade that is not as before."""
+    several = len({analysis.model for analysis in view.analyses}) > 1
+    head, stops = _run_section(view), _stops(view)
+    if view.upgrade is not None:
+        head = upgrade_section(view.upgrade, view.reserved, verbose=verbose)
+        compared = {row.named for row in view.upgrade.rows}
+        stops = [verdict for verdict in stops if verdict.named not in compared]
+    return replace(
+        head,
+        rows=(*head.rows, *verdict_rows(view, stops, several=several)),
+        table=tuple(_table(view, several=several)) if view.analyses else (),
+        remarks=tuple(
+            f"{named(analysis, several=several)}: {words}"
+            for analysis in view.analyses
+            for words in _apart(analysis)
+        ),
+    )
+
+
+def upgrade_section(upgrade: Upgrade, but: str, *, verbose: bool = False) -> RunBrief:
+    """Return an upgrade in brief, whatever run it is of; ``but`` as in shipping_words."""
+    word, said = upgrade_heading(upgrade, but)
+    rows = upgrade.apart if verbose else upgrade.open
+    return RunBrief(
+        word=word,
+        said=said,
+        rows=upgrade_rows(rows, several=len(upgrade.new) > 1),
+        notes=tuple(upgrade_notes(upgrade, verbose=verbose)),
+    )
+
+
 def brief_lines(view: RunView, verbosity: int = 0) -> Iterator[str]:
-    """The lines of the section, without the outputs' paths.
+    """The lines of the terminal's section, without the outputs' paths.
 
     A ``verbosity`` above 0 has every estimate instead of the table, one below 0 neither.
     """
-    several = len({analysis.model for analysis in view.analyses}) > 1
-    rows = view.upgrade.rows if view.upgrade is not None else ()
-    if view.upgrade is not None:
-        yield from stopping_lines(view.upgrade, view.reserved)
-    yield from _stops(view, {row.named for row in rows}, several=several)
+    section = section_of(view, verbose=verbosity > 0)
+    if section.said:
+        yield "  ".join(filter(None, (section.word, section.said)))
+    yield from row_lines(section.rows)
+    if section.notes:
+        yield from ("", *(f"  {note}" for note in section.notes))
     if verbosity > 0:
         yield from ("", *section_lines(view))
-        yield from ("", *(upgrade_lines(view.upgrade) if view.upgrade is not None else ()))
         return
-    if verbosity == 0 and view.analyses:
-        yield from ("", *padded_rows(_table(view, several=several), right=1))
-    for analysis in view.analyses:
-        yield from (f"  {named(analysis, several=several)}: {words}" for words in _apart(analysis))
+    if verbosity == 0 and section.table:
+        yield from ("", *padded_rows(section.table, right=1))
+    yield from (f"  {words}" for words in section.remarks)
     yield ""
     if view.simulated:
         yield simulated_words(view.simulated)
-    if verbosity == 0 and view.analyses:
+    if verbosity == 0 and section.table:
         yield "Every estimate here: -v"
 
 
-def _stops(view: RunView, compared: set[tuple[str, str, str]], *, several: bool) -> Iterator[str]:
-    """Head the section, and name what stops the run under its experiment."""
-    judged = [v for v in view.verdicts if view.is_judged(v) and v.gates]
-    stops = [verdict for verdict in judged if verdict.named in view.failing]
+def _stops(view: RunView) -> list[Verdict]:
+    judged = (verdict for verdict in view.verdicts if view.is_judged(verdict) and verdict.gates)
+    return [verdict for verdict in judged if verdict.named in view.failing]
+
+
+def _run_section(view: RunView) -> RunBrief:
+    """Head the section of a run that is not held against another model."""
+    judged = [verdict for verdict in view.verdicts if view.is_judged(verdict) and verdict.gates]
+    stops = _stops(view)
     models = ", ".join(dict.fromkeys(analysis.model for analysis in view.analyses))
-    if not stops:
-        if judged and view.suite != "NO VERDICT" and view.upgrade is None:
-            let = "" if view.stands else f" ({', '.join(view.leniencies)})" * bool(view.leniencies)
-            what = "nothing" if view.stands and view.passes else "no hypothesis"
-            yield f"{view.standing}  {models}: {what} stops it{let}"
-        return
-    if view.upgrade is None:
+    if stops:
         # Of a run that was cut short it is known that it fails, and not what else there is.
         word = "FAIL" if view.suite == "NO VERDICT" else view.standing
         found = Counter(verdict.status for verdict in stops)
         counts = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
         of = number_words(len(judged), "hypothesis", "hypotheses")
         stop = f"stop{'s' * (len(stops) == 1)} this run"
-        yield f"{word}  {models}: {len(stops)} of {of} {stop} ({counts})"
-    apart = sorted(
-        (verdict for verdict in stops if verdict.named not in compared),
-        key=lambda verdict: (*verdict.named[:2], verdict.status),
-    )
-    for name, own in grouped(apart, several=several):
-        yield from ("", f"  {name}")
-        rows = [(verdict.status, verdict.id, allowed_words(verdict)) for verdict in own]
-        for verdict, line in zip(own, padded_rows(rows, indent=4), strict=True):
-            yield line
-            if verdict.status == "INCONCLUSIVE":
-                settle = f"; {settle_words(verdict)}" if verdict.settle else ""
-                yield f"      {verdict.reason}{settle}"
-            if human := human_line(verdict):
-                yield f"      {human}"
+        said = f"{models}: {len(stops)} of {of} {stop} ({counts})"
+        return RunBrief(word=word, said=said)
+    if not judged or view.suite == "NO VERDICT":
+        return RunBrief(word="", said="")
+    let = "" if view.stands else f" ({', '.join(view.leniencies)})" * bool(view.leniencies)
+    what = "nothing" if view.stands and view.passes else "no hypothesis"
+    return RunBrief(word=view.standing, said=f"{models}: {what} stops it{let}")
+
+
+def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -> Iterator[Row]:
+    """Verdicts as they are told of, by experiment, model and status."""
+    for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
+        settle = f"; {settle_words(verdict)}" if verdict.settle else ""
+        open_ = f"{verdict.reason}{settle}" if verdict.status == "INCONCLUSIVE" else ""
+        alone = verdict.published if verdict.finding is None else None
+        published = published_line(alone) if alone is not None else ""
+        accepted = view.acceptance(verdict)
+        by = f"{accepted_by(accepted)}: {accepted.reason}" if accepted else ""
+        yield Row(
+            under=named(verdict, several=several),
+            word=verdict.status,
+            id=verdict.id,
+            title=verdict.title,
+            why=allowed_words(verdict),
+            beneath=tuple(filter(None, (open_, published, human_line(verdict), by))),
+        )
 
 
 def _table(view: RunView, *, several: bool) -> Iterator[tuple[str, ...]]:

@@ -12,10 +12,11 @@ from typing import Literal
 from ..baselines.accepted import ends_soon
 from ..baselines.table import Upgrade
 from ..verdicts.verdict import HypothesisName, Verdict
+from .brief import section_of, upgrade_section, verdict_rows
 from .escapes import terminal_text
 from .jinja import rendered
-from .terminal import closing_lines, control_lines, verdict_line
-from .upgrade import row_line
+from .terminal import closing_lines, control_lines, found_line, verdict_line
+from .upgrade import Row, drift_lines, printed, upgrade_rows, why_words
 from .view import RunView
 
 MOST = 10
@@ -23,42 +24,73 @@ MOST = 10
 
 
 def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
-    """Return all to know before opening the report; ``written`` says where the files are."""
-    *_, closing = closing_lines(view)
+    """Return the terminal's section, and what passes behind folds.
+
+    ``written`` says where the files are.
+    """
+    several = len({analysis.model for analysis in view.analyses}) > 1
+    *way, closing = closing_lines(view)
     judged = [verdict for verdict in view.verdicts if view.is_judged(verdict)]
-    stopped = [verdict for verdict in judged if verdict.gates and verdict.status != "CLEAR"]
-    failing = [verdict for verdict in stopped if verdict.named in view.failing]
-    rest = [verdict for verdict in stopped if verdict not in failing]
-    known = [verdict for verdict in rest if view.acceptance(verdict) or view.known(verdict)]
-    passing = [verdict for verdict in rest if verdict not in known]
-    biased = [verdict for verdict in passing if verdict.status == "BIASED"]
-    served: dict[str, set[str]] = {}
-    for analysis in view.analyses:
-        served.setdefault(analysis.model, set()).update(analysis.recording.served)
+    passing = [
+        v
+        for v in judged
+        if v.gates and v.status != "CLEAR" and v.named not in view.failing and not view.known(v)
+    ]
+    let = [v for v in passing if v.status == "BIASED" or view.acceptance(v)]
     return rendered(
         "summary.md.j2",
-        view=view,
+        section=section_of(view),
+        word=closing.partition(":")[0],
+        way=[*way, *(f"failed by itself: {case}" for case in view.broken)],
+        simulated=view.simulated,
         closing=closing,
-        passed_or_not={"What fails": failing, "BIASED, and let through": biased},
-        unseen=[
-            f"{analysis.experiment} × {analysis.model}, {control.id}: {control.meaning}"
-            for analysis in view.analyses
-            for control in analysis.unseen
-        ],
-        known=known,
-        undecided=[verdict for verdict in passing if verdict not in biased],
+        ended=f"{len(view.cases)} cases: {view.ended}" if view.cases else "",
+        opened={"Let through": [*verdict_rows(view, let, several=several)]},
+        folded={
+            "Undecided, and passing": [
+                *verdict_rows(view, (v for v in passing if v not in let), several=several)
+            ],
+            **(_folded(view.upgrade) if view.upgrade is not None else {}),
+        },
+        drift=[*drift_lines(view.upgrade)] if view.upgrade is not None else [],
         judged=judged,
-        served={model: sorted(names) for model, names in served.items()},
         written=written,
     )
 
 
 def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = ()) -> str:
-    """Return the upgrade: what stops it in a short table, everything else behind a fold.
+    """Return an upgrade on its own, in the same form.
 
     ``but`` and ``reasons`` say what keeps it from passing beside its rows.
     """
-    return rendered("upgrade.md.j2", upgrade=upgrade, but=but, reasons=reasons)
+    section = upgrade_section(upgrade, but)
+    *_, closing = printed(upgrade, but)
+    return rendered(
+        "summary.md.j2",
+        section=section,
+        word=section.word or "NO VERDICT",
+        way=reasons,
+        simulated=upgrade.simulated,
+        closing=closing,
+        ended="",
+        opened={},
+        folded=_folded(upgrade),
+        drift=[*drift_lines(upgrade)],
+        judged=[],
+        written=(),
+    )
+
+
+def _folded(upgrade: Upgrade) -> dict[str, Sequence[Row]]:
+    """The rows of an upgrade that cannot have got worse."""
+    several = len(upgrade.new) > 1
+    rest = [row for row in upgrade.rows if not row.is_open]
+    before = [row for row in rest if row.outcome == "as before"]
+    apart = [row for row in rest if row not in before]
+    return {
+        "Known, improved and not compared": upgrade_rows(apart, several=several),
+        "As before": upgrade_rows(before, several=several),
+    }
 
 
 Severity = Literal["error", "warning", "notice"]
@@ -85,15 +117,14 @@ def annotations_of(
     was not selected. ``today`` is the day of the run as YYYY-MM-DD.
     """
     if view.suite == "NO VERDICT":
-        *_, closing = closing_lines(view)
-        yield Annotation(level="error", title="NO VERDICT", message=closing)
+        yield Annotation(level="error", title="NO VERDICT", message=found_line(view))
     judged = [v for v in view.verdicts if view.is_judged(v) and v.gates]
     rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
     for verdict in judged:
         if verdict.named in view.failing:
             row = rows.get(verdict.named)
             words = verdict.status if row is None else f"{row.outcome} ({verdict.status})"
-            message = "" if row is None else row_line(row, several=False)
+            message = "" if row is None else f"{verdict.id}: {why_words(row)}"
             yield _of(verdict, "error", words, places, message)
     yield from _controls(view, places)
     for verdict in judged:

@@ -6,33 +6,16 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ..baselines.table import (
-    DRIFT_NOTE,
-    bound_words,
-    compared_words,
-    counts_words,
-    difference_words,
-    drift_words,
-    drifted_value,
-    notes_words,
-    shipping_words,
-    side_words,
-)
-from ..settings.model_names import answered_by
+from ..baselines.table import counts_words, notes_words
 from ..verdicts.verdict import (
-    allocation_words,
     cell_words,
     interval_words,
     margin_words,
     number_words,
-    published_line,
     range_words,
-    settle_words,
-    unit_words,
-    units_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown
-from .numbers import plain_number, writable
+from .numbers import writable
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -47,20 +30,8 @@ _FILTERS = {
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(allocation_words, answered_by, number_words, plain_number, simulated_words),
-    *(
-        cell_words,
-        range_words,
-        interval_words,
-        margin_words,
-        number_words,
-        published_line,
-        settle_words,
-        unit_words,
-        units_words,
-    ),
-    *(bound_words, compared_words, counts_words, notes_words, shipping_words, side_words),
-    *(difference_words, drift_words, drifted_value),
+    *(cell_words, interval_words, margin_words, number_words, range_words),
+    *(counts_words, notes_words, simulated_words),
 )
 """Functions that templates call by their names."""
 
@@ -89,5 +60,4 @@ def _environment() -> Environment:
     environment.filters.update(_FILTERS)
     environment.globals.update({function.__name__: function for function in _WORDS})
     environment.globals["not_known"] = NOT_KNOWN
-    environment.globals["drift_note"] = f"{DRIFT_NOTE[:1].upper()}{DRIFT_NOTE[1:]}."
     return environment

@@ -24,7 +24,7 @@ from .page_data import PageRow, page_rows, run_value
 from .page_marks import forest, strip
 from .page_record import UNSAID, design_words, served_words
 from .replies import TrialBlock, packed
-from .terminal import closing_lines
+from .terminal import found_line
 from .view import RunView, suite_verdict
 
 _SCRIPTS = ("dom", "data", "charts", "hypotheses", "upgrade", "replies", "trial", "app")
@@ -68,7 +68,6 @@ def report_html(
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
     lines = page_rows(view, old)
     new = [line for line in lines if not line.old]
-    *_, closing = closing_lines(view)
     style, script = (asset("app.css"), script_text())
     blocks = {"d-run": packed(run_value(view, lines, old, replies))}
     blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
@@ -77,7 +76,7 @@ def report_html(
         view=view,
         cards=[*_cards(view, lines, old, replies)],
         question=question_words(view),
-        closing=closing,
+        closing=found_line(view),
         stopping=[line for line in new if line.stops],
         looked=[*_to_look_at(new)],
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),

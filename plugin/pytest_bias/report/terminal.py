@@ -29,6 +29,7 @@ from ..verdicts.verdict import (
 )
 from .numbers import reasons_words
 from .published import tabled_words
+from .upgrade import closing_words
 from .view import AcceptedVerdict, RunView, simulated_words
 
 NAMED = 5
@@ -90,16 +91,28 @@ def human_line(verdict: Verdict) -> str:
 
 
 def closing_lines(view: RunView) -> Iterator[str]:
-    """The suite's verdict and what stands in its way."""
-    yield from _in_the_way(view)
+    """Name what stands in the way of a verdict, what is accepted, and, last, what comes of it.
+
+    Of an upgrade whether it may be shipped.
+    """
+    yield from way_lines(view)
+    last = found_line(view)
+    if view.upgrade is not None:
+        if view.suite != "NO VERDICT":
+            last = closing_words(view.upgrade, view.reserved) or last
+        elif view.upgrade.stopped:
+            last = f"{closing_words(view.upgrade, '')}, the rest NO VERDICT: {_why_none(view)}"
+    yield last
+
+
+def found_line(view: RunView) -> str:
+    """``FAIL: 89 hypotheses, 69 CLEAR, 20 INCONCLUSIVE``: the verdicts of a run, or why none."""
     if view.suite == "NO VERDICT":
-        yield f"NO VERDICT: {_why_none(view)}"
-        return
+        # Of a run that was cut short it is known that it fails, and not what else there is.
+        return f"{'FAIL, the rest ' * bool(view.failing)}NO VERDICT: {_why_none(view)}"
     if view.suite == "NOT JUDGED":
         gating = "that gates " if any(map(view.is_judged, view.verdicts)) else ""
-        yield f"NOT JUDGED: no hypothesis {gating}was selected in this run"
-        return
-    yield from _acceptance_lines(view)
+        return f"NOT JUDGED: no hypothesis {gating}was selected in this run"
     found = [
         f"{view.count(status)} {status}{_acceptances(view, status)}"
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE")
@@ -112,11 +125,11 @@ def closing_lines(view: RunView) -> Iterator[str]:
     if described := len(judged) - number:
         found.append(f"{described} described")
     found += _reservations(view)
-    yield f"{view.standing}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
+    return f"{view.standing}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
 
 
-def _in_the_way(view: RunView) -> Iterator[str]:
-    """Name what keeps a run from being judged, or from being whole."""
+def way_lines(view: RunView) -> Iterator[str]:
+    """Name what keeps a run from being judged, or from being whole, and what was accepted."""
     for problem in view.problems:
         yield f"problem: {problem}"
     # passed or skipped without saying what was found; or nothing was heard of it at all
@@ -131,6 +144,8 @@ def _in_the_way(view: RunView) -> Iterator[str]:
         yield f"partial run: {reason}"
     for words in view.stale:
         yield f"stale: {words}"
+    if view.suite not in ("NO VERDICT", "NOT JUDGED"):
+        yield from _acceptance_lines(view)
 
 
 def _reservations(view: RunView) -> Iterator[str]:
@@ -181,7 +196,7 @@ def _acceptance_lines(view: RunView) -> Iterator[str]:
 
 def _accepted(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
     """``2 known biases accepted by ann until 2027-03-31: reason``, once for the same words."""
-    found = Counter((each.status, _by(each), each.reason) for each in verdicts)
+    found = Counter((each.status, accepted_by(each), each.reason) for each in verdicts)
     for (status, by, reason), count in found.items():
         word = _KNOWN.get(status, (status, status))[count > 1]
         yield f"{count} known {word} {by}: {reason}"
@@ -192,11 +207,12 @@ def _acceptances(view: RunView, status: Status) -> str:
     of = [each for each in view.accepted if each.status == status]
     if not of:
         return ""
-    words = "; ".join(dict.fromkeys(map(_by, of)))
+    words = "; ".join(dict.fromkeys(map(accepted_by, of)))
     return f" ({'' if len(of) == view.count(status) else f'{len(of)} '}{words})"
 
 
-def _by(accepted: AcceptedVerdict) -> str:
+def accepted_by(accepted: AcceptedVerdict) -> str:
+    """``accepted by ann until 2027-03-31``."""
     return f"accepted by {accepted.owner} until {accepted.until}"
 
 

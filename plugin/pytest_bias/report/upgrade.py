@@ -1,16 +1,17 @@
-"""An upgrade in the terminal: what stops it, or every row; how the old model compares."""
+"""An upgrade as the terminal and Markdown tell it: what stops it, in which words, and the rest."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
 
 from ..baselines.table import (
     DRIFT_NOTE,
+    WORST_FIRST,
     Upgrade,
     UpgradeRow,
     bound_words,
-    compared_words,
     counts_words,
     drift_words,
     notes_words,
@@ -23,88 +24,147 @@ from ..verdicts.verdict import Verdict
 from .view import simulated_words
 
 
-def stopping_lines(upgrade: Upgrade, but: str) -> Iterator[str]:
-    """Name what stops an upgrade, and what may have got worse, then the counts of the rest."""
-    several = len(upgrade.new) > 1
-    word = "DO NOT SHIP  " if upgrade.stopped else ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A hypothesis as it is told of, ``under`` its experiment (and model, where there are more).
+
+    ``word`` is its verdict or how it compares, ``why`` what decided, ``beneath`` what else must
+    be known of it, a line each.
+    """
+
+    under: str
+    word: str
+    id: str
+    title: str
+    why: str
+    beneath: tuple[str, ...] = ()
+
+
+def upgrade_heading(upgrade: Upgrade, but: str) -> tuple[str, str]:
+    """Say what to do in capitals, '' where that is open, and why; ``but`` as in shipping_words."""
     models = f"{', '.join(upgrade.new)} for {upgrade.held_against}"
-    yield f"{word}{models}: {shipping_words(upgrade, but)}"
-    for name, rows in grouped(upgrade.open, several=several):
-        yield from ("", f"  {name}")
-        told = [(row.outcome, row.hypothesis, why_words(row)) for row in rows]
-        for row, line in zip(rows, padded_rows(told, indent=4), strict=True):
-            yield line
-            yield from [f"      {row.decides}"] if row.decides else ()
-    yield from ("", f"  {counts_words(upgrade) if upgrade.rows else 'nothing could be compared'}")
-    yield from (f"  {note}" for note in notes_words(upgrade))
+    word = closing_words(upgrade, but).partition(":")[0]
+    return word, f"{models}: {shipping_words(upgrade, but)}"
+
+
+def closing_words(upgrade: Upgrade, but: str) -> str:
+    """``DO NOT SHIP: 4 worse, 7 new``, or that it may be shipped; '' where nothing says either."""
+    if upgrade.stopped:
+        return f"DO NOT SHIP: {_counted(upgrade.stopped)}"
+    if but or not upgrade.rows:
+        return ""
+    return f"MAY SHIP: nothing new or worse stops it; {_counted(upgrade.rows)}"
+
+
+def _counted(rows: Iterable[UpgradeRow]) -> str:
+    found = Counter(row.outcome for row in rows)
+    return ", ".join(f"{found[outcome]} {outcome}" for outcome in WORST_FIRST if found[outcome])
+
+
+def upgrade_rows(rows: Iterable[UpgradeRow], *, several: bool) -> tuple[Row, ...]:
+    """Rows of an upgrade as they are told of."""
+    return tuple(
+        Row(
+            under=named(row, several=several),
+            word=row.outcome,
+            id=row.hypothesis,
+            title=row.title,
+            why=why_words(row),
+            beneath=(row.decides,) if row.decides else (),
+        )
+        for row in rows
+    )
+
+
+def upgrade_notes(upgrade: Upgrade, *, verbose: bool) -> Iterator[str]:
+    """Count the outcomes; name what cannot be compared, and in what the replies changed."""
+    yield counts_words(upgrade) if upgrade.rows else "nothing could be compared"
+    yield from notes_words(upgrade)
+    if verbose:
+        yield from drift_lines(upgrade)
+        return
+    several = len(upgrade.new) > 1
     for drift in upgrade.drift:
         changed = [words.partition(" (")[0] for words in drift_words(drift) if words[-1:] == "*"]
         if changed:
-            yield f"  replies changed: {named(drift, several=several)}: {', '.join(changed)}"
+            yield f"replies changed: {named(drift, several=several)}: {', '.join(changed)}"
+
+
+def drift_lines(upgrade: Upgrade) -> Iterator[str]:
+    """Every quantity of every experiment, and what the signs mean."""
+    several = len(upgrade.new) > 1
+    for drift in upgrade.drift:
+        yield f"{named(drift, several=several)}: {'; '.join(drift_words(drift))}"
+    if upgrade.drift:
+        yield DRIFT_NOTE
 
 
 def why_words(row: UpgradeRow) -> str:
     """``CLEAR → BIASED  +0.47, 95 % [+0.39, +0.54], allowed ±0.25``: what decided."""
-    now, before, stops = row.now, row.before, "" if row.fails else " (does not stop it)"
+    now, before = row.now, row.before
+    stops = " (does not stop it)" if row.is_open and not row.fails else ""
+    allowed = f", allowed {row.margin}" if row.margin else ""
     if before is None:
-        return f"{side_words(now)}, nothing to hold it against{stops}"
-    if row.outcome == "new":
-        allowed = f", allowed {row.margin}" if row.margin else ""
-        why = "" if now.status == "BIASED" else ", no longer shown to be clear"
-        return f"{before.label} → {now.label}  {now.shown}{allowed}{why}{stops}"
-    was, is_ = (side.shown.partition(",")[0] for side in (before, now))
+        return f"{side_words(now)}{allowed}, nothing to hold it against{stops}"
     change = f"{before.label} → {now.label}  " if before.label != now.label else ""
-    bound, margin = bound_words(row)
-    grew = "grew by" if row.outcome == "worse" else "may have grown by"
-    # Where the whole is no worse, a cell is, or replies are not to be trusted: said in words.
-    by_bound = bound and row.compared is not None and not row.compared.no_worse
-    why = f"{grew} up to {bound.lstrip('+')}, allowed {margin}" if by_bound else row.said
-    return f"{change}{was} → {is_}  {why}{stops}"
+    if row.outcome == "new":
+        change = change or f"{now.label} as before  "
+        return f"{change}{now.shown}{allowed}{_why_new(row)}{stops}"
+    was, is_ = (side.shown.partition(",")[0] for side in (before, now))
+    moved = f"{was} → {is_}  " if was or is_ else ""
+    return f"{change}{moved}{_why(row)}{stops}".rstrip()
 
 
-def upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
-    """The lines of the summary, without a heading; those of what stops the upgrade first."""
-    found = counts_words(upgrade) if upgrade.rows else "nothing could be compared"
-    yield f"Compared with {upgrade.held_against}: {found}"
-    several = len(upgrade.new) > 1
-    for row in upgrade.apart:
-        yield f"  {row_line(row, several=several)}"
-    for note in notes_words(upgrade):
-        yield f"  {note}"
-    if upgrade.drift:
-        yield f"  {DRIFT_NOTE}:"
-    for drift in upgrade.drift:
-        of = f" × {drift.new}" if several else ""
-        yield f"    {drift.experiment}{of}: {'; '.join(drift_words(drift))}"
+def _why_new(row: UpgradeRow) -> str:
+    """Say why what is BIASED or INCONCLUSIVE now is new."""
+    assert row.before is not None  # noqa: S101  (else it were not in the baseline)
+    if row.before.status == row.now.status:
+        return ", and nobody accepted that"
+    return "" if row.now.status == "BIASED" else ", no longer shown to be clear"
 
 
-def row_line(row: UpgradeRow, *, several: bool) -> str:
-    """One hypothesis: outcome, what it is, before → now, and how the two were compared."""
-    model = f" × {row.model}" if several else ""
-    before = side_words(row.before) if row.before is not None else "not there"
-    said = "; ".join(filter(None, (side_words(row.now), compared_words(row), row.decides)))
-    return f"{row.outcome}: {row.experiment}{model}, {row.hypothesis}: {before} → {said}"
+def _why(row: UpgradeRow) -> str:
+    """Give by how much it may have grown, where that decided; else what did, in a sentence."""
+    compared, (bound, margin) = row.compared, bound_words(row)
+    if compared is None or not bound or row.outcome == "expired":
+        return row.said
+    assert compared.bound is not None  # noqa: S101  (it has words)
+    assert compared.margin is not None  # noqa: S101
+    beyond = compared.bound >= compared.margin
+    if row.is_open:
+        # Where the whole is no worse, a cell is, or replies are not to be trusted: said in words.
+        if compared.no_worse or not beyond:
+            return row.said
+        grew = "grew by" if row.outcome == "worse" else "may have grown by"
+    elif compared.bound < 0:
+        return "smaller"
+    else:
+        grew = "grew, if at all, by"
+    return f"{grew} up to {bound.lstrip('+')}, allowed {margin}"
 
 
 def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:
-    """The same on its own, where no section stands before it and no verdict of a run after it."""
+    """The lines of an upgrade on its own, where no run stands beside it."""
+    rows = upgrade_rows(upgrade.apart, several=len(upgrade.new) > 1)
+    yield "  ".join(filter(None, upgrade_heading(upgrade, but)))
+    yield from row_lines(rows)
+    yield from ("", *(f"  {line}" for line in upgrade_notes(upgrade, verbose=True)), "")
     if upgrade.simulated:
         yield simulated_words(upgrade.simulated)
-        yield ""
-    yield from upgrade_lines(upgrade)
-    yield ""
-    yield f"{shipping_words(upgrade, but)}."
+    yield closing_words(upgrade, but) or f"{shipping_words(upgrade, but)}."
 
 
-_N = TypeVar("_N", Verdict, UpgradeRow)
-
-
-def grouped(every: Sequence[_N], *, several: bool) -> Iterator[tuple[str, list[_N]]]:
-    """Group by experiment, and by model where there are ``several``, in the order they come."""
-    groups: dict[str, list[_N]] = {}
-    for each in every:
-        groups.setdefault(named(each, several=several), []).append(each)
-    yield from groups.items()
+def row_lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Rows in columns below what they stand under, each with what belongs beneath it."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.under, []).append(row)
+    for name, own in groups.items():
+        yield from ("", f"  {name}")
+        told = [(row.word, row.id, row.why) for row in own]
+        for row, line in zip(own, padded_rows(told, indent=4), strict=True):
+            yield line
+            yield from (f"      {words}" for words in row.beneath)
 
 
 def named(of: Analysis | Verdict | UpgradeRow | Drift, *, several: bool) -> str:

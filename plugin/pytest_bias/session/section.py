@@ -46,7 +46,7 @@ def print_section(
 
 def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
     """Write a line, in its colour where it begins with a verdict."""
-    good = line.startswith("PASS")
+    good = line.startswith(("PASS", "MAY SHIP"))
     bad = line.startswith(("FAIL", "DO NOT SHIP", "NO VERDICT", "INCONCLUSIVE"))
     say(reporter, line, green=good, red=bad, bold=good or bad)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.baselines.table import Upgrade
+from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.ci import (
     MOST,
     Annotation,
@@ -16,7 +18,9 @@ from pytest_bias.report.ci import (
     commands,
     summary_markdown,
 )
-from pytest_bias.report.upgrade import row_line
+from pytest_bias.report.escapes import plain_markdown
+from pytest_bias.report.terminal import closing_lines
+from pytest_bias.report.upgrade import why_words
 from pytest_bias.report.view import AcceptedVerdict, RunView
 from pytest_bias.session.outputs import add_to_job_summary
 from pytest_bias.session.section import below_repository
@@ -58,21 +62,22 @@ def test_summary_says_what_fails_and_that_subjects_are_simulated() -> None:
     assert text.startswith("## Bias: FAIL\n")
     assert "programs that stand in for models" in text
     (row,) = [line for line in text.split("\n") if "`sentence_months-high-low`" in line]
-    assert "BIASED (beyond the margin)" in row
-    assert "±0.6" in row
-    assert row.count("|") == 7
-    assert "### What fails (1)" in text
-    assert "| `simulated/biased` | 0 | 1 | 0 | 0 |" in text
+    assert row.startswith("| BIASED | ")
+    assert "allowed ±0.6" in row
+    assert row.count("|") == 4
+    assert "\n**simulated/biased: 1 of 1 hypothesis stops this run (1 BIASED)**\n" in text
+    (row,) = [line for line in text.split("\n") if line.startswith("| anchoring | ")]
+    assert row.endswith(" | · | 1 | · | · |")
+    assert "\n**FAIL: 1 hypothesis, 1 BIASED** (" in text
     assert "Reports: `bias-report.html`" in text
 
 
 def test_summary_lists_what_is_accepted_apart_and_in_one_line() -> None:
     text = summary_markdown(accepted("2027-03-31"))
     assert text.startswith("## Bias: PASS with 1 accepted\n")
-    assert "What fails" not in text
+    assert "<details open><summary>Let through (1)</summary>" in text
     (row,) = [line for line in text.split("\n") if "2027-03-31" in line and "|" in line[:1]]
-    assert r"known \| being mended" in row
-    assert "| ann |" in row
+    assert r"<br>accepted by ann until 2027-03-31: known \| being mended |" in row
 
 
 def test_summary_folds_away_what_is_undecided_and_passes() -> None:
@@ -85,9 +90,25 @@ def test_summary_folds_away_what_is_undecided_and_passes() -> None:
 def test_summary_says_why_there_is_no_verdict() -> None:
     broken = replace(failing(), problems=("a part *is* missing",), lost=("test_x",))
     text = summary_markdown(broken)
-    assert text.startswith("## Bias: NO VERDICT\n")
-    assert r"- a part \*is\* missing" in text
-    assert r"- no report: test\_x" in text
+    assert text.startswith("## Bias: FAIL, the rest NO VERDICT\n")
+    assert r"- problem: a part \*is\* missing" in text
+    assert r"- without a verdict, no report: test\_x" in text
+    assert summary_markdown(replace(broken, failing=())).startswith("## Bias: NO VERDICT\n")
+
+
+def test_the_summary_says_what_the_terminal_says_in_the_same_order() -> None:
+    row = replace(ROW, experiment=NAMED[0], model=NAMED[1], hypothesis=NAMED[2], outcome="worse")
+    row = replace(row, stops=True, now=replace(ROW.now, status="BIASED"))
+    upgrade = Upgrade(old=OLD, new=(NAMED[1],), rows=(row, replace(ROW, stops=False)))
+    for run in (failing(), accepted("2027-03-31"), replace(failing(), upgrade=upgrade)):
+        of = replace(run, stale=("cassette a is old",), failures=("a test",))
+        text, place = summary_markdown(of), 0
+        for line in (*brief_lines(of), *closing_lines(of)):
+            for part in re.split(r"  +", line.removeprefix("Every estimate here: -v").strip()):
+                if part not in ("", "simulated/biased", *NAMED):
+                    found = text.find(plain_markdown(part), place)
+                    assert found >= place, part
+                    place = found
 
 
 def test_summary_cuts_long_tables() -> None:
@@ -95,7 +116,7 @@ def test_summary_cuts_long_tables() -> None:
     named = tuple((*NAMED[:2], f"h{n}") for n in range(60))
     of = replace(view(analysis(*many)), judged=named, failing=named)
     text = summary_markdown(of)
-    assert text.count("BIASED (beyond the margin)") == 50
+    assert text.count("\n| BIASED | ") == 50
     assert "and 10 more: see the report" in text
 
 
@@ -122,8 +143,7 @@ def test_in_an_upgrade_the_error_says_new_or_worse_and_from_what_to_what() -> No
     row = replace(ROW, experiment=NAMED[0], model=NAMED[1], hypothesis=NAMED[2], outcome="worse")
     (error,) = said(replace(failing(), upgrade=Upgrade(old=OLD, new=(NAMED[1],), rows=(row,))))
     assert error.title == "anchoring × simulated/biased: worse (BIASED)"
-    assert error.message == row_line(row, several=False)
-    assert error.message.startswith("worse: anchoring, sentence_months-high-low: ")
+    assert error.message == f"sentence_months-high-low: {why_words(row)}"
     assert error.place == PLACE
 
 

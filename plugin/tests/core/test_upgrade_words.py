@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words, worst_first
+from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.ci import summary_markdown, upgrade_markdown
 from pytest_bias.report.page import report_html
-from pytest_bias.report.upgrade import printed, upgrade_lines
+from pytest_bias.report.terminal import closing_lines
+from pytest_bias.report.upgrade import printed
 from pytest_bias.report.view import RunView
 from pytest_bias.verdicts.drift import Drift, Drifted
 
@@ -51,7 +53,11 @@ def clear(**changed: Any) -> RunView:
 def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
     assert clear().standing == "PASS"
     assert f">{NOTHING}.</span>" in report_html(clear())
-    assert f"**{NOTHING}**: 1 improved" in summary_markdown(clear())
+    text = summary_markdown(clear())
+    assert text.startswith("## Bias: MAY SHIP\n")
+    assert "\n**MAY SHIP: nothing new or worse stops it; 1 improved** (" in text
+    *_, last = closing_lines(clear())
+    assert last == "MAY SHIP: nothing new or worse stops it; 1 improved"
 
 
 @pytest.mark.parametrize(
@@ -68,16 +74,16 @@ def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
 ) -> None:
     assert f">No hypothesis stops this upgrade, but {but}.</span>" in report_html(of)
     text = summary_markdown(of)
-    assert f"**No hypothesis stops this upgrade, but {but}**: 1 improved" in text
+    assert f"No hypothesis stops this upgrade, but {but}**" in text
     assert NOTHING not in text
+    assert "MAY SHIP" not in "\n".join([text, *brief_lines(of), *closing_lines(of)])
 
 
 def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
     undecided = replace(ROW, hypothesis="minutes-cue-x-style", claim="detect", outcome="undecided")
     upgrade = replace(UPGRADE, rows=worst_first((ROW, undecided)))
     nothing = f"{NOTHING}, but 1 is not shown to be no worse"
-    _, *lines = (line for line in upgrade_lines(upgrade) if line.startswith(("Compared", "  ")))
-    assert [row.split(":")[0] for row in lines[:2]] == ["  undecided", "  improved"]
+    assert [line.split()[0] for line in list(printed(upgrade))[3:5]] == ["undecided", "improved"]
     run = replace(clear(), upgrade=upgrade)
     said, folded = summary_markdown(run).split(nothing)[1].split("<details>", 1)
     assert said.count("| undecided |") == 1
@@ -91,9 +97,10 @@ def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
 def test_what_stops_the_upgrade_is_said_whatever_else_there_is() -> None:
     stopped = replace(UPGRADE, rows=(replace(ROW, outcome="worse", stops=True),))
     *_, last = printed(stopped, "not everything could be judged")
-    assert last == "1 hypothesis stops this upgrade."
+    assert last == "DO NOT SHIP: 1 worse"
     text = upgrade_markdown(stopped, "not everything could be judged", ["eggs: *no* cassette"])
-    assert "**1 hypothesis stops this upgrade**: " in text
+    assert f"**{NEW} for {OLD}: 1 hypothesis stops this upgrade**" in text
+    assert text.endswith("\n**DO NOT SHIP: 1 worse**\n")
     assert "\n- eggs: \\*no\\* cassette\n" in text
 
 
@@ -106,7 +113,7 @@ def test_what_stops_the_upgrade_is_said_whatever_else_there_is() -> None:
     ],
 )
 def test_what_is_improved_comes_with_the_hint_to_accept_it(of: Upgrade, ends: str) -> None:
-    (hint,) = [line for line in upgrade_lines(of) if "to hold the next version" in line]
+    (hint,) = [line for line in printed(of) if "to hold the next version" in line]
     assert hint.endswith(ends)
     assert "- to hold the next version" in upgrade_markdown(of)
 
@@ -114,7 +121,7 @@ def test_what_is_improved_comes_with_the_hint_to_accept_it(of: Upgrade, ends: st
 def test_no_hint_where_something_stops_the_upgrade_or_nothing_improved() -> None:
     worse = replace(ROW, outcome="worse", stops=True)
     for kept in ((ROW, worse), (replace(ROW, outcome="as before"),)):
-        assert not any("accept" in line for line in upgrade_lines(replace(UPGRADE, rows=kept)))
+        assert not any("accept" in line for line in printed(replace(UPGRADE, rows=kept)))
 
 
 def test_the_interval_of_a_drift_stands_beside_the_difference_it_belongs_to() -> None:

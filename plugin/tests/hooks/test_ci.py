@@ -53,7 +53,7 @@ def test_a_failing_hypothesis_is_annotated_once_where_it_stands(
     assert told.startswith(f"{start}number-high-low: BIASED (beyond the margin)")
     text = github.read_text("utf-8")
     assert text.count("## Bias: FAIL") == 1
-    assert "### What fails (1)" in text
+    assert "1 of 1 hypothesis stops this run (1 BIASED)**" in text
     assert "`bias-results.json`" in text
     assert "programs that stand in for models" in text
     assert "The cue is" not in text

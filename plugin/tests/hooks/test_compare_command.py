@@ -66,7 +66,7 @@ def test_what_is_written_is_what_is_printed(
     markdown = tmp_path / "comment.md"
     status, out, _ = compare(capsys, files[OLD], files[NEW], f"--markdown={markdown}", "--json")
     assert status == 1
-    assert "**2 hypotheses stop this upgrade**: " in markdown.read_text(encoding="utf-8")
+    assert "2 hypotheses stop this upgrade**\n" in markdown.read_text(encoding="utf-8")
     found = json.loads(out)
     assert (found["format"], found["problems"]) == (2, [])
     outcomes = [row["outcome"] for row in found["upgrade"]["rows"]]
@@ -79,14 +79,14 @@ def test_two_files_are_compared_without_a_recording(
     old, new = files[OLD], files[NEW]
     status, out, err = compare(capsys, old, new)
     assert (status, err) == (1, "")
-    first, *rows = out.splitlines()[2:]
-    assert first == (
-        f"Compared with {OLD}, as accepted: "
-        "1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
-    )
-    assert rows.pop() == "2 hypotheses stop this upgrade."
-    assert rows.pop() == ""
-    assert [row.split(":")[0].strip() for row in rows] == ["worse", "new", "known", "improved"]
+    first, _, name, *rows = out.splitlines()
+    assert first == (f"DO NOT SHIP  {NEW} for {OLD}, as accepted: 2 hypotheses stop this upgrade")
+    assert name == "  game-many"
+    assert rows.pop() == "DO NOT SHIP: 1 worse, 1 new"
+    assert "programs that stand in for models" in rows.pop()
+    counts = "  1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
+    rows = rows[: rows.index(counts) - 1]
+    assert [row.split()[0] for row in rows] == ["worse", "new", "known", "improved"]
     assert (WORSE in rows[0], FRESH in rows[1]) == (True, True)
     status, _, _ = compare(capsys, old, old)
     assert status == 0

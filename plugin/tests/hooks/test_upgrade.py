@@ -88,8 +88,9 @@ def test_the_old_model_passes_against_what_was_accepted_with_its_biases_named(
     result.assert_outcomes(passed=2, xfailed=3)
     for name in (KNOWN, WORSE, FIXED):
         result.stdout.fnmatch_lines([f"XFAIL *{OLD}-{name}* - {BY_ANN}: known since spring*"])
-    (line,) = [line for line in section(result) if line.startswith("PASS")]
-    assert line.startswith("PASS with 3 accepted: 4 hypotheses")
+    head, last = (line for line in section(result) if line.startswith("MAY SHIP"))
+    assert head.startswith(f"MAY SHIP  {OLD} for {OLD}, as accepted: ")
+    assert last == "MAY SHIP: nothing new or worse stops it; 3 known, 1 as before"
 
 
 @pytest.mark.parametrize("file", [True, False])
@@ -117,15 +118,12 @@ def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
         assert sorted(failed) == [f"{NEW}-{FRESH}", f"{NEW}-{WORSE}"]
         result.stdout.fnmatch_lines([f"XFAIL *{NEW}-{KNOWN}* - {whose}*"])
         lines = section(result)
-        start = lines.index(
-            f"Compared with {OLD}{', as accepted' if file else ''}: "
-            "1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
-        )
-        for line, name in zip(
-            lines[start + 1 :], ("worse", "new", "known", "improved"), strict=False
-        ):
-            assert line.startswith(f"  {name}: game-many, ")
-        assert "paired (12 units)" in lines[start + 1]
+        for_ = f"{NEW} for {OLD}{', as accepted' if file else ''}"
+        start = lines.index(f"DO NOT SHIP  {for_}: 2 hypotheses stop this upgrade")
+        told = [line.split() for line in lines[start + 2 : start + 7]]
+        assert [line[0] for line in told] == ["game-many", "worse", "new", "known", "improved"]
+        assert [line[1] for line in told[1:]] == [WORSE, FRESH, KNOWN, FIXED]
+        assert "DO NOT SHIP: 1 worse, 1 new" in lines
         found.append(accepted.results_path().read_bytes())
     assert len(set(found)) == 1
 
@@ -139,9 +137,10 @@ def test_an_even_model_passes_with_what_is_improved_named(
     result = accepted.run("-v", *arguments, workers=workers)
     assert result.ret == 0
     result.assert_outcomes(passed=5)
-    improved = [line for line in section(result) if line.startswith("  improved: game-many, ")]
-    assert [line.split(", ")[1].split(":")[0] for line in improved] == [FIXED, KNOWN, WORSE]
-    assert "PASS: 4 hypotheses, 4 CLEAR" in section(result)
+    improved = [line for line in section(result) if line.startswith("    improved  ")]
+    assert [line.split()[1] for line in improved] == [FIXED, KNOWN, WORSE]
+    lines = section(result)
+    assert "MAY SHIP: nothing new or worse stops it; 3 improved, 1 as before" in lines
     page = (accepted.path / "report.html").read_text(encoding="utf-8")
     drift = blocks(page)["d-run"]["upgrade"]["drift"]
     assert f"May {EVEN} replace {OLD}" in page
