@@ -18,6 +18,7 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import BadSetting, DamagedCassette
 from ..experiments.canonical import compact, digest
@@ -179,7 +180,8 @@ def encode_measured(measured: MeasuredTrial) -> bytes:
 
 def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
     """The measured trial of a line; DamagedCassette when it is not what was written."""
-    with decoded(line, path, number) as parsed:
+
+    def measured(parsed: Mapping[str, Any]) -> MeasuredTrial:
         return MeasuredTrial(
             key=parsed["measured"],
             trial=parsed["trial"],
@@ -190,6 +192,8 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
             judge=parsed.get("judge", ""),
             calls=tuple(parsed["calls"]),
         )
+
+    return decoded(line, path, number, measured)
 
 
 def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:

@@ -89,7 +89,7 @@ def content(path: Path) -> bytes:
     """
     data = read_file(path) or b""
     if path.suffix != PACKED_SUFFIX:
-        return data.replace(b"\r\n", b"\n")
+        return data.replace(b"\r\n", b"\n") if b"\r" in data else data
     unpack, text = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), b""  # 16: gzip's own header
     with suppress(zlib.error):
         text = unpack.decompress(data, LIMIT + 1)

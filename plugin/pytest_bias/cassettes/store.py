@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from ..errors import CassettesDiffer, DamagedCassette
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
+from ..experiments.records import uncollected
 from . import format as cassette_format
 from .files import is_there, sync_folder
 from .format import (
@@ -46,6 +47,7 @@ from .places import (
     write_content,
 )
 
+_KEYED = (cassette_format.KEY_START, MEASURED_START)
 _DAY = re.compile(r'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
 
 
@@ -198,6 +200,7 @@ class Cassette:
         own = str(self.path)
         return [line.data for line in self._lines.values() if line.path != own]
 
+    @uncollected()
     def _load(self, data: bytes) -> None:
         first, _, rest = data.partition(b"\n")
         try:
@@ -229,16 +232,16 @@ class Cassette:
     def _index(self, lines: Iterable[bytes], path: Path, first_number: int) -> None:
         """Add ``lines``; DamagedCassette for one that cannot be any."""
         # What was missing when it was recorded replaces nothing, even if it is left behind.
-        adds = path == self.recording_path
+        adds, where = path == self.recording_path, str(path)
         for number, line in enumerate(lines, start=first_number):
-            placed = _Line(line, str(path), number)
+            placed = _Line(line, where, number)
             if not SHORTEST_LINE <= len(line) <= LONGEST_LINE:
                 raise DamagedCassette(path=path, line=number, problem=NO_LINE)
-            if line.startswith((cassette_format.KEY_START, MEASURED_START)):
+            if line.startswith(_KEYED):
                 key = cassette_format.key_of(line)
                 if not adds or key not in self._lines:
                     self._lines[key] = placed
-                self.keeps_text |= line.startswith(cassette_format.KEY_START)
+                self.keeps_text = self.keeps_text or line.startswith(cassette_format.KEY_START)
             elif not self._take(placed, path):
                 raise DamagedCassette(path=path, line=number, problem=NO_LINE)
 
@@ -283,8 +286,7 @@ class Cassette:
         for key, line in other._lines.items():
             mine = self._lines.get(key, line)
             if mine.data != line.data:
-                with cassette_format.decoded(*line) as parsed:
-                    trial = cassette_format.trial_id(parsed["trial"])
+                trial = cassette_format.decoded(*line, _trial_of)
                 problem = f"what the model replied in trial {trial} differs (key {key[:12]}…)"
                 raise CassettesDiffer(path=mine.path, other=line.path, problem=problem)
         lost = self.lost | other.lost
@@ -354,6 +356,11 @@ class Cassette:
             for journal in self._journals:
                 journal.unlink(missing_ok=True)
             sync_folder(self.place.parent)
+
+
+def _trial_of(parsed: Mapping[str, Any]) -> str:
+    """The id of the trial that a line is of."""
+    return cassette_format.trial_id(parsed["trial"])
 
 
 def _dropped(line: _Line) -> Iterator[str]:

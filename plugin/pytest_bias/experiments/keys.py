@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from .canonical import compact, digest, plain
 from .design import Trial
 from .messages import Parameters, Place, Request
@@ -36,18 +39,46 @@ def interaction_key(
     The replicate is part of it, so two trials never share a reply; node ids and arrival order are
     not, so a renamed test keeps its recordings and concurrency cannot mispair them.
     """
-    return digest(
-        compact(
-            {
-                "experiment": experiment_id,
-                "trial": trial.identity,
-                "place": [list(place.branch), place.turn, place.attempt],
-                "model": model,
-                "request": request_parts(request),
-            },
-            sort_keys=True,
-        )
+    # One sorted object, put together of its parts: the schema is long, and mostly the same.
+    where = _where_text(experiment_id, model, place.branch, place.turn, place.attempt)
+    asked = compact(
+        {
+            "messages": [[message.role, message.text] for message in request.messages],
+            "parameters": parameters_of(request.parameters),
+        },
+        sort_keys=True,
     )
+    schema = "null" if request.schema is None else _schema_text(_Itself(request.schema))
+    identity = compact(trial.identity, sort_keys=True)
+    return digest(f'{where[:-1]},"request":{asked[:-1]},"schema":{schema}}},"trial":{identity}}}')
+
+
+@lru_cache
+def _where_text(
+    experiment_id: str, model: str, branch: tuple[int, ...], turn: int, attempt: int
+) -> str:
+    place = [list(branch), turn, attempt]
+    return compact({"experiment": experiment_id, "model": model, "place": place}, sort_keys=True)
+
+
+class _Itself:
+    """A schema that is the same as another only if it is that very object."""
+
+    __slots__ = ("schema",)
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.schema is other.schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+
+@lru_cache
+def _schema_text(of: _Itself) -> str:
+    return compact(plain(of.schema, "reply schema"), sort_keys=True)
 
 
 def trial_seed(experiment_id: str, trial: Trial, place: Place) -> int:

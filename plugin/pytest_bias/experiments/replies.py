@@ -161,12 +161,7 @@ def accept_object(
     """
     accept_text(text, finish)
     try:
-        json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
+        _STRICT.decode(text)
     except _DuplicateKey as duplicate:
         raise InvalidReply("duplicate_field", str(duplicate)) from None
     except (ValueError, RecursionError):
@@ -223,6 +218,11 @@ def _finite(number: str) -> float:
     if math.isinf(value):
         raise InvalidReply("out_of_range", "a number too large")
     return value
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+)
 
 
 def _as_invalid(error: ValidationError) -> InvalidReply:

@@ -15,7 +15,7 @@ from ..contrasts.cases import Case, Recorded
 from ..errors import BiasError, NotRecorded, SamePrompt, StaleRecordings
 from ..experiments.checks.manipulation import find_twins
 from ..experiments.experiment import Experiment, Players, first_trial, plan_condition
-from ..experiments.records import Outcome, Recording, lost_to_cap
+from ..experiments.records import Outcome, Recording, lost_to_cap, uncollected
 from ..experiments.replay import Lookup, Unrecorded, Wanted
 from ..providers.base import is_simulated
 from ..providers.players import players_of
@@ -150,8 +150,9 @@ class Recordings:
         key = (case.experiment.id, case.model, condition.id)
         if key not in self._outcomes:
             trials = plan_condition(case.experiment, case.design, condition)
-            found = [self._at(case, condition, 0)]
-            found += [self._replay(case, trial) for trial in trials[1:]]
+            with uncollected():
+                found = [self._at(case, condition, 0)]
+                found += [self._replay(case, trial) for trial in trials[1:]]
             self._outcomes[key] = (
                 tuple(each for each in found if isinstance(each, Outcome)),
                 tuple(each for each in found if isinstance(each, Wanted)),

@@ -218,20 +218,24 @@ def test_a_thousand_interactions_load_without_parsing_json(
 ) -> None:
     many = experiment(replicates=500)
     path = record(tmp_path, many)
-    parsed: list[object] = []
-    loads = json.loads
+    parsed: list[bytes] = []
+    known = cassette_format._parsed
 
-    def counting(text: Any, **options: Any) -> Any:
-        parsed.append(text)
-        return loads(text, **options)
+    def counting(line: bytes) -> Any:
+        parsed.append(line)
+        return known(line)
 
-    monkeypatch.setattr(json, "loads", counting)
+    monkeypatch.setattr(cassette_format, "_parsed", counting)
     cassette = Cassette(path)
     assert len(cassette) == 1000
-    assert len(parsed) == 1  # the header
-    parsed.clear()
+    assert parsed == []
     replay(many, MODEL, plan(many, many.design())[0], cassette.lookup)
-    assert len(parsed) == 2  # the line of the cassette and the reply itself
+    assert len(parsed) == 1
+
+
+def test_what_the_fast_parser_refuses_is_read() -> None:
+    for line in ('{"deep":' + "[" * 400 + "]" * 400 + "}", '{"half":"\\ud800"}', '{"most":1e999}'):
+        assert cassette_format._parsed(line.encode()) == json.loads(line)
 
 
 def damage(path: Path) -> DamagedCassette:
