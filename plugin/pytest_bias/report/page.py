@@ -6,7 +6,6 @@ own draws the rest from data beside it. The templates call functions of this pac
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,13 +26,8 @@ from .replies import TrialBlock, packed
 from .terminal import found_line
 from .view import RunView, suite_verdict
 
-_SCRIPTS = ("dom", "data", "charts", "hypotheses", "upgrade", "replies", "trial", "app")
-"""The parts of the page's script, in the order in which they are put together."""
-
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
 _TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
-_TEXTS = re.compile(r'("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)')
-_SPACES = re.compile(r"\s?([{}(),;:=<>*/%+\-?&|!\[\]])\s?")
 
 MOST = 20
 """Hypotheses that stop a run, and that are to be looked at, which the summary names; all are in
@@ -68,7 +62,7 @@ def report_html(
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
     lines = page_rows(view, old)
     new = [line for line in lines if not line.old]
-    style, script = (asset("app.css"), script_text())
+    style, script = (asset("app.css"), asset("app.min.js"))
     blocks = {"d-run": packed(run_value(view, lines, old, replies))}
     blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
     return rendered(
@@ -102,17 +96,6 @@ def report_html(
         seen_words=seen_words,
         alpha_of=alpha_of,
     )
-
-
-@cache
-def script_text() -> str:
-    """The page's script, in one piece, without its comments and the spaces that say nothing."""
-    lines = "\n".join(asset(f"{name}.js") for name in _SCRIPTS).splitlines()
-    bare = (line for each in lines if (line := each.strip()) and not line.startswith("//"))
-    # Texts are odd: what stands in them stays.
-    parts = _TEXTS.split("\n".join(bare))
-    code = "".join(each if i % 2 else _SPACES.sub(r"\1", each) for i, each in enumerate(parts))
-    return f'(()=>{{"use strict";\n{code}}})();\n'
 
 
 @cache
