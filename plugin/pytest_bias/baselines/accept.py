@@ -14,7 +14,7 @@ from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import number_words
+from ..verdicts.verdict import number_form, number_words, with_interval
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
 from .entries import (
@@ -26,6 +26,7 @@ from .entries import (
     following,
     needs_acceptance,
 )
+from .fingerprints import differences
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
@@ -186,6 +187,7 @@ def _accepted(
         - {(each.verdict.experiment, each.verdict.id) for each in judged}
     )
     entries: dict[str, dict[str, Entry]] = {}
+    told: list[str] = []
     for experiment, name in others if partial else ():
         entries.setdefault(experiment, {})[name] = known[experiment][name]
     for each in judged:
@@ -197,10 +199,13 @@ def _accepted(
             acceptance=acceptance_of(settings),
             before=known.get(named[0], {}).get(named[1]),
         )
-        entries.setdefault(named[0], {})[named[1]] = following(
-            entry, None if followed is None else followed.entry(*named)
-        )
-    notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}"]
+        entry = following(entry, None if followed is None else followed.entry(*named))
+        entries.setdefault(named[0], {})[named[1]] = entry
+        if how := _against(entry, known.get(named[0], {}).get(named[1])):
+            told.append(f"  {' '.join(named)}: {_found(entry)}, {how}")
+    notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}", *told]
+    if same := len(judged) - len(told):
+        notes.append(f"  {same} as accepted before")
     if others:
         names = ", ".join(f"{experiment} {name}" for experiment, name in others)
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
@@ -209,6 +214,28 @@ def _accepted(
         before is not None and before.simulated
     )
     return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
+
+
+def _against(new: Entry, old: Entry | None) -> str:
+    """Say what an entry replaces; '' where it is the same."""
+    if old is None:
+        return "new"
+    differ = differences(old.fingerprint, new.fingerprint)
+    if differ:
+        more = f" and {len(differ) - _NAMED} more" * (len(differ) > _NAMED)
+        return f"in place of another design's {_found(old)} ({'; '.join(differ[:_NAMED])}{more})"
+    if (old.status, old.effect, old.accepted) != (new.status, new.effect, new.accepted):
+        return f"in place of {_found(old)}"
+    return ""
+
+
+def _found(entry: Entry) -> str:
+    """``BIASED +0.47, 95 % [+0.39, +0.54], accepted by ann until 2027-03-31``."""
+    words = str(entry.status)
+    if (effect := entry.effect) is not None:
+        form = number_form(entry.margin, effect.scale)
+        words += f" {with_interval(effect.estimate, effect.interval, form)}"
+    return f"{words}, {entry.accepted}" if entry.accepted else words
 
 
 def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Said:

@@ -59,11 +59,11 @@ def _list(given: argparse.Namespace) -> int:
 
 
 def _show(given: argparse.Namespace) -> int:
-    registry = _registry(given.suite)
-    known = {entry.experiment.id: entry for entry in registry}
-    if given.experiment not in known:
-        raise UnknownName(kind="experiment", name=given.experiment, known=known)
-    entry = known[given.experiment]
+    registry, ids = declared_for([given.experiment], given.suite)
+    if len(ids) > 1:
+        problem = f"declares several experiments; name one: {', '.join(sorted(ids))}"
+        raise BadSetting(option="EXPERIMENT", value=given.experiment, problem=problem)
+    entry = registry[ids[0]]
     trial = _trial(entry.experiment, given.condition or (), given.item)
     found = {**_summary(entry), **_declared(entry), "prompts": _prompts(entry.experiment, trial)}
     if given.json:

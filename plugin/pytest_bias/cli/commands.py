@@ -147,7 +147,7 @@ def _of_projects(group: _Group[Any]) -> None:
         "Show an experiment as it is declared: its design, the prompts of one trial, measures, "
         "controls, hypotheses with their margins and why, calls and power.",
         "pytest-bias show anchoring-prosecutor-sentencing --condition demand=high")
-    show.takes("experiment", metavar="EXPERIMENT", help="its id")
+    show.takes("experiment", metavar="EXPERIMENT", help="its id, or its folder")
     show.takes("--condition", nargs="+", metavar="ID|FACTOR=LEVEL",
         help="condition whose prompts are shown (the first)")
     show.takes("--item", metavar="ITEM", help="item whose prompts are shown (the first)")

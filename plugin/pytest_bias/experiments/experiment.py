@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from ..errors import BadDesign, UnknownName
+from ..errors import BadDesign, BadSetting, UnknownName
 from .canonical import compact, digest, plain
 from .charts import VegaChart
 from .design import (
@@ -48,6 +48,8 @@ _LONGEST_ID = 200
 
 GATE = "gate"
 """Name of the design that is run unless another is asked for."""
+MOST_TRIALS = 1_000_000
+"""Trials of the largest design that can be asked for by a number of replicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +369,8 @@ class Experiment:
     def design(self, name: str = GATE, replicates: int | None = None) -> Design:
         """The design called ``name``, with another number of replicates where one is given.
 
-        It repeats no control more often than that.
+        It repeats no control more often than that. Raises BadSetting where that makes more than
+        :data:`MOST_TRIALS` trials.
         """
         screen = derived_screen(self.replicates, self.factors, self.items)
         gate = Design(self.replicates, GATE, controls=self.controls)
@@ -378,7 +381,15 @@ class Experiment:
             return designs[name]
         called = f"{name}, {replicates} replicates"
         controls = min(designs[name].controls, replicates)
-        return replace(designs[name], replicates=replicates, controls=controls, name=called)
+        design = replace(designs[name], replicates=replicates, controls=controls, name=called)
+        one = len(plan(self, replace(design, replicates=1, controls=min(controls, 1))))
+        if one * replicates > MOST_TRIALS:
+            problem = (
+                f"makes {one * replicates:,} trials of {self.id}; at most {MOST_TRIALS:,} are "
+                f"laid out, which are {MOST_TRIALS // one:,} replicates"
+            )
+            raise BadSetting(option="--bias-replicates", value=replicates, problem=problem)
+        return design
 
 
 @dataclass(frozen=True, slots=True)

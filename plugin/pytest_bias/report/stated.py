@@ -10,15 +10,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_TEENS = (
+    *("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
+    *("eighteen", "nineteen"),
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_VALUES = {word: number for number, word in enumerate((*_ONES, *_TEENS), 1)}
+_VALUES |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
+_PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4}
+_ONE = "|".join(_ONES)
+_SMALL = rf"(?:{'|'.join(_TENS)})(?:[-\s](?:{_ONE}))?|{'|'.join((*_ONES[2:], *_TEENS))}"
+_SHARE = rf"(?:an?|{_ONE})[-\s](?:{'|'.join(_PARTS)})|(?<!first\s)(?<!second\s)half"
+_HUNDREDS = rf"(?:(?:a|{_ONE})[-\s])?hundred(?:(?:\sand)?\s(?:{_SMALL}))?"
 _NUMBER = re.compile(
     r"(?P<sign>±\s?|(?<![\w.,)\]%$])[-−–+])?"
     r"(?<![\w.^])(?P<digits>(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<e>[-−+]?\d{1,3})|\s?[×x]\s?10(?:\^\{?(?P<ten>[-−]?\d{1,3})\}?|(?P<high>[⁻⁰¹²³⁴-⁹]+)))?"
     r"(?P<percent>\s?\\?(?:%|per\s?cent\b|percentage points?\b))?"
-    r"|(?<![\w-])(?P<word>three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?!\w)",
+    rf"|(?<![\w-])(?P<word>{_SHARE}|{_HUNDREDS}|{_SMALL})(?!\w)",
     re.IGNORECASE,
 )
-_WORDS = ["three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−–", "-0123456789--", ",\u202f\u00a0")
 
 _IS = r"\s*(?:=|:|of|was|is|were)?"
@@ -88,13 +100,13 @@ class Facts:
 
 
 def stated_in(text: str) -> list[Stated]:
-    """Return the numbers of ``text`` in their order: digits, and words from three to twelve."""
+    """Return the numbers of ``text`` in their order: digits, and words: three and more, shares."""
     return [_stated(match) for match in _NUMBER.finditer(text)]
 
 
 def _stated(match: re.Match[str]) -> Stated:
     word = (match["word"] or "").casefold()
-    digits = str(3 + _WORDS.index(word)) if word else match["digits"].translate(_PLAIN)
+    digits = _digits(word) if word else match["digits"].translate(_PLAIN)
     power = int((match["e"] or match["ten"] or match["high"] or "0").translate(_PLAIN))
     decimals = len(digits.partition(".")[2])
     percent = match["percent"] is not None
@@ -108,6 +120,16 @@ def _stated(match: re.Match[str]) -> Stated:
         start=match.start(),
         end=match.end(),
     )
+
+
+def _digits(word: str) -> str:
+    """``three`` → 3, ``one hundred and twenty-six`` → 126, ``two thirds`` → 0.67."""
+    *before, last = re.split(r"[-\s]+", word)
+    if parts := _PARTS.get(last):
+        return f"{(_VALUES.get(before[0], 1) if before else 1) / parts:.2f}"
+    times, _, rest = word.rpartition("hundred")
+    hundreds = _VALUES.get(times.strip(" -"), 1) if "hundred" in word else 0
+    return str(100 * hundreds + sum(_VALUES.get(each, 0) for each in re.split(r"[-\s]+", rest)))
 
 
 def facts_of(value: object) -> Facts:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,17 +82,20 @@ class RayEngine:
             return sum(len(missing(job, at, anew=False)[1]) for at, job in places.items())
 
         parts = folder.with_name(folder.name + _SUFFIX)
-        _join(parts, places)  # what was left where this process was killed
-        if not lacking():
+        run = None
+        with ExitStack() as held:
+            # Who holds a recording has its shards as well: nobody else joins or removes them.
+            for place in places:
+                held.enter_context(recording_lock(place, stays=False))
+            _join(parts, places)  # what was left where a process was killed
+            if lacking():
+                try:
+                    run = held.enter_context(self._run(study, places, parts, display))
+                    run.follow()
+                finally:
+                    _join(parts, places)
+        if run is None:
             return study.record(display)
-        try:
-            with ExitStack() as held:
-                for place in places:
-                    held.enter_context(recording_lock(place, stays=False))
-                run = held.enter_context(self._run(study, places, parts, display))
-                run.follow()
-        finally:
-            _join(parts, places)
         report = run.report(places)
         told = report.interrupted or any(job.lost or job.problems for job in report.jobs)
         if not told and (number := lacking()):
@@ -182,7 +184,8 @@ class _Run:
         self._worker = ray.remote(num_cpus=1, max_concurrency=2)(ShardWorker)
         self._stopping = False
         shards = [Shard(number, order.parts) for number in range(1, order.parts + 1)]
-        self.shards = [_Running(s, folder / f"{s.number}-of-{s.of}") for s in shards]
+        own = token_hex(4)
+        self.shards = [_Running(s, folder / f"{own}-{s.number}-of-{s.of}") for s in shards]
         self._running: dict[Any, _Running] = {}
 
     def follow(self) -> None:
@@ -349,14 +352,28 @@ def _held(places: Iterable[Path]) -> dict[str, bytes]:
 
 
 def _join(parts: Path, places: Iterable[Path]) -> None:
-    """Join what stands of shards, and in journals, into the recordings."""
-    folders = sorted(parts.glob("*/*"))
+    """Join what stands of shards, and in journals, into the recordings, which the caller holds.
+
+    Shards of other recordings stay: another process may be writing them.
+    """
+    places = tuple(places)
+    root = parts.with_name(parts.name.removesuffix(_SUFFIX))
+    names = {place.relative_to(root) for place in places}
     begun = [place for place in places if any(map(is_there, journals_of(place)))]
-    found = [place for folder in folders for place in begun_in(folder)]
+    found = [
+        place
+        for folder in sorted(parts.glob("*/*"))
+        for place in begun_in(folder)
+        if place.relative_to(folder.parent) in names
+    ]
     if found or begun:
-        root = parts.with_name(parts.name.removesuffix(_SUFFIX))
-        join([*begun, *found], root)
-    shutil.rmtree(parts, ignore_errors=True)
+        join([*begun, *found], root, held=True)
+    for place in found:
+        for each in (place, *journals_of(place)):
+            each.unlink(missing_ok=True)
+        with suppress(OSError):  # another recording's shards stand there
+            for empty in (place.parent, place.parent.parent, parts):
+                empty.rmdir()
 
 
 @contextmanager

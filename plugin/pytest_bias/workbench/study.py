@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from ..baselines.gate import is_stopped
 from ..cassettes.misses import all_capped
@@ -338,11 +338,15 @@ def analyze_table(
     WrongTable
         With all that is wrong, when the table is not one of the experiment's.
     BadSetting
-        For a design or a number of replicates: a table has its own.
+        For a design, a number of replicates or recordings: a table has its own.
     """
-    for name in ("design", "replicates"):
+    for name, why in (
+        ("design", "is judged with all the trials it has"),
+        ("replicates", "is judged with all the trials it has"),
+        ("cassettes", "holds the replies, and no recording is read"),
+    ):
         if asked.get(name) is not None:
-            problem = "a table is judged with all the trials it has: leave this out"
+            problem = f"a table {why}: leave this out"
             raise BadSetting(option=f"--bias-{name}", value=asked[name], problem=problem)
     registry, names = declared_for([experiment], suite)
     of = registry[_only(experiment, names)].experiment
@@ -399,6 +403,9 @@ def analyze(
         When there is nothing that can be judged; it says why.
     """
     _check_known(options)
+    if not isinstance(cast("object", table), Mapping | None):
+        problem = "must be a mapping of what a roster would say, such as {'columns': {…}}"
+        raise BadSetting(option="table", value=table, problem=problem)
     source = Path(replies) if isinstance(replies, str | os.PathLike) else replies
     of = None
     if isinstance(replies, str) and not Path(replies).is_file():

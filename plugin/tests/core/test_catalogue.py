@@ -94,6 +94,7 @@ def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None
     audit = shown(capsys, "linguistic-audit", "--item", "s03_night_train")
     assert audit["prompts"]["trial"].split("/")[-1] == "s03_night_train#1"
     assert "glad_news" in audit["items"]["controls"]
+    assert shown(capsys, "linguistic_audit") == shown(capsys, "linguistic-audit")
     story = shown(capsys, "narrative-personas", "--condition", "persona=noir", "scenario=team")
     assert story["prompts"]["trial"].startswith("noir-white_male-neutral-team/")
     first, *others = story["prompts"]["asked"]
@@ -110,6 +111,9 @@ def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None
         (["show", ANCHORING, "--condition", "low", "high"], "FACTOR=LEVEL for each factor"),
         (["show", ANCHORING, "--item", "x"], f"--item=x: {ANCHORING} has no items"),
         (["show", "linguistic-audit", "--item", "x"], "unknown item of linguistic-audit 'x'"),
+        (["show", "anchoring"], "declares several experiments; name one: anchoring-prosecutor"),
+        (["show", "nowhere"], "unknown experiment 'nowhere'"),
+        (["power", ANCHORING, "--replicates", "100000000"], "are laid out, which are 250,000 rep"),
         (["list", "--suite", "pytest_bias.errors"], "it declares no hypothesis; pytest-bias init"),
     ],
 )

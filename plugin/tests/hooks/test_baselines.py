@@ -240,7 +240,9 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     assert result.ret == 0
     result.assert_outcomes(passed=3, xfailed=1)
     lines = section(result)
-    assert "accepted: 1 verdict of simulated/biased" in lines
+    start = lines.index("accepted: 1 verdict of simulated/biased")
+    assert lines[start + 1].startswith(f"  game-coin {ID}: BIASED +6.25, 95 % [")
+    assert lines[start + 1].endswith(f", {BY_ANN}, new")
     assert "written: bias_tests/baselines/simulated--biased.json" in lines
     assert path(accepted).read_text(encoding="utf-8") == texts["biased"]
     assert [file.name for file in path(accepted).parent.iterdir()] == ["simulated--biased.json"]
@@ -251,6 +253,15 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     assert shared["design"] == {"name": "gate", "replicates": 12}
     assert sorted(shared["prompts"]["subject"]) == ["high", "low"]
     assert found["history"] == []
+
+
+def test_what_replaces_an_entry_of_another_size_says_so(accepted: Suite) -> None:
+    result = accepted.run(BIASED, *WORDS)
+    result.stdout.fnmatch_lines(["accepted: 1 verdict of simulated/biased", "  1 as accepted *"])
+    result = accepted.run(BIASED, *WORDS, "--bias-replicates=6")
+    assert result.ret == 0
+    replaced = "in place of another design's BIASED +6.25*replicates: 12 → 6*"
+    result.stdout.fnmatch_lines([f"  game-coin {ID}: BIASED *{replaced}"])
 
 
 def test_clear_needs_no_words(suite: Suite) -> None:
@@ -273,7 +284,9 @@ def test_an_open_question_that_passes_the_gate_needs_no_words(suite: Suite) -> N
 
 def test_what_is_accepted_anew_keeps_what_was_accepted_before(accepted: Suite) -> None:
     rewrite(accepted, words="BIASED before")
-    assert accepted.run(BIASED, *WORDS, "--bias-accept-owner=bob").ret == 0
+    result = accepted.run(BIASED, *WORDS, "--bias-accept-owner=bob")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"  game-coin {ID}: BIASED *by bob*in place of BIASED *{BY_ANN}"])
     found = entry(accepted)
     assert found["accepted"]["owner"] == "bob"
     (past,) = found["history"]

@@ -34,7 +34,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     )
     assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
     assert lines[5].startswith(f"  {LINE}")
-    assert lines[6:] == ["", "", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
+    assert lines[6:] == ["", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
     (case,) = [
         case
         for case in junit(suite).iter("testcase")

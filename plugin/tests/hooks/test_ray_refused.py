@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cli.entry import main
 
 from ..runs import suites_apart
@@ -53,3 +55,29 @@ def test_nothing_is_started_where_nothing_is_missing(suite: Suite) -> None:
     suite.monkeypatch.setitem(sys.modules, "ray", None)
     suite.monkeypatch.chdir(suite.path)
     assert main(["record", "game-coin", "--engine", "ray"]) == 0
+
+
+@suites_apart()
+def test_shards_of_another_engine_at_work_are_not_touched_and_those_of_one_that_died_are_joined(
+    suite: Suite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite.monkeypatch.setitem(sys.modules, "ray", None)
+    suite.monkeypatch.chdir(suite.path)
+    place = cassette_path(suite.cassettes, "game-coin", "simulated/even")
+    whole = place.read_bytes()
+    parts = suite.cassettes.with_name(f"{suite.cassettes.name}.shards")
+    ours = parts / "0a-1-of-2/game-coin" / place.name
+    others = parts / "0b-1-of-2/game-card" / place.name
+    for path in (ours, others):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(whole)
+    place.unlink()
+    command = ["record", "game-coin", "--engine", "ray", "--cassettes", str(suite.cassettes)]
+    with recording_lock(place):
+        assert main(command) == 2
+    assert "is being recorded by another process" in capsys.readouterr().err
+    assert not place.exists()
+    assert (ours.read_bytes(), others.read_bytes()) == (whole, whole)
+    assert main(command) == 0  # nothing is missing any more
+    assert place.read_bytes() == whole
+    assert [path for path in parts.rglob("*") if path.is_file()] == [others]

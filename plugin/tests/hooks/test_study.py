@@ -132,6 +132,10 @@ def test_a_frame_of_replies_is_analysed_as_its_recording_is(
         analyze(name, rows, table={"columns": {"demand": 1}})  # type: ignore[arg-type]
     with pytest.raises(BadSetting, match="design=screen: a table is judged with all the trials"):
         analyze(name, rows, table=known, design="screen")
+    with pytest.raises(BadSetting, match="cassettes=mine: a table holds the replies"):
+        analyze(name, rows, table=known, cassettes="mine")
+    with pytest.raises(BadSetting, match="table=5: must be a mapping"):
+        analyze(name, rows, table=5)  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="option 'runs'"):
         analyze(name, rows, table=known, runs=3)  # type: ignore[call-arg]
     with pytest.raises(BadSetting, match="replies=Series: is no model"):

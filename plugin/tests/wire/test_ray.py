@@ -217,7 +217,7 @@ def test_cap_and_pace_hold_over_all_shards_by_the_servers_log(
         assert f"{TRIALS - cap} of {TRIALS} trials are missing (cap)" in said
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(360)
 def test_interrupted_the_replies_in_flight_are_kept_and_the_same_command_goes_on(
     place: Place,
 ) -> None:
@@ -227,6 +227,9 @@ def test_interrupted_the_replies_in_flight_are_kept_and_the_same_command_goes_on
         with place.recording(server, *engine) as process:
             heard(process, r" [1-9]\d*/48 trials")
             endpoint.wait_for_arrivals(13)
+            # A second one at once is refused before it calls, joins or removes anything.
+            status, said = place.on_ray(server)
+            assert (status, "is being recorded by another process" in said) == (2, True)
             process.send_signal(signal.SIGINT)
             heard(process, "stopping: nothing new is called")
             endpoint.release()
