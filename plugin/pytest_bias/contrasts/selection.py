@@ -146,7 +146,8 @@ class Selection(Declared):
         pools, items = [], {item: item for item in self.feature}
         for row in rows.rows:
             if row.missing is None:
-                texts = tuple(str(row.values[name]) for name in (self.shown, self.selected))
+                values = row.values
+                texts = (str(values[self.shown]), str(values[self.selected]))
                 if texts not in known:  # one text for an item, however many pools show it
                     shown, selected = ([items.get(i, i) for i in text.split()] for text in texts)
                     if unknown := (set(shown) - items.keys()) | (set(selected) - set(shown)):
@@ -161,7 +162,7 @@ class Selection(Declared):
         from ..statistics.counts import chi_square  # noqa: PLC0415
 
         shown, selected = Counter[str](), Counter[str]()
-        for groups, items in zip((shown, selected), counts, strict=True):
+        for groups, items in zip((selected, shown), counts, strict=True):
             for item, n in items.items():
                 groups[self.feature[item]] += n
         rows = [[shown[group], selected[group]] for group in sorted(shown)]
@@ -184,9 +185,10 @@ def _names(pools: Sequence[Pool]) -> list[str]:
     Pools drawn afresh for a model so pair with another's only where they are the same. Where
     several trials show the very same items they are numbered in the plan's order.
     """
-    names, times = [], Counter[str]()
+    names, times, digests = [], Counter[str](), dict[int, str]()
     for pool in pools:
-        name = digest(compact(sorted(pool.shown)))[:DIGITS]
+        if (name := digests.get(id(pool), "")) == "":
+            name = digests[id(pool)] = digest(compact(sorted(pool.shown)))[:DIGITS]
         times[name] += 1
         names.append(name if times[name] == 1 else f"{name} #{times[name]}")
     return names
@@ -199,7 +201,8 @@ def _source(of: Selection) -> tuple[object, ...]:
 
 
 def _members(of: Selection) -> frozenset[str]:
-    return frozenset(i for i, group in of.feature.items() if group in levels_of(of.group))
+    groups = levels_of(of.group)
+    return frozenset(item for item, group in of.feature.items() if group in groups)
 
 
 def _asked(source: object, of: Experiment, records: Records) -> Iterator[frozenset[str]]:

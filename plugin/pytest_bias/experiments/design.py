@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -242,13 +243,15 @@ class Trial:
 
         In exemplars, which may be any words, ``/``, ``#`` and ``%`` stand as in a URL.
         """
-        parts = [
-            self.condition.id,
-            *(member.translate(_IN_IDS) for member in self.exemplars.values()),
-        ]
-        if self.item is not None:
-            parts.append(self.item)
-        return f"{'/'.join(parts)}#{self.replicate}"
+        return f"{_in_words(self.cell)}#{self.replicate}"
+
+
+@lru_cache(maxsize=2**12)
+def _in_words(cell: tuple[str | None, ...]) -> str:
+    """A cell as ids begin; many trials are of one."""
+    condition, *members, item = cell
+    parts = [condition, *(member and member.translate(_IN_IDS) for member in members), item]
+    return "/".join(part for part in parts if part is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 from ..errors import BadDesign, InvalidReply
 from .design import Condition, Trial, frozen_mapping
@@ -301,6 +301,10 @@ def records_of(
 
 def _in_range(measure: Measure, rows: Iterable[Mapping[str, MeasureValue]]) -> bool:
     column = [row.get(measure.name) for row in rows]
+    if {*map(type, column)} == {float} and not measure.integer:
+        # Of numbers the least and greatest are enough; NaN is neither, and is in any range.
+        known = [cast("float", value) for value in column if value == value]  # noqa: PLR0124
+        column = [min(known), max(known)] if known else []
     try:
         for _, value in {*zip(map(type, column), column, strict=True)}:
             measure.check_range(value)

@@ -109,7 +109,7 @@ def csv_lines(text: str) -> Iterator[tuple[int, list[str]]]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     begins = 1
     for cells in reader:
-        if any(cell.strip() for cell in cells):
+        if any(map(str.strip, cells)):
             yield begins, cells
         begins = reader.line_num + 1
 

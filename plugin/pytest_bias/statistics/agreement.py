@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
 from .checks import FEWEST_DRAWS, Floats, bad, checked, count, known, sample
 from .ranks import snapped
+from .resampling import resampled_kinds
 from .results import LEVEL, Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -96,8 +98,11 @@ def _alpha(
 
 def _counts(
     ratings: Sequence[Sequence[Hashable | None]], *, level: Measurement
-) -> tuple[Floats, Floats]:
-    """Return counts of units × categories, and the categories' values in rising order."""
+) -> tuple[Floats, NDArray[np.intp], Floats]:
+    """Return counts of kinds of units × categories, the kind of each unit, and the values.
+
+    The categories' values are in rising order, and so are the kinds.
+    """
     if len(ratings) < SMALLEST:
         raise TooFewUnits(group="coders", found=len(ratings), needed=SMALLEST)
     if len({len(coder) for coder in ratings}) > 1:
@@ -114,7 +119,8 @@ def _counts(
     for row, unit in zip(counts, units, strict=True):
         for rating in unit:
             row[place[rating]] += 1
-    return counts[[rows[unit] for unit in rated]], values
+    kinds, kind = np.unique(counts, axis=0, return_inverse=True)
+    return kinds, kind[[*map(rows.__getitem__, rated)]], values
 
 
 @checked
@@ -141,8 +147,10 @@ def krippendorff_alpha(
     """
     known(level, "level", MEASUREMENTS)
     iterations = count(iterations, "iterations")
-    every, values = _counts(ratings, level=level)
-    counts = every[every.sum(axis=1) >= SMALLEST]
+    every, kind, values = _counts(ratings, level=level)
+    rated = every.sum(axis=1) >= SMALLEST
+    kinds, kind = every[rated], (np.cumsum(rated) - 1)[kind[rated[kind]]]
+    counts = kinds[kind]
     if len(counts) < SMALLEST:
         raise TooFewUnits(group="units rated twice", found=len(counts), needed=SMALLEST)
     alpha = _alpha(counts, np.ones(len(counts), dtype=np.int64), values, level)
@@ -154,12 +162,8 @@ def krippendorff_alpha(
         if iterations < FEWEST_DRAWS or seed is None:
             raise bad("iterations", f"an interval takes {FEWEST_DRAWS} or more, and a seed")
         rng = np.random.default_rng(count(seed, "seed"))
-        kinds, kind = np.unique(counts, axis=0, return_inverse=True)  # units that are rated alike
-        drawn = [
-            _alpha(kinds, np.bincount(kind[places], minlength=len(kinds)), values, level)
-            for _ in range(iterations)
-            for places in [rng.integers(len(counts), size=len(counts))]  # not all held at once
-        ]
+        resamples = chain.from_iterable(resampled_kinds(kind, len(kinds), iterations, rng))
+        drawn = [_alpha(kinds, times, values, level) for times in resamples]
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:
             low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()

@@ -362,7 +362,9 @@ def label_shuffle_ratio(
 
     def log_ratio(rows: Any) -> Floats:
         # which items get the first label: a relabelling moves items, so labels would not do
-        return log_ratio_of(counts[rows[:, :first]].sum(axis=1))
+        moved = rows[:, :first]
+        sums = [column[moved].sum(axis=1) for column in (chosen, exposed)]
+        return log_ratio_of(np.column_stack(sums))
 
     def log_ratio_of(of_first: Floats) -> Floats:
         logs = [np.log(np.maximum(part, UNCOUNTED)) for part in (of_first, totals - of_first)]

@@ -6,11 +6,14 @@ are the source's. A column of replicates only shows that no trial stands there t
 
 from __future__ import annotations
 
+import operator
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +35,7 @@ MODEL = "model"
 
 _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_IN_NO_NUMBER = re.compile(r"[^0-9+\-.eE]")
 _NOBODY_KNOWS: Mapping[Player, int] = MappingProxyType({})
 _FLAGS = {"true": True, "false": False}
 _NAMED = 3
@@ -145,9 +149,8 @@ class _Check:
         if (column := model_column(table, entry)) is not None:
             wanted[MODEL] = column
         self._columns = {n: column for n, column in wanted.items() if column in table.columns}
-        names = [*dict.fromkeys(self._columns.values())]
-        cells = zip(*([*map(row.cells.get, names)] for row in table.rows), strict=True)
-        self._raw = dict(zip(names, cells, strict=False))  # no row, no cells
+        names = dict.fromkeys(self._columns.values())
+        self._raw = {name: [row.cells.get(name) for row in table.rows] for name in names}
         translated = [("values", column) for column in entry.values]
         self.problems += no_columns((*wanted.items(), *translated), table)
         ours = {*needed, *_OPTIONAL, *(measure.name for measure in self._derived)}
@@ -299,7 +302,9 @@ class _Check:
         if "replicate" not in self._columns:
             return
         rows, lines = self._table.rows, dict[tuple[object, ...], int]()
-        for place, (key, replicate) in enumerate(zip(keys, self._words("replicate"), strict=True)):
+        told = [*zip(keys, self._words("replicate"), strict=True)]
+        alright = len({*told}) == len(told) and all(replicate for _, replicate in told)
+        for place, (key, replicate) in enumerate(() if alright else told):
             if not replicate:
                 self._wrong(place, "replicate", "is empty, and replicates are told by it")
             elif (at := lines.setdefault((key, replicate), place)) != place:
@@ -311,27 +316,27 @@ class _Check:
 
     def _check_experiment(self) -> None:
         """Note rows that say they are of another experiment."""
-        for place, said in enumerate(self._words("experiment")):
-            if said not in ("", self._experiment.id):
+        said_of_all, right = self._words("experiment"), ("", self._experiment.id)
+        for place, said in enumerate(said_of_all if {*said_of_all} - {*right} else ()):
+            if said not in right:
                 problem = f"{shortly(said)} is not {self._experiment.id}, whose replies these are"
                 self._wrong(place, "experiment", problem)
 
     def _origins(self) -> list[tuple[Origin, ...]]:
         """When each row was collected and which model the source says answered."""
         entry = self._entry
-        known: dict[tuple[str, str], tuple[tuple[Origin, ...], bool]] = {}
-        origins: list[tuple[Origin, ...]] = []
-        told = zip(self._words("collected_at"), self._words("served"), strict=True)
-        for place, said in enumerate(told):
-            if said not in known:
-                at, served = said[0] or entry.collected_at or "", said[1] or entry.served or ""
-                known[said] = (Origin("subject", served, at or None),), not at or _is_time(at)
-            origin, is_time = known[said]
-            origins.append(origin)
-            if not is_time:
-                at = said[0] or entry.collected_at or ""
-                self._wrong(place, "collected_at", f"{shortly(at)} {_NO_TIME}")
-        return origins
+        told = [*zip(self._words("collected_at"), self._words("served"), strict=True)]
+        known: dict[tuple[str, str], tuple[Origin, ...]] = {}
+        wrongly: dict[tuple[str, str], str] = {}
+        for said in dict.fromkeys(told):
+            at, served = said[0] or entry.collected_at or "", said[1] or entry.served or ""
+            known[said] = (Origin("subject", served, at or None),)
+            if at and not _is_time(at):
+                wrongly[said] = f"{shortly(at)} {_NO_TIME}"
+        for place, said in enumerate(told if wrongly else ()):
+            if said in wrongly:
+                self._wrong(place, "collected_at", wrongly[said])
+        return [known[said] for said in told]
 
     def _measured(self) -> tuple[list[str], list[Mapping[str, MeasureValue]]]:
         """Why each trial is missing (empty: it is not), its measures; and their problems."""
@@ -345,7 +350,7 @@ class _Check:
             if why in wrongly:
                 self._wrong(place, "missing", f"{shortly(why)} {_NO_REASON}")
         columns = [
-            self._values(measure, column, missing)
+            self._plain(measure, column, missing) or self._values(measure, column, missing)
             for measure, column in zip(self._measures, cells, strict=True)
         ]
         names = [measure.name for measure in self._measures]
@@ -402,6 +407,29 @@ class _Check:
             if problem:
                 self._wrong(place, name, problem)
         return values
+
+    def _plain(
+        self, measure: Measure, cells: Sequence[object], missing: Sequence[str]
+    ) -> list[Any] | None:
+        """The same at once, of a column in which nothing is wrong; None where something may be."""
+        kind, there = self._kinds[measure.name], [*compress(cells, map(operator.not_, missing))]
+        types: set[type] = {*map(type, there)}
+        texts = types == {str} and not self._table.typed
+        counts = kind in (int, float) or (kind is not bool and measure.bounds is not None)
+        found: list[Any] = []
+        try:
+            if not all(map(_empty, compress(cells, missing))):
+                return None
+            if counts and not measure.categories and (texts or types <= {int, float}):
+                found = _numbers(there, measure.bounds, texts=texts, whole=kind is int)
+            elif types in ({str}, {bool}) and "" not in there:
+                known = {cell: self._value(measure, kind, cell) for cell in {*there}}
+                found = [known[cell] for cell in there]
+        except (_Wrong, ValueError, OverflowError):
+            return None
+        values = iter(found)
+        alike = len(found) == len(there) and len({*map(type, found)}) == 1
+        return [None if why else next(values) for why in missing] if alike else None
 
     def _value(self, measure: Measure, kind: object, cell: object) -> MeasureValue:
         if self._table.typed and isinstance(cell, str) and not measure.categories:
@@ -482,6 +510,21 @@ def _value_of(measure: Measure, kind: object, cell: object) -> MeasureValue:
         )
         raise _Wrong(problem)
     return number
+
+
+def _numbers(
+    cells: Sequence[Any], bounds: tuple[float, float] | None, *, texts: bool, whole: bool
+) -> list[float]:
+    """The numbers in cells; ValueError where one may be none that can be."""
+    if texts and _IN_NO_NUMBER.search("".join(cells)):
+        raise ValueError
+    found = [*map(float, cells)]
+    low, high = bounds or (-sys.float_info.max, sys.float_info.max)
+    if not all(low <= number <= high for number in found):
+        raise ValueError
+    if whole and not all(map(float.is_integer, found)):
+        raise ValueError
+    return found
 
 
 def _number(cell: object) -> float:

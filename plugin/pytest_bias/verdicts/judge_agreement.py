@@ -158,10 +158,12 @@ def _beside_people(
     """Return the judge's error beside people's labels of the flag, or of what it is read from."""
     from ..statistics.misclassification import labelled_errors  # noqa: PLC0415
 
+    if labels is None:
+        return None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
     known = [m.name for m in experiment.measures]
-    for column in sorted(labels.measures if labels else (), key=lambda name: name != flag):
-        if column not in known or labels is None:
+    for column in sorted(labels.measures, key=lambda name: name != flag):
+        if column not in known:
             continue
         reads = _FLAGS if column == flag else _read_as(flag, column, records)
         said = {

@@ -65,6 +65,19 @@ class Cell:
         """Number of valid replies in which the event happened."""
         return int(self.values.sum())
 
+    def filled(self, value: float) -> Cell:
+        """The cell as if every missing reply were ``value``; made once for each."""
+
+        def made() -> Cell:
+            values = np.concatenate([self.values, np.full(self.missing, value)])
+            return replace(self, values=values, reasons={})
+
+        return once(self._filled, value, made) if self.missing else self
+
+    @cached_property
+    def _filled(self) -> dict[object, object]:
+        return {}
+
     @cached_property
     def missing(self) -> int:
         """Number of trials without a valid reply."""

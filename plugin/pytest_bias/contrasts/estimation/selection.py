@@ -8,9 +8,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import cast
+from operator import attrgetter
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import NoVariance, TooFewUnits
 from ...statistics.checks import Floats
@@ -26,6 +28,10 @@ FEWEST_POOLS = 10
 
 FEWEST_TO_CLEAR = 20
 """Pools below which a bootstrap of them is too sure: at the margin it clears 7 % of 10."""
+
+Places: TypeAlias = NDArray[np.intp]
+
+_SIDES = (attrgetter("selected"), attrgetter("shown"))
 
 _MIXED = np.array([1.0, 1e3, 1e6, 1e9])
 """Makes one number of a pool's four counts, the same only for the same counts."""
@@ -119,25 +125,65 @@ def selection_ratio(
 
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
     """Return a row per pool: selected and shown of the group, and of the others."""
-    if group not in memo:
-        sizes = np.array([[len(pool.selected), len(pool.shown)] for pool in pools])
-        inside = group.__contains__
-        within = [[sum(map(inside, p.selected)), sum(map(inside, p.shown))] for p in pools]
-        memo[group] = np.column_stack([within, sizes - within])
-    return cast("Floats", memo[group])
+
+    def counted() -> Floats:
+        items, kind, lists = _laid_out(pools, memo)
+        members = np.array([item in group for item in items])
+        sides = [[of[codes] for codes, _ in lists] for of in (members, ~members)]
+        columns = [
+            np.diff(np.append(0, inside.cumsum())[ends])
+            for side in sides
+            for inside, (_, ends) in zip(side, lists, strict=True)
+        ]
+        return np.column_stack(columns)[kind]
+
+    return once(memo, group, counted)
+
+
+def _laid_out(
+    pools: Sequence[Pool], memo: dict[object, object]
+) -> tuple[list[str], Places, list[tuple[Places, Places]]]:
+    """Return all items, which distinct pool each is, and what those selected, and showed.
+
+    The latter are the items' places, one pool after the other, and where each begins and ends.
+    """
+
+    def made() -> tuple[list[str], Places, list[tuple[Places, Places]]]:
+        distinct = {id(pool): pool for pool in pools}  # often one pool is shown many times
+        places = {key: place for place, key in enumerate(distinct)}
+        each = [[of(pool) for pool in distinct.values()] for of in _SIDES]
+        items = {i: n for n, i in enumerate(dict.fromkeys(chain(*each[0], *each[1])))}
+        lists = [
+            (
+                np.array([items[item] for item in chain.from_iterable(side)], dtype=np.intp),
+                np.cumsum([0, *map(len, side)]),
+            )
+            for side in each
+        ]
+        return [*items], np.array([places[id(pool)] for pool in pools], dtype=np.intp), lists
+
+    return once(memo, "laid out", made)
 
 
 def item_counts(pools: Sequence[Pool], memo: dict[object, object]) -> Sequence[Counter[str]]:
-    """Return how often each item was shown, and how often selected."""
-    each = ((pool.shown for pool in pools), (pool.selected for pool in pools))
-    return once(memo, "items", lambda: [Counter(chain.from_iterable(items)) for items in each])
+    """Return how often each item was selected, and how often shown."""
+
+    def counted() -> list[Counter[str]]:
+        items, kind, lists = _laid_out(pools, memo)
+        times, found = np.bincount(kind), []
+        for codes, ends in lists:
+            counts = np.bincount(codes, np.repeat(times, np.diff(ends)), len(items))
+            found.append(Counter(dict(zip(items, map(int, counts.tolist()), strict=True))))
+        return found
+
+    return once(memo, "items", counted)
 
 
 def _shuffled(
     pools: Sequence[Pool], members: Collection[str], memo: dict[object, object]
 ) -> tuple[float, str]:
     """Return p of a permutation of the group's labels over the items, and its method in words."""
-    shown, selected = item_counts(pools, memo)
+    selected, shown = item_counts(pools, memo)
     items = sorted(shown)
     found = label_shuffle_ratio(
         [selected[item] for item in items],

@@ -402,15 +402,6 @@ def _filled(grid: Grid, weights: Weights, sign: int) -> Grid:
         at for at, weight in zip(weighed.places, weighed.weights, strict=True) if weight * sign > 0
     }
     cells = tuple(
-        replace(
-            cell,
-            values=np.concatenate(
-                [cell.values, np.full(cell.missing, high if place in up else low)]
-            ),
-            reasons={},
-        )
-        if cell.missing
-        else cell
-        for place, cell in enumerate(grid.cells)
+        cell.filled(high if place in up else low) for place, cell in enumerate(grid.cells)
     )
     return replace(grid, cells=cells)
