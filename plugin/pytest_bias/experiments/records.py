@@ -300,9 +300,10 @@ def records_of(
 
 
 def _in_range(measure: Measure, rows: Iterable[Mapping[str, MeasureValue]]) -> bool:
-    column = [row.get(measure.name) for row in rows]
+    name = measure.name
+    column = [value for row in rows if (value := row.get(name)) is not None]
     if {*map(type, column)} == {float} and not measure.integer:
-        # Of numbers the least and greatest are enough; NaN is neither, and is in any range.
+        # Of numbers the least and greatest say it; NaN, which is in any range, is neither.
         known = [cast("float", value) for value in column if value == value]  # noqa: PLR0124
         column = [min(known), max(known)] if known else []
     try:
