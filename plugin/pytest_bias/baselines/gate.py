@@ -77,8 +77,8 @@ class BaselineDiffers(BiasError):
     ) -> None:
         self.differences = tuple(differences)
         listed = [f"  {difference}" for difference in self.differences[:_SHOWN]]
-        if more := len(self.differences) - len(listed):
-            listed.append(f"  and {more} more")
+        more = len(self.differences) - len(listed)
+        listed += [f"  and {more} more"] * bool(more)
         experiment, model, hypothesis = named
         where = f"{experiment} × {model}, {hypothesis}"
         told, mend = (_OF_ACCEPTED, _ACCEPT) if not old else (_OF_MODEL.format(old), _RECORD)
@@ -439,7 +439,8 @@ def stopped_by(
         return None
     kind = BiasFound if verdict.status == "BIASED" else Inconclusive
     error = kind(describe_verdict(verdict, place, beside))
-    error.short = f"{verdict.status} {allowed_words(verdict) or verdict.reason}"
+    short = f"{verdict.status} {allowed_words(verdict) or verdict.reason}"
+    error.short = f"{beside.outcome}, {short}" if beside.outcome else short
     return error
 
 
@@ -460,7 +461,7 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
     baseline = [f"  baseline: {beside.words}"] if beside.words else []
     if beside.outcome == "expired":  # what is to be done is plain, and no number says it
-        lines += baseline
+        lines, baseline = lines + baseline, []
     lines += [f"  {verdict.title}"] if verdict.title else []
     lines.append(f"  hypothesis: {verdict.id} (claim: {verdict.claim})")
     if finding is not None:
@@ -471,10 +472,7 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
         lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.settle is not None:
         lines.append(f"  {settle_words(verdict)}")
-    if beside.outcome != "expired":
-        lines += baseline
-    lines.append(f"  {place}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *baseline, f"  {place}"])
 
 
 def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str], ...]:

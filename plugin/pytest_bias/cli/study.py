@@ -24,6 +24,7 @@ from ..experiments.records import Outcome, Records, lost_to_cap, record_of
 from ..providers.base import is_simulated
 from ..providers.players import check_models
 from ..recording.collector import CollectionReport
+from ..report.audit import audit_files, audit_record
 from ..report.dataset_files import check_installed
 from ..report.exports import exported_files, write_exports
 from ..report.page import report_html
@@ -36,7 +37,7 @@ from ..report.terminal import closing_lines, section_lines
 from ..report.view import RunView
 from ..settings.published import is_tabled
 from ..workbench.plans import make_plan, terms_of, told
-from ..workbench.publication import dataset_file, write_datasets
+from ..workbench.publication import audit_part, dataset_file, write_datasets
 from ..workbench.ray_engine import RayEngine
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
 from . import check_apart, tell, write
@@ -276,18 +277,27 @@ def _say(said: Said) -> int:
     return 2 if said.problems else 0
 
 
+def _found(given: argparse.Namespace) -> tuple[Study | None, list[Results]]:
+    """Analyse what is recorded of a study, or a table, of which there is no study."""
+    if given.table is None:
+        study = _study(given)
+        return study, [study.results(case) for case in study.cases]
+    problem = "a table says itself who answered: leave out one of the two"
+    if given.audit is not None:
+        problem = "is of a model: name the table in the roster, and give it as --model table/NAME"
+        raise BadSetting(option="--audit", value=given.audit, problem=problem)
+    if given.model is not None:
+        raise BadSetting(option="--model", value=given.model[0], problem=problem)
+    asked = {name: value for name, value in _asked(given).items() if name != "model"}
+    return None, analyze_table(given.experiments[0], given.table, given.suite, **asked)
+
+
 @_told
 def _analyze(given: argparse.Namespace) -> int:
-    if given.table is not None:
-        if given.model is not None:
-            problem = "a table says itself who answered: leave out one of the two"
-            raise BadSetting(option="--model", value=given.model[0], problem=problem)
-        asked = {name: value for name, value in _asked(given).items() if name != "model"}
-        found = analyze_table(given.experiments[0], given.table, given.suite, **asked)
-    else:
-        study = _study(given)
-        found = [study.results(case) for case in study.cases]
+    study, found = _found(given)
     view = view_of_all(found)
+    if study is not None and given.audit is not None:
+        _write_audit(study, view, given.audit)
     if given.json:
         tell(results_text(view).rstrip())
     else:
@@ -305,6 +315,18 @@ def _analyze(given: argparse.Namespace) -> int:
             raise
         tell(f"nobody asked for {folder}, and it is not whole: {_typed(str(error))}", wrong=True)
     return view.exit_status
+
+
+def _write_audit(study: Study, view: RunView, folder: Path) -> None:
+    """Write the record of each model, as ``--bias-audit`` does."""
+    settings = study.bench.settings
+    parts = {(c.experiment.id, c.model): audit_part(study.bench, c) for c in study.cases}
+    words = {"commit": settings.commit or "", "job": settings.job or ""}
+    for model in dict.fromkeys(case.model for case in study.cases):
+        for name, text in audit_files(audit_record(view, model, parts, **words)).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write(folder / name, text)
+            tell(f"written: {from_here(folder / name)}", wrong=True)
 
 
 def _write_files(found: list[Results], view: RunView, folder: Path | None, *, plots: bool) -> None:
