@@ -43,7 +43,7 @@ def test_function_that_is_lost_after_it_was_declared(suite: Suite, after: str) -
     suite.tests(CASE, CASE + after)
     result = suite.run(BIASED)
     assert result.ret == 1
-    result.stdout.fnmatch_lines([SILENT, "NO VERDICT: see the problems above"])
+    result.stdout.fnmatch_lines([SILENT, "*NO VERDICT: see the problems above"])
 
 
 def test_hypotheses_of_a_loop(suite: Suite) -> None:
@@ -87,7 +87,7 @@ HOOKS = {
 def test_hook_that_collects_no_case(suite: Suite, hook: str) -> None:
     result = suite.conftest(HOOKS[hook]).run(BIASED)
     assert result.ret == 1
-    result.stdout.fnmatch_lines([SILENT, "NO VERDICT: see the problems above"])
+    result.stdout.fnmatch_lines([SILENT, "*NO VERDICT: see the problems above"])
 
 
 # --- whole modules ----------------------------------------------------------------------------
