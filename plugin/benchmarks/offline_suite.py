@@ -1,11 +1,13 @@
 """What the whole offline suite costs, beside as many bare pytest cases.
 
-    python plugin/benchmarks/offline_suite.py [--rounds 3]
+    python plugin/benchmarks/offline_suite.py [--rounds 5]
 
 Every row is a pytest process of its own, ``pytest bias_tests`` from the top of the repository for
-its default subject with all reports, at ``-n 0``, ``-n 2`` and ``-n 8``; beside each stand as many
-parametrized cases that do nothing, with as many workers. Rounds are interleaved, so that a noisy
-neighbour disturbs all rows alike.
+its default subject with all reports, at ``-n 0``, ``-n 2`` and ``-n 8``, and ``--collect-only``;
+beside each stand as many parametrized cases that do nothing, run alike. Rounds are interleaved, so
+that a noisy neighbour disturbs all rows alike; processor seconds, those of workers included, say
+more than wall seconds where there is one. The goals are 4 times the processor seconds of bare
+cases at ``-n 8`` and no longer than ``-n 0``, and 25 times at ``-n 0``.
 """
 
 from __future__ import annotations
@@ -13,17 +15,21 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.common import PYTEST, median_and_spread, run, say, write
+from benchmarks.common import PYTEST, Spent, median_and_spread, run, say, write
 
-ROUNDS = 3
-WORKERS = (0, 2, 8)
+ROUNDS = 5
+WAYS = {
+    "-n 0": ("-n", "0"),
+    "-n 2": ("-n", "2"),
+    "-n 8": ("-n", "8"),
+    "--collect-only": ("--collect-only",),
+}
 ROOT = Path(__file__).parents[2]
 
 _BARE = """
@@ -48,18 +54,17 @@ def main() -> int:
         bare.mkdir()
         (bare / "pytest.ini").write_text("[pytest]\n")
         write(bare, test_case=_BARE.format(cases=cases))
-        seconds: dict[tuple[str, int], list[float]] = {}
+        spent: dict[tuple[str, str], list[Spent]] = {}
         for number in range(given.rounds):
             say(f"round {number + 1} of {given.rounds} …")
-            for workers in WORKERS:
+            for way, how in WAYS.items():
                 for row, place, arguments in (
                     ("bare cases", bare, ()),
                     ("the suite", ROOT, _suite(folder)),
                 ):
-                    command = [*PYTEST, "-p", "xdist", "-n", str(workers), *arguments]
-                    spent = run(row, command, place)
-                    seconds.setdefault((row, workers), []).append(spent.wall)
-    _report(seconds, cases)
+                    found = run(row, [*PYTEST, "-p", "xdist", *how, *arguments], place)
+                    spent.setdefault((row, way), []).append(found)
+    _report(spent, cases)
     return 0
 
 
@@ -87,13 +92,19 @@ def _cases() -> int:
     return int(found[1])
 
 
-def _report(seconds: dict[tuple[str, int], list[float]], cases: int) -> None:
-    say(f"\n{cases} cases, median of {len(next(iter(seconds.values())))} rounds")
-    say(f"{'':24}{'seconds':>9}{'± range':>9}{'× bare':>8}")
-    for (row, workers), found in seconds.items():
-        median, spread = median_and_spread(found)
-        floor = statistics.median(seconds["bare cases", workers])
-        say(f"{f'{row}, -n {workers}':24}{median:9.2f}{spread:9.2f}{median / floor:8.2f}")
+def _report(spent: dict[tuple[str, str], list[Spent]], cases: int) -> None:
+    say(f"\n{cases} cases, median of {len(next(iter(spent.values())))} rounds")
+    titles = ("seconds", "± range", "× bare", "processor", "± range", "× bare")
+    say(f"{'':28}" + "".join(f"{title:>10}" for title in titles))
+    for (row, way), found in spent.items():
+        line = f"{f'{row}, {way}':28}"
+        for values, floor in (
+            ([each.wall for each in found], [each.wall for each in spent["bare cases", way]]),
+            ([each.cpu for each in found], [each.cpu for each in spent["bare cases", way]]),
+        ):
+            (median, spread), (least, _) = median_and_spread(values), median_and_spread(floor)
+            line += f"{median:10.2f}{spread:10.2f}{median / least:10.2f}"
+        say(line)
 
 
 if __name__ == "__main__":

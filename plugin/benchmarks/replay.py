@@ -10,6 +10,8 @@ what a row imports too; a run with ``--trials 20`` beside one with more tells th
 - pytest-bias, one case per trial: an experiment of that many conditions, replayed from a cassette;
 - pytest-bias, two cases: the same number of trials as replicates of two conditions, with the
   analysis of a hypothesis and without reports, the shape experiments have;
+- the same at ``-n 8``, beside bare cases at ``-n 8``;
+- a look-up: the lines of the same cassette in a dictionary by their keys, one read in each case;
 - pytest-recording: the same calls replayed through the openai SDK, one cassette per case.
 
 The replies are recorded once, before timing, from a simulated subject on loopback.
@@ -18,7 +20,6 @@ The replies are recorded once, before timing, from a simulated subject on loopba
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ from benchmarks.common import (
     HYPOTHESIS,
     PLUGIN,
     PYTEST,
+    Spent,
     median_and_spread,
     run,
     say,
@@ -58,6 +60,28 @@ import pytest
 @pytest.mark.parametrize("number", range({trials}))
 def test_case(number):
     pass
+"""
+
+_LOOKUP = """
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+(CASSETTE,) = Path("{folder}").rglob("*.jsonl")
+LINES = [line for line in CASSETTE.read_bytes().splitlines() if line.startswith(b'{{"key"')]
+
+
+@pytest.fixture(scope="session")
+def recorded():
+    return {{hashlib.sha256(str(at).encode()).hexdigest(): line for at, line in enumerate(LINES)}}
+
+
+@pytest.mark.parametrize("number", range({trials}))
+def test_case(number, recorded):
+    line = recorded[hashlib.sha256(str(number).encode()).hexdigest()]
+    assert json.loads(line)["reply"]["text"]
 """
 
 _RECORDING = """
@@ -89,11 +113,12 @@ def test_case(number, client):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way of running the trials: its name, folder and pytest arguments."""
+    """One way of running the trials: its name, folder, arguments, and the row it is held to."""
 
     name: str
     folder: Path
     arguments: tuple[str, ...]
+    beside: str = "bare cases"
 
 
 def main() -> int:
@@ -104,23 +129,25 @@ def main() -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as folder:
         rows = _prepare(Path(folder), given.trials)
-        seconds: dict[str, list[float]] = {row.name: [] for row in rows}
+        spent: dict[str, list[Spent]] = {row.name: [] for row in rows}
         for number in range(given.rounds):
             say(f"round {number + 1} of {given.rounds} …")
             for row in rows:
-                seconds[row.name].append(_pytest(row))
-        _report(rows, seconds, given.trials)
+                spent[row.name].append(_pytest(row))
+        _report(rows, spent, given.trials)
     return 0
 
 
 def _prepare(folder: Path, trials: int) -> list[Row]:
     """Write the suites and record what they replay."""
     peer = ("-p", "pytest_recording.plugin")
+    eight = ("-p", "xdist", "-n", "8")
     rows = [
         Row("bare cases", folder / "bare", ()),
         Row("pytest-bias, one case per trial", folder / "many", PLUGIN),
         Row("pytest-bias, two cases and a verdict", folder / "two", PLUGIN),
         Row("pytest-recording and openai", folder / "vcr", (*peer, "--record-mode=none")),
+        Row("a look-up in a dictionary", folder / "lookup", ()),
     ]
     for row in rows:
         row.folder.mkdir()
@@ -134,7 +161,13 @@ def _prepare(folder: Path, trials: int) -> list[Row]:
         say(f"recording for {row.name} …")
         _pytest(row, "--bias-record=missing")
     _record_peer(rows[3], rows[1].folder, trials)
-    return rows
+    write(rows[4].folder, test_case=_LOOKUP.format(folder=rows[1].folder, trials=trials))
+    bare = "bare cases, -n 8"
+    return [
+        *rows,
+        Row(bare, rows[0].folder, eight, beside=bare),
+        Row(f"{rows[1].name}, -n 8", rows[1].folder, (*PLUGIN, *eight), beside=bare),
+    ]
 
 
 def _record_peer(row: Row, suite: Path, trials: int) -> None:
@@ -145,19 +178,23 @@ def _record_peer(row: Row, suite: Path, trials: int) -> None:
         _pytest(Row(row.name, row.folder, (*row.arguments[:2], "--record-mode=once")))
 
 
-def _pytest(row: Row, *more: str) -> float:
-    """Run a row; its wall seconds."""
-    return run(row.name, [*PYTEST, *row.arguments, *more], row.folder).wall
+def _pytest(row: Row, *more: str) -> Spent:
+    """Run a row."""
+    return run(row.name, [*PYTEST, *row.arguments, *more], row.folder)
 
 
-def _report(rows: Sequence[Row], seconds: dict[str, list[float]], trials: int) -> None:
-    floor = statistics.median(seconds[rows[0].name])
-    say(f"\n{trials} trials, median of {len(seconds[rows[0].name])} rounds")
-    say(f"{'':38}{'seconds':>9}{'± range':>9}{'× bare':>8}{'ms per trial beyond bare':>26}")
+def _report(rows: Sequence[Row], spent: dict[str, list[Spent]], trials: int) -> None:
+    say(f"\n{trials} trials, median of {len(spent[rows[0].name])} rounds")
+    titles = ("seconds", "± range", "× bare", "processor", "× bare")
+    titled = "".join(f"{title:>10}" for title in titles)
+    say(f"{'':40}{titled}{'processor ms per trial beyond bare':>37}")
     for row in rows:
-        median, spread = median_and_spread(seconds[row.name])
-        beyond = (median - floor) / trials * 1000
-        say(f"{row.name:38}{median:9.2f}{spread:9.2f}{median / floor:8.2f}{beyond:26.3f}")
+        wall, spread = median_and_spread([each.wall for each in spent[row.name]])
+        cpu, _ = median_and_spread([each.cpu for each in spent[row.name]])
+        bare, _ = median_and_spread([each.wall for each in spent[row.beside]])
+        floor, _ = median_and_spread([each.cpu for each in spent[row.beside]])
+        numbers = f"{wall:10.2f}{spread:10.2f}{wall / bare:10.2f}{cpu:10.2f}{cpu / floor:10.2f}"
+        say(f"{row.name:40}{numbers}{(cpu - floor) / trials * 1000:37.3f}")
 
 
 if __name__ == "__main__":
