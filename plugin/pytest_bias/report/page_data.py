@@ -246,10 +246,10 @@ def _hypothesis(line: PageRow) -> PageValue:
         "tone": line.tone,
         "words": verdict.words.removeprefix(verdict.label).strip(" :"),
         "why": line.why,
-        "stops": int(line.stops),
+        "stops": line.stops,
         "let": line.let,
-        "judged": int(line.judged),
-        "old": int(line.old),
+        "judged": line.judged,
+        "old": line.old,
         "change": "" if change is None else change.outcome,
         "claim": verdict.claim,
         "settle": settling_words(verdict),
@@ -364,8 +364,8 @@ def _row(row: UpgradeRow) -> PageValue:
         "id": row.hypothesis,
         "title": row.title or f"{row.measure}: {row.contrast}".strip(": ") or row.hypothesis,
         "outcome": row.outcome,
-        "stops": int(row.fails),
-        "open": int(row.is_open),
+        "stops": row.fails,
+        "open": row.is_open,
         "scale": row.scale,
         "before": None if before is None else [before.label, before.shown, before.estimate],
         "now": [row.now.label, row.now.shown, row.now.estimate],
@@ -373,7 +373,6 @@ def _row(row: UpgradeRow) -> PageValue:
         "bound": f"{bound} of {margin}".replace("a factor of ", "× ") if bound else "",
         "how": "" if compared is None else compared.how,
         "said": row.said.removeprefix(f"{row.outcome}: "),
-        "decides": row.decides,
     }
 
 

@@ -1,104 +1,31 @@
-"""The page in a real browser: offline, light and dark, wide and narrow, with script and without.
-
-Two runs of the suite on its own recordings are shared by all tests: an upgrade, and three models.
-"""
+"""The page in a real browser: what a reviewer does with it, what it draws, offline, on paper."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import random
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser
 
 from pytest_bias.contrasts.findings import Finding, WorstCase
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
-from pytest_bias.report.page import report_html
 from pytest_bias.report.replies import replies_of
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
 from ..core.factories import experiment
-from ..core.report import drawn, factory
+from ..core.report import factory
 from ..core.report.reading import blocks
-
-ROOT = Path(__file__).parents[3]
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
-OLD, NEW, EVEN = "simulated/biased", "simulated/drifted", "simulated/even"
-NARRATIVE = "narrative-personas"
-TRIAL = "noir-hispanic_male-neutral-wallet/Juan#1"
-ROUTES = (
-    "#/",
-    "#/hypotheses",
-    f"#/h/{NARRATIVE}/{quote(NEW, safe='')}/pro_social-hispanic_male-rest",
-    f"#/replies/{NARRATIVE}",
-    f"#/t/{NARRATIVE}/{quote(NEW, safe='')}/{quote(TRIAL, safe='')}",
-    f"#/e/{NARRATIVE}/{quote(NEW, safe='')}",
-    "#/audit",
-)
-
-# Every piece of text with its colour, and the nearest background that is not transparent.
-CONTRASTS = """() => {
-  const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
-  const part = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  const light = c => .2126 * part(c[0]) + .7152 * part(c[1]) + .0722 * part(c[2]);
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const text = walker.currentNode.textContent.trim();
-    const element = walker.currentNode.parentElement;
-    if (!text || !element.checkVisibility() || element.tagName === "OPTION") continue;
-    const style = getComputedStyle(element);
-    const ink = rgb(element.tagName === "text" ? style.fill : style.color);
-    let at = element, paper = [];
-    for (; at; at = at.parentElement) {
-      paper = rgb(getComputedStyle(at).backgroundColor);
-      if (paper.length === 3 || paper[3] > 0) break;
-    }
-    const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x);
-    found.push([Math.round(100 * (a + .05) / (b + .05)) / 100, text.slice(0, 40)]);
-  }
-  return found;
-}"""
-
-# What a reader that hears the page, or walks it by keyboard, would stumble over.
-STUMBLES = """() => {
-  const name = e => e.getAttribute("aria-label") || e.labels?.[0]?.textContent || e.textContent;
-  const seen = [...document.querySelectorAll("*")].filter(e => e.checkVisibility());
-  const ids = seen.map(e => e.id).filter(Boolean);
-  return {
-    unnamed: seen.filter(e => e.matches("a, button, input, select, summary") && !name(e).trim())
-      .map(e => e.outerHTML.slice(0, 80)),
-    long: seen.map(e => e.getAttribute("aria-label") || "").filter(label => label.length > 300),
-    twice: ids.filter((id, i) => ids.indexOf(id) !== i),
-    headings: seen.filter(e => e.matches("h1")).length,
-    skipped: seen.filter(e => e.matches("h1,h2,h3,h4")).map(e => +e.tagName[1])
-      .filter((level, i, all) => i && level > all[i - 1] + 1).length,
-    landmarks: seen.filter(e => e.matches(
-      "main, nav, header, footer, section[aria-label], [role=region], [role=search]")).length,
-    scopes: seen.filter(e => e.matches("th:not([scope])")).length,
-  };
-}"""
+from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
 
 # Every drawn estimate: what it says it is, and where its mark lies in the picture.
 DRAWN = """() => [...document.querySelectorAll("[data-estimate]")].map(mark => {
@@ -110,136 +37,6 @@ DRAWN = """() => [...document.querySelectorAll("[data-estimate]")].map(mark => {
     "class"), low: thick?.dataset.low, high: thick?.dataset.high, from: low, until: high,
     badge: row?.querySelector(".badge").textContent};
 })"""
-
-
-class Run(NamedTuple):
-    """A run of the suite: its page, and its results."""
-
-    page: Path
-    results: Mapping[str, Any]
-
-
-def suite(folder: Path, *arguments: str) -> Run:
-    page, results = folder / "bias-report.html", folder / "bias-results.json"
-    command = [sys.executable, "-m", "pytest", "bias_tests", "-n2", "-q", "-pno:randomly"]
-    command += ["-pno:cacheprovider", f"--bias-report={page}", f"--bias-results={results}"]
-    done = subprocess.run(  # noqa: S603  (our own suite)
-        [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert results.exists(), done.stdout + done.stderr
-    return Run(page, json.loads(results.read_text("utf-8")))
-
-
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """An upgrade from the biased subject to the drifted one."""
-    return suite(tmp_path_factory.mktemp("up"), f"--bias-model={NEW}", f"--bias-baseline={OLD}")
-
-
-@pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Three models, each judged by itself."""
-    models = [f"--bias-model={model}" for model in (EVEN, OLD, NEW)]
-    return suite(tmp_path_factory.mktemp("three"), *models)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = os.environ.get("PYTEST_BIAS_CHROMIUM") or shutil.which("chromium")
-    if path is None or not Path(path).exists():
-        reason = "no Chromium: install it or set PYTEST_BIAS_CHROMIUM to its path"
-        if os.environ.get("PYTEST_BIAS_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=list(QUIET))
-        yield launched
-        launched.close()
-
-
-class Opened:
-    """A page of a report, and everything it asked for or complained about."""
-
-    def __init__(self, browser: Browser, path: Path, **options: Any) -> None:
-        self.page: Page = browser.new_page(**options)
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
-        self.page.route("**/*", self._asked)
-        self.page.goto(path.as_uri())
-
-    def _asked(self, route: Route) -> None:
-        self.requests.append(route.request.url)
-        if route.request.url.startswith("file:"):
-            route.continue_()
-        else:
-            route.abort()
-
-    def at(self, route: str) -> Page:
-        """Go to a route, and wait for it to be drawn."""
-        self.page.evaluate("route => { location.hash = route; }", route)
-        ends = "!document.querySelector('html').className && document.querySelector('h1')"
-        self.page.wait_for_function(ends)
-        wanted = (
-            "#summary h1" if route == "#/" else "#audit h1" if route == "#/audit" else "#view h1"
-        )
-        self.page.wait_for_selector(wanted)
-        if "#/h/" in route:
-            drawn_ends = ".more", ".remark:has-text('not in this copy')", "h1:has-text('no such')"
-            self.page.wait_for_selector(", ".join(f"#view {end}" for end in drawn_ends))
-        return self.page
-
-
-@pytest.fixture
-def opened_up(browser: Browser, up: Run) -> Iterator[Opened]:
-    opened = Opened(browser, up.page, viewport={"width": 1440, "height": 1000})
-    yield opened
-    opened.page.close()
-
-
-def written(tmp_path: Path, view: RunView, *replies: Any) -> Path:
-    file = tmp_path / "bias-report.html"
-    file.write_text(report_html(view, replies), encoding="utf-8")
-    return file
-
-
-def hard() -> RunView:
-    """All that makes a page wide, long or sparse."""
-    long = "a-very-long-name-that-no-line-of-a-narrow-screen-can-hold-" * 3
-    worst = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0.4)
-    conditions = tuple(f"{long}-{number}" for number in range(6))
-    open_question = factory.undecided(
-        factory.finding(p_alarm=0.4, worst_case=worst, unit=long, margin=0.01), "undecided"
-    )
-    return factory.view(
-        factory.analysis(
-            open_question,
-            factory.undecided(None, long, id=long),
-            factory.verdict(factory.deterministic(), status="CLEAR", words="CLEAR within ±0.6"),
-            name=long,
-            model=long,
-            simulated=False,
-            controls=(factory.control(seen=False),),
-            counts=tuple(factory.cell(name, missing={long: 2}, planned=8) for name in conditions),
-            figures=drawn.illustrations(),
-            metadata={long: {long: [long]}},
-        ),
-        factory.analysis(controls=(), numbers=(), categories=()),
-        problems=(long,),
-        lost=(long, long),
-        partial=("-k",),
-        cases=((long, "failed"),),
-    )
-
-
-VIEWS = {"usual": factory.usual, "hard": hard, "empty": factory.view}
-
-
-@pytest.fixture(params=sorted(VIEWS))
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return written(tmp_path, VIEWS[request.param]())
 
 
 # --- what a reviewer does ---------------------------------------------------------------------
@@ -268,24 +65,6 @@ def test_the_first_screen_says_what_stops_the_upgrade_and_what_moved_undecided(
         "FAIL",
         "FAIL",
     ]
-
-
-def test_a_reply_is_four_actions_away_by_mouse_and_three_by_keyboard(opened_up: Opened) -> None:
-    page = opened_up.at("#/")
-    page.get_by_role("link", name="Replies", exact=True).click()
-    page.locator("#view").get_by_role("link", name="Narratives").first.click()
-    page.locator("input[name=q]").fill(TRIAL)
-    page.get_by_role("link", name=TRIAL).click()
-    page.wait_for_selector("#view .subject")
-    assert page.locator("h1:visible").inner_text() == TRIAL
-    reply = page.locator(".subject .text").first.inner_text()
-    assert "Juan" in reply
-    page = opened_up.at("#/")
-    page.locator("#summary a", has_text="Stories about each group").first.press("Enter")
-    page.locator("td.heat a[href*='group=hispanic_male'][href*='noir']").first.press("Enter")
-    page.locator(f"a:has-text('{TRIAL}')").press("Enter")
-    page.wait_for_selector("#view .subject")
-    assert page.locator(".subject .text").first.inner_text() == reply
 
 
 def test_every_model_has_its_own_verdict_on_the_first_screen(browser: Browser, three: Run) -> None:
@@ -619,45 +398,3 @@ def test_it_prints_on_white(browser: Browser, tmp_path: Path) -> None:
     ink = opened.page.evaluate("getComputedStyle(document.body).color")
     opened.page.close()
     assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
-
-
-# --- for everybody ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("width", [320, 400, 1024, 1440])
-def test_it_never_scrolls_sideways(browser: Browser, up: Run, path: Path, width: int) -> None:
-    pages = {path: ("#/", "#/hypotheses", "#/audit"), up.page: ROUTES}
-    for file, routes in pages.items():
-        opened = Opened(browser, file, viewport={"width": width, "height": 800})
-        for route in routes:
-            wide = opened.at(route).evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, route
-        opened.page.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_stands_out_and_nothing_is_stumbled_over(
-    browser: Browser, up: Run, scheme: Any
-) -> None:
-    opened = Opened(browser, up.page, color_scheme=scheme)
-    for route in (*ROUTES, "#/upgrade", "#/replies"):
-        page = opened.at(route)
-        contrasts = page.evaluate(CONTRASTS)
-        assert len(contrasts) > 10
-        assert [found for found in contrasts if found[0] < 4.5] == [], route
-        stumbles = page.evaluate(STUMBLES)
-        assert stumbles.pop("landmarks") <= 12, route
-        assert stumbles.pop("headings") == 1, route
-        assert not any(stumbles.values()), (route, stumbles)
-    opened.page.close()
-
-
-def test_focus_goes_to_the_heading_and_the_number_of_rows_is_said(opened_up: Opened) -> None:
-    page = opened_up.at("#/hypotheses")
-    assert page.evaluate("document.activeElement.tagName") == "H1"
-    page.locator("select[name=verdict]").select_option("stops")
-    assert page.locator("[role=status]").inner_text() == "11 hypotheses"
-    page.keyboard.press("Escape")
-    page.locator("h1:visible").click()
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "search"

@@ -17,6 +17,7 @@ const routed = ([name, ...rest], q) => {
 };
 let turn = 0, started = false;
 const show = async () => {
+  say("");
   const [parts, q] = parsed(), mine = ++turn, fixed = { undefined: summary, audit }[parts[0]];
   const [title, made] = fixed ? [fixed.querySelector("h1").textContent, fixed] : await routed(parts, q);
   if (mine !== turn) return;

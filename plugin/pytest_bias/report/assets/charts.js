@@ -43,20 +43,22 @@ const strip = row => {
   const at = scaleOf(SPAN, 4, 192);
   return little(drawn(row, at, 10, SPAN));
 };
+// As wide as there is room for, so that letters keep their size.
+const room = () => Math.min(730, innerWidth - 36);
 // One hypothesis with several models, over an axis in its own unit.
 const interval = rows => {
   const of = rows.filter(row => row.margin && row.estimate !== null);
   if (!of.length) return null;
   const far = of.flatMap(row => [row.estimate, ...row.shown.flatMap(i => i.slice(0, 2)), ...(row.wide || []).slice(0, 2), ...(row.worst || [])].map(v => Math.abs(inMargins(row, v))));
-  const span = Math.min(8, Math.max(1.6, ...far.map(v => Math.min(v, 8))) * 1.08), LEFT = 150, WIDE = 560, at = scaleOf(span, LEFT, WIDE);
+  const span = Math.min(8, Math.max(1.6, ...far.map(v => Math.min(v, 8))) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
   const high = of.length * 38 + 8, one = of[0], margin = one.margin, ratio = one.scale === "ratio";
   const value = k => ratio ? margin ** k : k * margin;
   const said = v => ratio ? v.toFixed(2) : `${v > 0 ? "+" : ""}${+v.toFixed(3)}`.replace("-", "−");
   const step = Math.max(1, Math.ceil(span / 4));
   const ticks = upTo(2 * Math.floor(span / step) + 1).map(i => (i - Math.floor(span / step)) * step);
-  return h("figure.chart", s("svg", { viewBox: `0 0 730 ${high + 40}`, role: "img", "aria-label": of.map(row => `${row.m}: ${row.label} ${row.text}, margin ${row.within}`).join("; ").slice(0, 290) },
+  return h("figure.chart", s("svg", { viewBox: `0 0 ${W} ${high + 40}`, role: "img", "aria-label": of.map(row => `${row.m}: ${row.label} ${row.text}, margin ${row.within}`).join("; ").slice(0, 290) },
     field(at, high, span),
-    of.map((row, i) => [s("text", { x: 0, y: i * 38 + 26, class: "label" }, row.m.length > 20 ? row.m.slice(0, 19) + "…" : row.m), s("g", drawn(row, at, i * 38 + 22, span, true))]),
+    of.map((row, i) => [s("text", { x: 0, y: i * 38 + (W < 600 ? 12 : 26), class: "label" }, row.m.length > 20 ? row.m.slice(0, 19) + "…" : row.m), s("g", drawn(row, at, i * 38 + 22, span, true))]),
     ticks.map(k => s("text", { x: px(at(k)), y: high + 15, class: Math.abs(k) === 1 ? "axis edge" : "axis" }, said(value(k)))),
     s("text", { x: LEFT + WIDE / 2, y: high + 34, class: "axis" }, `${one.unit || one.quantity || ""}${ratio ? " (log scale)" : ""}`)),
   h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", "."));
@@ -77,7 +79,7 @@ const histogram = (title, arms) => {
   const bins = whole ? high - low + 1 : 20, width = whole ? 1 : (high - low) / bins || 1;
   if (bins > 60) return null;
   const counts = arms.map(arm => { const found = Array(bins).fill(0); for (const v of arm.values) found[Math.min(bins - 1, Math.floor((v - low) / width))]++; return found.map(n => n / arm.values.length); });
-  const most = Math.max(...counts.flat()), W = 700, one = W / bins;
+  const most = Math.max(...counts.flat()), W = room(), one = W / bins;
   const part = whole ? one * 0.8 / arms.length : one;
   return h("figure.chart", h("p.keys", arms.map((arm, k) => h("span", { class: `key s-${k}` }, `${spaced(arm.name)} (n = ${arm.values.length})`))),
     s("svg", { viewBox: `0 0 ${W} 150`, role: "img", "aria-label": `Distribution of ${title}: ${arms.map(arm => arm.name).join(" and ")}` },
@@ -87,7 +89,7 @@ const histogram = (title, arms) => {
     h("figcaption", `Share of the valid replies of each side by ${spaced(title)}.`));
 };
 // Levels by levels: means with how many are missing; the colour is the distance from the mean of all, in margins.
-const levelsTable = (block, name, rows, cols, row, open) => {
+const levelsTable = (block, m, name, rows, cols, row, open) => {
   const at = (f, i) => f ? f.at[i] : 0, levels = f => f ? f.levels.slice(0, f.levels.length - f.controls) : ["all"];
   const cell = levels(rows).map(() => levels(cols).map(() => ({ n: 0, sum: 0, lost: 0 })));
   let n = 0, sum = 0;
@@ -102,7 +104,7 @@ const levelsTable = (block, name, rows, cols, row, open) => {
   const unit = row && row.margin && row.scale !== "ratio" ? row.margin : far / 4;
   const share = name === "missing" || block.measure[name].kind === "flag";
   const words = v => share ? percent(v, 0) : v.toFixed(2);
-  return table(`${spaced(name)} by ${rows ? spaced(rows.name) : "all"}${cols ? " and " + spaced(cols.name) : ""}`, ["", ...levels(cols).map(spaced)],
+  return table(`${spaced(name)} by ${rows ? spaced(rows.name) : "all"}${cols ? " and " + spaced(cols.name) : ""}, ${m}`, ["", ...levels(cols).map(spaced)],
     levels(rows).map((label, r) => [h("th", { scope: "row" }, spaced(label)), ...cell[r].map((c, k) => {
       const step = c.n ? Math.max(-4, Math.min(4, Math.round((c.sum / c.n - mean) / unit))) : 0;
       return h("td", { class: `heat d${step < 0 ? "m" : "p"}${Math.abs(step)}` }, a(open(rows && [rows.name, label], cols && [cols.name, levels(cols)[k]]), c.n ? words(c.sum / c.n) : "none"),

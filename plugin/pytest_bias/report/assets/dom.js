@@ -30,7 +30,7 @@ const pairs = (facts, kind = "pairs") => h("dl", { class: kind }, facts.filter(f
   h("div", h("dt", name), h("dd", value, note && sub(note)))));
 const table = (caption, head, rows, kind = "") => h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption },
   h("table", { class: kind }, h("caption.unseen", caption),
-    h("thead", h("tr", head.map(name => h("th", { scope: "col" }, name)))),
+    h("thead", h("tr", head.map(name => name ? h("th", { scope: "col" }, name) : h("td")))),
     h("tbody", rows.map(row => h("tr", row.map((cell, place) => cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell
       : place ? h("td", cell) : h("th", { scope: "row" }, cell)))))));
 const folded = (name, ...kids) => h("details", h("summary", name), kids);
@@ -62,9 +62,9 @@ const csvButton = (name, rows) => h("button", { type: "button", onclick: () => {
 } }, "CSV");
 
 // Rows of one height, of which only those in sight are there.
-const virtual = (name, head, count, drawn, opened) => {
-  const HIGH = 34, body = h("div.virtual-rows");
-  const list = h("div.virtual", { role: "table", "aria-label": name, "aria-rowcount": count + 1 },
+const virtual = (name, head, count, drawn, kind = "") => {
+  const tall = innerWidth < 896, HIGH = tall ? 76 : 34, body = h("div.virtual-rows");
+  const list = h("div.virtual", { class: `virtual ${tall ? "tall" : kind}`, tabindex: 0, role: "table", "aria-label": name, "aria-rowcount": count + 1 },
     h("div.virtual-row.head", { role: "row" }, head.map(words => h("span", { role: "columnheader" }, words))), body);
   body.style.height = `${count * HIGH}px`;
   let first = -1, at = 0;

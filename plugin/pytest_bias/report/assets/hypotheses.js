@@ -79,7 +79,7 @@ const hypothesisView = (e, m, name, q) => {
     row.let && h("p.remark", row.let),
     !row.judged && h("p.remark", run.words.unselected),
     h("p", h("b", "Why: "), row.why, " ", row.settle),
-    change && h("p", h("b", `Against ${run.old}: `), h("span", { class: `outcome ${change.stops ? "t-biased" : change.open ? "t-open" : ""}` }, change.outcome), ` ${change.said}`, change.decides && `. ${change.decides}`),
+    change && h("p", h("b", `Against ${run.old}: `), h("span", { class: `outcome ${change.stops ? "t-biased" : change.open ? "t-open" : ""}` }, change.outcome), ` ${change.said}`),
     interval(alike) || h("p.remark", row.text ? `${row.text}: without a margin there is nothing to draw it over.` : "There is no estimate."),
     table("Each model", ["Model", "Verdict", "Estimate and the interval that decides", "Margin", "Units"], alike.map(each => [a(address(each), each.m), h("td", badge(each.label, each.tone)), each.text || "–", each.within, each.units])),
     more,
@@ -107,7 +107,7 @@ const levels = async (into, row, alike, q) => {
     const beside = h("div.beside");
     for (const each of alike) {
       const own = await trialsOf(each.e, each.m), same = f => f && own && own.factors.find(g => g.name === f.name);
-      if (own) beside.append(h("div", h("h3", each.m, roleOf(each.m) && ` (${roleOf(each.m)})`), levelsTable(own, row.measure, same(rows), same(cols), row, open(each.m))));
+      if (own) beside.append(h("div", h("h3", each.m, roleOf(each.m) && ` (${roleOf(each.m)})`), levelsTable(own, each.m, row.measure, same(rows), same(cols), row, open(each.m))));
     }
     parts.push(beside);
     const arms = sidesOf(block, row, own);

@@ -60,7 +60,7 @@ const experimentView = (e, m) => {
     found.judge.length > 0 && [h("h2", "Judge"), found.judge.map(each => block(each.title, each))],
     found.figures.length > 0 && [h("h2", "Figures"), h("p.note", "They describe, and have no part in any verdict."), found.figures.map(figure)],
     h("h2", "Completeness"), h("p", `${total("ok")} of ${total("planned")} trials valid; ${total("cut")} cut off at the limit on tokens.`),
-    virtual("Trials of each condition", ["condition", "planned", "valid", "missing", "invalid replies"], counts.length, k => [counts[k].condition, counts[k].planned, counts[k].ok, reasons(counts[k].missing) || "–", reasons(counts[k].invalid) || "–"].map(cell => h("span", { role: "cell" }, cell))),
+    virtual("Trials of each condition", ["condition", "planned", "valid", "missing", "invalid replies"], counts.length, k => [counts[k].condition, counts[k].planned, counts[k].ok, reasons(counts[k].missing) || "–", reasons(counts[k].invalid) || "–"].map(cell => h("span", { role: "cell" }, cell)), "reasons"),
     Object.keys(found.about).length > 0 && [h("h2", "About the experiment"), h("dl.pairs", Object.entries(found.about).map(([key, value]) => h("div", h("dt", spaced(key)), h("dd", listed(value)))))],
     h("h2", "Record"), pairs(found.facts))];
 };

@@ -22,13 +22,15 @@ const measured = (block, i, first, at) => block.missing[i] >= 0 ? h("p", badge("
     const word = block.word(each, i), other = at !== undefined && first.measure[each.name] && first.word(first.measure[each.name], at) !== word;
     return h("div", { class: other && "other" }, h("dt", { title: each.meaning }, spaced(each.name)), h("dd", word || "–", each.unit && ` ${each.unit}`));
   }));
+// What is long scrolls in its place, by keyboard too.
+const said_ = text => h("p.text", { tabindex: text.length > 500 || text.split("\n").length > 15 ? 0 : null }, text);
 const talk = (block, i) => {
   const said = block.talk(i);
   if (!said.length) return h("p.remark", "No text is kept of this trial.");
   return said.map(each => {
     const about = [each.judge ? "judge" : "reply", each.served && `served ${each.served}`, each.attempt > 1 && `attempt ${each.attempt} of ${each.of}`, each.finish !== true && `ended: ${each.finish}`, each.latency !== null && `${each.latency} s`, moment(each.at)].filter(Boolean).join(" · ");
-    const body = [each.told.map(([role, text]) => h("div.turn", h("h3", each.judge ? `the judge is told (${role})` : role), h("p.text", text))),
-      h("div", { class: `turn answer ${each.judge ? "judge" : "subject"}` }, h("h3", about), h("p.text", each.reply || "(nothing)"), each.why && h("p", badge("not valid", "open"), ` ${each.why}`))];
+    const body = [each.told.map(([role, text]) => h("div.turn", h("h3", each.judge ? `the judge is told (${role})` : role), said_(text))),
+      h("div", { class: `turn answer ${each.judge ? "judge" : "subject"}` }, h("h3", about), said_(each.reply || "(nothing)"), each.why && h("p", badge("not valid", "open"), ` ${each.why}`))];
     return each.judge ? h("details", { open: true }, h("summary", `Judge: ${each.reply.slice(0, 90)}`), body) : body;
   });
 };

@@ -11,9 +11,9 @@ const upgradeView = q => {
     h("th", { scope: "row" }, a(address(row), row.title), sub(`${row.e} · ${row.id}`, run.models.length > 1 && ` · ${row.m}`)),
     h("td", h("span", { class: `outcome t-${toneOf(row)}` }, row.outcome), row.stops && h("span.stops", "stops it"), row.open && !row.stops && sub("look at it")),
     h("td.draw", dumbbell(row)),
-    h("td.n", row.before ? `${row.before[0]} ${row.before[1]}` : "–", sub(`→ ${row.now[0]} ${row.now[1]}`)),
+    h("td.n", row.before && sub(`${row.before[0]} ${row.before[1]} →`), `${row.now[0]} ${row.now[1]}`),
     h("td.n", row.bound || "no bound", sub(row.how)),
-    h("td.said", row.said, row.decides && sub(row.decides)))));
+    h("td.said", row.said))));
   say(plural(rows.length, "row"));
   return ["Upgrade", h("div", h1(`${run.models.join(", ")} against ${run.old}`),
     h("p.note", run.words.upgrade),

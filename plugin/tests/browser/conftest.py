@@ -1,0 +1,66 @@
+"""What the tests of the page share: runs of the suite, recorded once for all, and a browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Browser, sync_playwright
+
+from .pages import EVEN, NEW, OLD, QUIET, VIEWS, Opened, Run, suite, written
+
+
+def shared(tmp_path_factory: pytest.TempPathFactory, name: str, *arguments: str) -> Run:
+    """A run of the suite that the first worker to ask for makes, and the others read."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with FileLock(folder / f"{name}.lock"):
+        if not (folder / name).is_dir():
+            begun = tmp_path_factory.mktemp(name)
+            suite(begun, *arguments)
+            begun.rename(folder / name)
+    return Run.of(folder / name)
+
+
+@pytest.fixture(scope="session")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """An upgrade from the biased subject to the drifted one."""
+    return shared(tmp_path_factory, "report-up", f"--bias-model={NEW}", f"--bias-baseline={OLD}")
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Three models, each judged by itself."""
+    models = [f"--bias-model={model}" for model in (EVEN, OLD, NEW)]
+    return shared(tmp_path_factory, "report-three", *models)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("PYTEST_BIAS_CHROMIUM") or shutil.which("chromium")
+    if path is None or not Path(path).exists():
+        reason = "no Chromium: install it or set PYTEST_BIAS_CHROMIUM to its path"
+        if os.environ.get("PYTEST_BIAS_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def opened_up(browser: Browser, up: Run) -> Iterator[Opened]:
+    opened = Opened(browser, up.page, viewport={"width": 1440, "height": 1000})
+    yield opened
+    opened.page.close()
+
+
+@pytest.fixture(params=sorted(VIEWS))
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return written(tmp_path, VIEWS[request.param]())
