@@ -57,7 +57,8 @@ def main() -> None:
                         page.screenshot(path=given.folder / f"{name}-dark-{width}.png")
         for name, route in SHOWN.items() if given.docs else ():
             with browser.new_page(viewport={"width": 1280, "height": HIGH}) as page:
-                _take(page, given.report, ROUTES[route], IMAGES / f"{name}.png", highest=HIGH)
+                file = IMAGES / f"{name}.png"
+                _take(page, given.report, ROUTES[route], file, highest=HIGH)
 
 
 def _take(page: Page, report: Path, route: str, file: Path, *, highest: int = HIGHEST) -> None:
