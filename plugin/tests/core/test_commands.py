@@ -19,6 +19,8 @@ import pytest
 from pytest_bias.cli import write
 from pytest_bias.cli.commands import command_line, commands_of
 
+from .. import forked
+
 ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
 ANCHORING = "anchoring-prosecutor-sentencing"
@@ -45,7 +47,7 @@ def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
 
 
 def ran(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", ENTRY, *line.split()]
+    command = [forked.python(), "-m", ENTRY, *line.split()]
     return subprocess.run(  # noqa: S603  (our own command)
         command, cwd=folder, capture_output=True, text=True, check=False
     )

@@ -23,6 +23,7 @@ from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.collector import Terms, collect
 from pytest_bias.recording.job import Job
 
+from .. import forked
 from ..runs import run_here
 
 REPLICATES = 12
@@ -235,7 +236,7 @@ class Suite:
     ) -> pytest.RunResult:
         """Run pytest in the suite's folder: alone (None) or with xdist, and no other plugin.
 
-        It is run in this process, unless one of its own is asked for; workers have their own.
+        It is run in this process, unless one of its own is asked for; its workers are forked.
         """
         self.monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         plugins = ["-p", "pytest-bias"]
@@ -243,7 +244,10 @@ class Suite:
             plugins += ["-p", "xdist", "-n", str(workers)]
         if process:
             return self.pytester.runpytest_subprocess(*plugins, *arguments)
-        return run_here(self.pytester, *plugins, *arguments)
+        with pytest.MonkeyPatch.context() as here:
+            if workers:
+                here.setattr(sys, "executable", forked.python())
+            return run_here(self.pytester, *plugins, *arguments)
 
     @contextmanager
     def held(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from .. import forked
 from ..core.report.reading import inflated
 from .suites import Suite, section
 from .test_baselines import WORDS
@@ -326,7 +326,7 @@ def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_tab
 def test_a_command_analyses_all_subjects_of_a_table_by_its_name_in_the_roster(told: Suite) -> None:
     def command(name: str) -> pytest.RunResult:
         given = ("-m", "pytest_bias.cli.entry", "analyze", "game-coin", "--table", name, "--json")
-        return told.pytester.run(sys.executable, *given)
+        return told.pytester.run(forked.python(), *given)
 
     found = json.loads(command("coins").stdout.str())["analyses"]
     assert sorted(each["model"] for each in found) == [f"published/{name}" for name in SIZES]

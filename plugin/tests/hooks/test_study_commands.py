@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from .. import forked
 from .suites import Suite
 
 ROOT = Path(__file__).parents[3]
 
 
 def _command(suite: Suite, *arguments: str) -> pytest.RunResult:
-    return suite.pytester.run(sys.executable, "-m", "pytest_bias.cli.entry", *arguments)
+    return suite.pytester.run(forked.python(), "-m", "pytest_bias.cli.entry", *arguments)
 
 
 WATCHING = """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from pytest_bias.baselines.entries import baseline_from, baseline_text
 from pytest_bias.cassettes.store import Cassette, write_cassette
 
+from .. import forked
 from ..core.report.reading import blocks
 from .suites import INI, Suite, record, section
 from .test_baselines import BY_ANN, WORDS
@@ -184,7 +184,7 @@ def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
             assert accepted.run(*arguments, "-k", which).ret == 0
             names.append(f"part{number}.json")
             accepted.results_path(partial=True).rename(accepted.path / names[-1])
-        command = (sys.executable, "-m", "pytest_bias.cli.entry", "merge", *names)
+        command = (forked.python(), "-m", "pytest_bias.cli.entry", "merge", *names)
         return accepted.pytester.run(*command, "--shards=2", "--report=off")
 
     arguments = (f"--bias-model={EVEN}", f"--bias-baseline={path(accepted)}")
