@@ -81,7 +81,7 @@ def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_worker_that_does_not_analyse(suite: Suite) -> None:
     suite.conftest(NOTING)
-    result = suite.run("-k", "asked", workers=1)
+    result = suite.run("-k", "asked", workers=1, process=True)
     result.assert_outcomes(passed=2)
     (worker,) = modules(suite.path, "worker")
     assert worker.isdisjoint({"scipy", "numpy", "openai", "httpx2", "jinja2", "vl_convert"})
