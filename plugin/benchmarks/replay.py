@@ -1,6 +1,7 @@
 """What replaying a trial costs, beside bare pytest cases and beside pytest-recording.
 
     python plugin/benchmarks/replay.py [--trials 720] [--rounds 5]
+    python plugin/benchmarks/replay.py --scale 1000 10000 100000
 
 Every row runs the same number of trials in a pytest process of its own; rounds are interleaved, so
 that a noisy neighbour disturbs all rows alike. The difference to bare cases holds the start-up of
@@ -15,14 +16,23 @@ what a row imports too; a run with ``--trials 20`` beside one with more tells th
 - pytest-recording: the same calls replayed through the openai SDK, one cassette per case.
 
 The replies are recorded once, before timing, from a simulated subject on loopback.
+
+With ``--scale`` the third row alone, at so many trials each: what loading the cassette takes in a
+process that has imported what it needs, and the run from cassette to verdict, with its peak
+memory. Cassettes of made-up replies are written without a call. The goals are 5 ms and 0.5 s to
+load 1,000 and 100,000 interactions, 20 s and 1 GB for a run of 100,000.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import os
+import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +51,63 @@ from benchmarks.common import (
 
 ROUNDS = 5
 TRIALS = 720
+
+SCALES: Mapping[int, tuple[float, float]] = {1_000: (0.005, math.inf), 100_000: (0.5, 20.0)}
+"""Interactions → seconds in which they are to be loaded, and analysed."""
+
+MEMORY = 1_000
+"""Megabytes that a run may take."""
+
+_FILLING = """
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from experiment import THINGS
+
+from pytest_bias.cassettes import format as form
+from pytest_bias.cassettes.places import cassette_path, write_content
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.replay import Walk, simulated_reply
+
+MODEL = "simulated/even"
+texts, lines = {}, []
+for trial in plan(THINGS, THINGS.design()):
+    for wanted, reply in Walk(
+        THINGS, Players(MODEL), trial, partial(simulated_reply, THINGS)
+    ).answered:
+        said = {"role": "assistant", "content": reply.text}
+        body = {"id": wanted.key, "model": "even", "choices": [{"index": 0, "message": said}]}
+        usage = {"input": 20, "output": 5}
+        at = "2026-01-01T00:00:00+00:00"
+        reply = replace(reply, usage=usage, recorded_at=at, body=body)
+        kept = form.interaction_of(wanted, reply)
+        texts |= form.texts_of(wanted)
+        order = form.order_of(kept.trial, kept.place, kept.key)
+        lines.append((order, form.encode_interaction(kept)))
+body = [*sorted(map(form.encode_text, texts.values())), *(line for _, line in sorted(lines))]
+made = form.Provenance(simulated=True, wire="none", recorded_with="a benchmark")
+head = form.encode_header(THINGS.id, MODEL, made, body)
+path = cassette_path(Path("cassettes"), THINGS.id, MODEL)
+write_content(path, (line + b"\\n" for line in (head, *body)))
+"""
+
+_LOADING = """
+import sys
+import time
+from pathlib import Path
+
+from pytest_bias.cassettes.store import Cassette
+
+(path,) = Path("cassettes").rglob("*.jsonl")
+seconds = []
+for _ in range(int(sys.argv[1])):
+    began = time.perf_counter(), time.process_time()
+    Cassette(path)
+    seconds.append((time.perf_counter() - began[0], time.process_time() - began[1]))
+wall, cpu = (sorted(each)[len(seconds) // 2] for each in zip(*seconds))
+print(wall, cpu, path.stat().st_size / 1e6)
+"""
 
 _CONDITIONS = """
 from pytest_bias import conditions
@@ -126,7 +193,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--scale", type=int, nargs="+", help="trials of each run, instead")
     given = parser.parse_args()
+    if given.scale:
+        return scaled(given.scale, given.rounds)
     with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as folder:
         rows = _prepare(Path(folder), given.trials)
         spent: dict[str, list[Spent]] = {row.name: [] for row in rows}
@@ -136,6 +206,41 @@ def main() -> int:
                 spent[row.name].append(_pytest(row))
         _report(rows, spent, given.trials)
     return 0
+
+
+def scaled(sizes: Sequence[int], rounds: int) -> int:
+    """Load and run cassettes of so many interactions, and print what that takes."""
+    titles = ("MB", "load s", "load CPU s", "run s", "run CPU s", "µs a trial", "peak MB")
+    say(f"{'trials':>8}" + "".join(f"{title:>12}" for title in titles))
+    met, before = True, (0, 0.0)
+    for size in sizes:
+        with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as name:
+            folder = Path(name)
+            (folder / "pytest.ini").write_text("[pytest]\n")
+            source = EXPERIMENT.format(levels=2, replicates=size // 2)
+            write(folder, experiment=source, test_case=HYPOTHESIS)
+            write(folder, filling=_FILLING, loading=_LOADING)
+            run("filling", [sys.executable, "filling.py"], folder)
+            found = subprocess.run(  # noqa: S603  (our own command)
+                [sys.executable, "loading.py", str(rounds)],
+                cwd=folder, check=True, capture_output=True, text=True,
+            )  # fmt: skip
+            wall, cpu, megabytes = map(float, found.stdout.split())
+            runs = [run("a run", [*PYTEST, *PLUGIN], folder) for _ in range(rounds)]
+        took, spent, peak = (
+            statistics.median(getattr(each, of) for each in runs)
+            for of in ("wall", "cpu", "memory")
+        )
+        load_goal, run_goal = SCALES.get(size, (math.inf, math.inf))
+        met &= wall <= load_goal and took <= run_goal and peak <= MEMORY
+        further = (spent - before[1]) / (size - before[0]) * 1e6 if before[0] else math.nan
+        before = size, spent
+        say(
+            f"{size:8}{megabytes:12.1f}{wall:12.4f}{cpu:12.4f}{took:12.1f}{spent:12.1f}"
+            f"{further:12.0f}{peak:12.0f}"
+        )
+    say(f"load of the machine: {os.getloadavg()[0]:.1f}; goals {'met' if met else 'MISSED'}")
+    return 0 if met else 1
 
 
 def _prepare(folder: Path, trials: int) -> list[Row]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from ..core.report.reading import blocks, inflated
 from .suites import Suite
+from .test_exports import files, with_exports
 
 SHIPPED = Path(__file__).parents[3]
 
@@ -31,18 +36,31 @@ class Counting(RateDifference):
 '''
 
 
+WRITTEN = ("--bias-report=out/page.html", "--bias-audit=out/audit", "--bias-exports=out/exports")
+DAY = re.compile(r"(?<!\d)20\d\d-[01]\d-[0-3]\d(?!\d)")
+
+
 @pytest.fixture
 def shipped(empty: Suite) -> Suite:
-    """Most of the suite that is shipped, with its recordings.
+    """A part of the suite that is shipped: replies as text, and their measures alone.
 
-    Without the two experiments of thousands of replies, which the gate replays with eight workers.
+    The gate replays all of it with eight workers.
     """
-    large = ("linguistic_audit", "linguistic-audit", "narrative", "narrative-personas")
-    ignored = shutil.ignore_patterns("__pycache__", "*.lock", "tests", *large)
-    for folder in ("bias_tests", "cassettes"):
-        shutil.copytree(SHIPPED / folder, empty.path / folder, ignore=ignored)
+    for folder, names in {
+        "bias_tests": ("anchoring", "cv_screening"),
+        "cassettes": ("anchoring-prosecutor-sentencing-all-in-one", "cv-screening"),
+    }.items():
+        for name in names:
+            shutil.copytree(
+                SHIPPED / folder / name,
+                empty.path / folder / name,
+                ignore=shutil.ignore_patterns(
+                    "__pycache__", "*.lock", "tests", "test_anchoring.py"
+                ),
+            )
+    (empty.path / "bias_tests" / "__init__.py").touch()
     (empty.path / "pytest.ini").write_text(
-        "[pytest]\ntestpaths = bias_tests\nfilterwarnings = error\nbias_report = off\n"
+        "[pytest]\ntestpaths = bias_tests\nfilterwarnings = error\n"
         "bias_models = simulated/biased\n",
         encoding="utf-8",
     )
@@ -50,33 +68,76 @@ def shipped(empty: Suite) -> Suite:
 
 
 def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
-    seen = set()
+    seen = []
     for order, workers in ((REVERSED, None), ("", 2)):
-        result = shipped.conftest(order).run(workers=workers)
+        result = shipped.conftest(order).run(*WRITTEN[:2], workers=workers)
         assert result.ret == 1
         assert result.parseoutcomes().keys() == {"passed", "failed"}
-        seen.add(shipped.results_path().read_bytes())
-        shipped.results_path().unlink()
-    assert len(seen) == 1
+        seen.append(written(shipped))
+    assert differing(*seen) == []
+    page = seen[0]["page.html"].decode()
+    assert days(inflated(page)) <= days_of(shipped)
+    moments = {
+        exchange[4]
+        for name, block in blocks(page).items()
+        if name != "d-run"
+        for trial in block["said"]
+        for exchange in trial
+    }
+    assert moments
+    assert moments <= moments_recorded(shipped)
+
+
+def written(suite: Suite) -> dict[str, bytes]:
+    """What a run has written, which is removed."""
+    found = {**files(suite, "out"), "results": suite.results_path().read_bytes()}
+    shutil.rmtree(suite.path / "out")
+    suite.results_path().unlink()
+    return found
+
+
+def differing(first: Mapping[str, bytes], *others: Mapping[str, bytes]) -> list[str]:
+    """The files that are not the same bytes everywhere."""
+    names = dict.fromkeys(name for each in (first, *others) for name in each)
+    return [name for name in names if any(first.get(name) != each.get(name) for each in others)]
+
+
+def days(text: str) -> set[str]:
+    return set(DAY.findall(text))
+
+
+def days_of(suite: Suite) -> set[str]:
+    """The days that a recording, an experiment or one of its documents names."""
+    found = [path for path in suite.path.rglob("*") if path.suffix in {".py", ".md", ".jsonl"}]
+    return {day for path in found for day in days(path.read_text("utf-8"))}
+
+
+def moments_recorded(suite: Suite) -> set[int]:
+    """The seconds since 1970 at which replies were recorded."""
+    texts = (path.read_text("ascii") for path in suite.cassettes.rglob("*.jsonl"))
+    found = (at for text in texts for at in re.findall(r'"recorded_at":"([^"]+)"', text))
+    return {int(datetime.fromisoformat(at).timestamp()) for at in found}
 
 
 @pytest.mark.requirement("ANCHOR-27")
 def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
-    suite.write(name="card")
+    with_exports(suite.write(name="card"))
     models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
-    seen = set()
+    seen = []
     for arguments, workers in (
-        (["--dist=loadfile"], 2),
         (["--dist=each"], 2),
-        (["--dist=worksteal"], 2),
-        (["-p", "pytest_randomly"], None),
+        (["--dist=worksteal"], 8),
+        (["-p", "pytest_randomly"], 0),
     ):
         models = models[::-1]
-        result = suite.run(*models, *arguments, workers=workers)
+        result = suite.run(*models, *arguments, *WRITTEN, workers=workers)
         assert result.ret == 1
-        seen.add(suite.results_path().read_bytes())
-    assert len(seen) == 1
-    results = suite.results()
+        results = suite.results()
+        seen.append(written(suite))
+    assert differing(*seen) == []
+    assert {name.partition("/")[0] for name in seen[0]} == {
+        *("page.html", "audit", "exports", "results")
+    }
     assert len(results["cases"]) == 16
     assert [(a["experiment"], a["model"]) for a in results["analyses"]] == [
         ("game-card", "simulated/biased"),
