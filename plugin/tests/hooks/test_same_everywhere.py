@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Mapping
@@ -132,12 +133,12 @@ def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
         models = models[::-1]
         result = suite.run(*models, *arguments, *WRITTEN, workers=workers)
         assert result.ret == 1
-        results = suite.results()
         seen.append(written(suite))
     assert differing(*seen) == []
     assert {name.partition("/")[0] for name in seen[0]} == {
         *("page.html", "audit", "exports", "results")
     }
+    results = json.loads(seen[0]["results"])
     assert len(results["cases"]) == 16
     assert [(a["experiment"], a["model"]) for a in results["analyses"]] == [
         ("game-card", "simulated/biased"),
