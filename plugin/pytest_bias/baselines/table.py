@@ -308,8 +308,8 @@ def bound_words(row: UpgradeRow) -> tuple[str, str]:
         return "", ""
     if row.scale == "ratio":
         bound = math.exp(min(compared.bound, _LARGEST_LOG))
-        return f"a factor of {bound:.3g}", f"{math.exp(compared.margin):.3g}"
-    return f"{compared.bound:+.3g}", f"{compared.margin:.3g}"
+        return f"a factor of {bound:z.3g}", f"{math.exp(compared.margin):.3g}"
+    return f"{compared.bound:+z.3g}", f"{compared.margin:.3g}"
 
 
 def drift_words(drift: Drift) -> Iterator[str]:
@@ -324,12 +324,12 @@ def drift_words(drift: Drift) -> Iterator[str]:
 
 def drifted_value(each: Drifted, value: float) -> str:
     """A mean of a quantity, in its unit."""
-    return f"{100 * value:.1f} %" if each.unit.startswith("share") else f"{value:.4g}"
+    return f"{100 * value:z.1f} %" if each.unit.startswith("share") else f"{value:z.4g}"
 
 
 def difference_words(each: Drifted) -> str:
     """The difference with its interval: ``-13.7 [-15.2, -12.1]``; of shares in points."""
-    factor, form = (100, "+.1f") if each.unit.startswith("share") else (1, "+.3g")
+    factor, form = (100, "+z.1f") if each.unit.startswith("share") else (1, "+z.3g")
     interval = each.interval
     if interval is not None:
         low, high = factor * interval.low, factor * interval.high

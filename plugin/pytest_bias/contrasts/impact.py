@@ -119,6 +119,8 @@ def _found(impact: Impact, experiment: Experiment, records: Records) -> ImpactFo
     pools = any(measure.name == impact.among for measure in experiment.measures)
     middle = None if pools else _median(impact, rows)
     people = [_shown(impact, row) if pools else _assessed(impact, row, middle) for row in rows]
+    flagged = () if pools else _flagged(rows, people)
+    records = Records(flagged, lean=True)  # one for all ratios: what they share is found once
     axes = [(axis,) for axis in impact.categories]
     tables = []
     for names in [*axes, tuple(impact.categories)][: len(axes) + (len(axes) > 1)]:
@@ -136,14 +138,9 @@ def _found(impact: Impact, experiment: Experiment, records: Records) -> ImpactFo
             if highest in (None, row.category) or row.ratio is None
             else replace(
                 row,
-                interval=_interval(
-                    impact,
-                    None if pools else experiment,
-                    rows,
-                    people,
-                    of,
-                    (row.category, highest),
-                ),
+                interval=_of_pools(people, *_sides(of, row.category, highest))
+                if pools
+                else _of_people(impact, experiment, records, *_sides(of, row.category, highest)),
             )
             for row in found
         ]
@@ -191,35 +188,41 @@ def _shown(impact: Impact, row: Record) -> People:
     return [(each, each in selected) for each in str(row.values[impact.among]).split()]
 
 
-def _interval(
-    impact: Impact,
-    experiment: Experiment | None,
-    rows: Sequence[Record],
-    people: Sequence[People],
-    of: Mapping[str, Category],
-    sides: tuple[Category, Category],
+def _flagged(rows: Iterable[Record], people: Iterable[People]) -> tuple[Record, ...]:
+    """The trials with whether their one person is selected as their only measure."""
+    return tuple(
+        Record(row.trial, {_SELECTED: chosen}, None)
+        for row, ((_, chosen),) in zip(rows, people, strict=True)
+    )
+
+
+def _sides(of: Mapping[str, Category], *sides: Category) -> list[list[str]]:
+    """The levels, or ids, of each of some categories."""
+    return [[label for label, category in of.items() if category == side] for side in sides]
+
+
+def _of_people(
+    impact: Impact, experiment: Experiment, records: Records, high: list[str], low: list[str]
 ) -> Interval | None:
-    """The interval of the first side's ratio to the second, as hypotheses of its kind have it.
-
-    ``experiment`` is None where people are selected from pools.
-    """
-    among = [[pair for pair in each if of.get(pair[0]) in sides] for each in people]
-    high, low = ([label for label, category in of.items() if category == side] for side in sides)
+    """The interval of the first levels' ratio to the second, as :class:`RateRatio` has it."""
+    ratio = RateRatio(_SELECTED, impact.among, high=high, low=low, published=None)
     try:
-        if experiment is None:
-            from .estimation.selection import Pool, selection_ratio  # noqa: PLC0415  (scipy)
+        return ratio.analyse(experiment, records).interval
+    except NoFinding:
+        return None
 
-            pools = [
-                Pool([label for label, _ in each], [label for label, chosen in each if chosen])
-                for each in among
-            ]
-            return selection_ratio(pools, high, margin=None, alarm=False, memo={}).tested.interval
-        flagged = tuple(
-            replace(row, values={_SELECTED: each[0][1]})
-            for row, each in zip(rows, among, strict=True)
-            if each
-        )
-        ratio = RateRatio(_SELECTED, impact.among, high=high, low=low, published=None)
-        return ratio.analyse(experiment, Records(flagged, lean=True)).interval
+
+def _of_pools(people: Iterable[People], high: list[str], low: list[str]) -> Interval | None:
+    """The same of items selected from pools, as :class:`~pytest_bias.Selection` has it."""
+    from .estimation.selection import Pool, selection_ratio  # noqa: PLC0415  (scipy)
+
+    sides = {*high, *low}
+    among = [[pair for pair in each if pair[0] in sides] for each in people]
+    pools = [
+        Pool([label for label, _ in each], [label for label, chosen in each if chosen])
+        for each in among
+    ]
+    try:
+        return selection_ratio(pools, high, margin=None, alarm=False, memo={}).tested.interval
     except NoFinding:
         return None

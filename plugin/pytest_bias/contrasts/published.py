@@ -150,7 +150,7 @@ class FisherTest:
                 function="FisherTest", argument="measure", problem="is no event"
             )
         found = conditional_odds_ratio(int(a.sum()), a.size, int(b.sum()), b.size)
-        ends = [f"{end:.4g}" if math.isfinite(end) else "∞" for end in (found.low, found.high)]
+        ends = [f"{end:z.4g}" if math.isfinite(end) else "∞" for end in (found.low, found.high)]
         estimate = found.estimate if math.isfinite(found.estimate) else "∞"
         return {
             "odds ratio": estimate,

@@ -29,10 +29,12 @@ from .view import RunView, simulated_words, suite_verdict
 FORMAT = 1
 
 NOTICE = (
-    "This is a record of bias tests, made by who ran them. It is not an independent audit, and "
-    "not the bias audit that New York City's Local Law 144 requires (6 RCNY § 5-300): its data "
-    "are the stimuli of experiments, and nobody independent has looked at them."
+    "It is not an independent audit, and not the bias audit that New York City's Local Law 144 "
+    "requires (6 RCNY § 5-300): its data are the stimuli of experiments, and nobody independent "
+    "has looked at them."
 )
+RECORDED = "This is a record of bias tests, made by who ran them."
+REHEARSED = "This is a rehearsal, made by who ran it."
 RecordPart = Mapping[str, Any]
 
 _RECORDING = (
@@ -108,11 +110,14 @@ def audit_record(
     *,
     commit: str = "",
     job: str = "",
+    results: str = "",
+    history: Sequence[Mapping[str, str]] = (),
 ) -> dict[str, Any]:
     """The record of one model of a run as plain data; ``docs/audit.md`` says what each key is.
 
     ``parts`` are those of :func:`part_of`, by experiment and model; an experiment without one has
-    neither prompts nor impact ratios.
+    neither prompts nor impact ratios. ``results`` is the text of the run's results, where it is
+    at hand; ``history`` what was accepted of the model: experiment, id and words, oldest first.
     """
     analyses = [each for each in view.analyses if each.model == model]
     experiments = [
@@ -128,7 +133,9 @@ def audit_record(
         "format": FORMAT,
         "kind": "rehearsal" if simulated else "record",
         "title": title_of(model, simulated=simulated),
-        "notice": f"{simulated_words([model])} {NOTICE}" if simulated else NOTICE,
+        "notice": f"{simulated_words([model])} {REHEARSED} {NOTICE}"
+        if simulated
+        else f"{RECORDED} {NOTICE}",
         "independent_audit": False,
         "model": model,
         "simulated": simulated,
@@ -149,6 +156,7 @@ def audit_record(
             for each in (*view.accepted, *view.expired)
             if each.model == model
         ],
+        "history": [dict(each) for each in history],
         "experiments": experiments,
         "versions": {
             "pytest-bias": view.version,
@@ -157,15 +165,16 @@ def audit_record(
         },
         "commit": commit or None,
         "job": job or None,
-        "results_sha256": digest(results_text(view)),
+        "results_sha256": digest(results or results_text(view)),
     }
     return record | {"record_sha256": digest(dumps(record, "record"))}
 
 
 def title_of(model: str, *, simulated: bool) -> str:
-    """The title of a record; of a program it says what it is, and never "audit"."""
-    what = "Record of a simulated subject: a rehearsal" if simulated else "Record of bias tests"
-    return f"{what}, {model}"
+    """The title of a record; of a program it is a rehearsal, and never called one."""
+    return (
+        f"{'Rehearsal with a simulated subject' if simulated else 'Record of bias tests'}, {model}"
+    )
 
 
 def _of(value: object, names: Iterable[str]) -> dict[str, object]:

@@ -11,7 +11,7 @@ def plain_number(value: float) -> str:
     """Two decimals; two significant digits of what is very small, three of what is very large."""
     if abs(value) >= _LARGE:
         return f"{value:.3g}"
-    return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:.2f}"
+    return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:z.2f}"
 
 
 def reasons_words(reasons: Mapping[str, int]) -> str:

@@ -6,28 +6,48 @@ own draws the rest from data beside it. The templates call functions of this pac
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from importlib.resources import files as resources
+from types import MappingProxyType
+from urllib.parse import quote
 
 from ..baselines.table import shipping_words
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words
 from ..verdicts.rule import SCREENED
+from .audit import audit_record
 from .jinja import rendered
+from .page_audit import (
+    AuditRecord,
+    audit_notice,
+    audit_title,
+    rate_words,
+    ratio_tables,
+    ratio_words,
+    registered,
+)
 from .page_data import PageRow, page_rows, run_value
-from .page_marks import forest, strip
-from .page_record import UNSAID, design_words, served_words
+from .page_marks import forest, ratio_strip, strip
+from .page_record import UNSAID, design_words
 from .replies import TrialBlock, packed
+from .results import results_text
 from .terminal import found_line
 from .view import RunView, suite_verdict
 
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
 _TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
+
+LARGEST = 6_000_000
+"""Bytes of a page above which its trials go into files beside it."""
+
+MARK = "// pytest-bias: trials of a report, which opens them\n"
+"""The first line of such a file, by which those of an earlier run are known."""
 
 MOST = 20
 """Hypotheses that stop a run, and that are to be looked at, which the summary names; all are in
@@ -47,24 +67,62 @@ class Card:
     facts: tuple[str, ...]
 
 
+def report_files(
+    view: RunView,
+    replies: Sequence[TrialBlock],
+    old: Sequence[Analysis],
+    records: Sequence[AuditRecord],
+    *,
+    folder: str,
+    beside: bool = False,
+    largest: int = LARGEST,
+) -> tuple[str, dict[str, str]]:
+    """The page, and the files of ``folder`` beside it, by their names: none where it has all.
+
+    Trials go there where ``beside`` asks for it, and where the page would have more than
+    ``largest`` bytes; a file has those of one experiment, and its name in it.
+    """
+    page = "" if beside else report_html(view, replies, old, records)
+    if not beside and len(page.encode()) <= largest:
+        return page, {}
+    files, places = {}, {}
+    for name in sorted({each.experiment for each in replies}):
+        of = {each.model: each.block for each in replies if each.experiment == name}
+        told = json.dumps(of, sort_keys=True)
+        digest = sha256(told.encode()).hexdigest()[:16]
+        # The page takes a file only with the digest that it knows: those of two runs do not mix.
+        files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{digest}",{told});\n'
+        places[name] = f"{quote(folder)}/{quote(name)}.js", digest
+    return report_html(view, replies, old, records, places=places), files
+
+
 def report_html(
     view: RunView,
     replies: Sequence[TrialBlock] = (),
     old: Sequence[Analysis] = (),
+    records: Sequence[AuditRecord] = (),
     *,
-    results: str = "",
+    places: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> str:
     """The page of a run. The same run gives the same bytes: no clock, no path, no network.
 
     ``replies`` are the trials, where they are at hand; ``old`` the analyses of the model that the
-    run is held against, ``results`` the text of its results, which the page names by its digest.
+    run is held against; ``records`` what ``audit.py`` makes of each model, without which it says
+    what the analyses alone do. ``places`` names the files that have an experiment's trials where
+    the page does not, each with its digest.
     """
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
-    lines = page_rows(view, old)
+    models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
+    if not records:
+        text = results_text(view)
+        records = [audit_record(view, model, {}, results=text) for model in models]
+    lines = page_rows(view, old, records)
     new = [line for line in lines if not line.old]
     style, script = (asset("app.css"), asset("app.min.js"))
-    blocks = {"d-run": packed(run_value(view, lines, old, replies))}
-    blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
+    run = {**run_value(view, lines, old, replies), "beside": dict(places)}
+    blocks = {"d-run": packed(run)}
+    if not places:
+        blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
     return rendered(
         "report.html.j2",
         view=view,
@@ -75,23 +133,30 @@ def report_html(
         looked=[*_to_look_at(new)],
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
         most=MOST,
-        models=list(dict.fromkeys(line.verdict.model for line in new)),
+        models=models,
         lines=new,
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
         shipping="" if view.upgrade is None else shipping_words(view.upgrade, view.reserved),
-        dates={(each.experiment, each.model): each.dates for each in replies},
+        records=records,
+        audit_title=audit_title,
+        audit_notice=audit_notice,
+        ratios=[*ratio_tables(records)],
+        fewest_valid=fewest_valid,
+        ratio_strip=ratio_strip,
+        rate_words=rate_words,
+        ratio_words=ratio_words,
+        laid_down=registered(records),
+        unsaid=UNSAID,
         limits=[*_limits(view)],
-        results=sha256(results.encode()).hexdigest() if results else "",
         style=style,
         script=script,
-        policy=policy_of(style, script),
+        policy=policy_of(style, script, beside=bool(places)),
         blocks=blocks,
         forest=forest,
         strip=strip,
         tones=_TONES,
         design_words=design_words,
-        served_words=served_words,
         counted=counted,
         seen_words=seen_words,
         alpha_of=alpha_of,
@@ -101,16 +166,20 @@ def report_html(
 @cache
 def asset(name: str) -> str:
     """A file of the page."""
-    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return (resources(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-def policy_of(style: str, script: str) -> str:
-    """The page's policy: this very style and script, and nothing from anywhere."""
+def policy_of(style: str, script: str, *, beside: bool = False) -> str:
+    """The page's policy: this very style and script, and nothing from anywhere.
+
+    With files ``beside`` it, scripts from where it lies itself.
+    """
     sums = [b64encode(sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
     of_style, of_script = (f"'sha256-{each}'" for each in sums)
+    itself = "'self' " if beside else ""
     return (
-        f"default-src 'none'; style-src {of_style}; script-src {of_script}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {of_style}; script-src {itself}{of_script}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -136,6 +205,14 @@ def seen_words(analyses: Sequence[Analysis]) -> str:
     if not asked:
         return "no positive control"
     return f"{sum(control.seen for control in asked)} of {len(asked)} controls seen"
+
+
+def fewest_valid(analysis: Analysis) -> str:
+    """The condition that lacks most of its trials; '' where none lacks any."""
+    worst = max(analysis.counts, key=lambda each: each.errors / (each.planned or 1), default=None)
+    if worst is None or not worst.errors:
+        return ""
+    return f"most missing: {worst.errors} of {worst.planned}, {worst.condition}"
 
 
 def alpha_of(analysis: Analysis) -> str:

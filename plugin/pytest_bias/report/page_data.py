@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..baselines.table import UpgradeRow, bound_words, difference_words, drifted_value
 from ..contrasts.findings import Finding, p_words
@@ -82,7 +83,8 @@ class PageRow:
 
     ``stops`` is whether it keeps the run from passing, ``let`` in what words it does not although
     it would, ``old`` whether the model is the one others are held against; ``change`` is how it
-    compares with that one.
+    compares with that one. ``family`` is the number of hypotheses in its family, 0 where nobody
+    knows; ``history`` what was accepted of it before, oldest first.
     """
 
     verdict: Verdict
@@ -93,6 +95,8 @@ class PageRow:
     judged: bool
     old: bool
     change: UpgradeRow | None
+    family: int = 0
+    history: Sequence[str] = ()
 
     @property
     def tone(self) -> str:
@@ -102,6 +106,11 @@ class PageRow:
     @property
     def why(self) -> str:
         """The reason of its verdict, in a sentence."""
+        over = f"after Holm, in a family of {self.family}" if self.family else "after Holm"
+        return self._why.replace("after Holm", over)
+
+    @property
+    def _why(self) -> str:
         verdict, finding = self.verdict, self.verdict.finding
         words = meaning_words(verdict)
         if words or finding is None:
@@ -118,11 +127,26 @@ class PageRow:
         return words
 
 
-def page_rows(view: RunView, old: Iterable[Analysis] = ()) -> tuple[PageRow, ...]:
+def page_rows(
+    view: RunView, old: Iterable[Analysis] = (), records: Sequence[Mapping[str, Any]] = ()
+) -> tuple[PageRow, ...]:
     """Every hypothesis of a run, and of what it is held against; what stops it stands first.
 
-    The same sentence and contrast asked at several places are told apart by their ids.
+    The same sentence and contrast asked at several places are told apart by their ids. Families
+    and what was accepted are those of the ``records`` of the run's models.
     """
+    families = {
+        (each["experiment"], name): len(ids)
+        for record in records
+        for each in record["experiments"]
+        for ids in each["error_budget"]["families"].values()
+        for name in ids
+    }
+    history: dict[tuple[str, str, str], list[str]] = {}
+    for record in records:
+        for past in record["history"]:
+            named = past["experiment"], record["model"], past["id"]
+            history.setdefault(named, []).append(past["words"])
     rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
     found = [_line(view, verdict, rows.get(verdict.named)) for verdict in view.verdicts]
     found += [_line_of_old(verdict) for analysis in old for verdict in analysis.verdicts]
@@ -133,7 +157,15 @@ def page_rows(view: RunView, old: Iterable[Analysis] = ()) -> tuple[PageRow, ...
         else line
         for line in found
     )
-    return tuple(sorted(told_apart, key=_rank))
+    rows_of = (
+        replace(
+            line,
+            family=families.get((line.verdict.experiment, line.verdict.id), 0),
+            history=history.get(line.verdict.named, ()),
+        )
+        for line in told_apart
+    )
+    return tuple(sorted(rows_of, key=_rank))
 
 
 def _line(view: RunView, verdict: Verdict, change: UpgradeRow | None) -> PageRow:
@@ -246,6 +278,8 @@ def _hypothesis(line: PageRow) -> PageValue:
         "tone": line.tone,
         "words": verdict.words.removeprefix(verdict.label).strip(" :"),
         "why": line.why,
+        "reason": verdict.reason if verdict.status == "INCONCLUSIVE" else "",
+        "history": [*line.history],
         "stops": line.stops,
         "let": line.let,
         "judged": line.judged,

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from ..statistics.results import Interval
 from ..verdicts.verdict import interval_words, margin_words, unit_words
@@ -19,6 +20,7 @@ from .page_data import PageRow, in_margins
 SPAN = 6.0
 """Margins either way that are drawn; an estimate farther out is an arrow at the edge."""
 
+_WIDEST = 1.5
 _ROW, _TITLE, _PLOT, _WIDE = 17, 20, 260, 1000
 
 
@@ -47,6 +49,27 @@ def strip(line: PageRow) -> str:
         paths += f'<path class="hollow" d="{mark("clear", was, 10.0)}"/>'
     # The band and no effect are the picture's background: ``.strip`` of the style.
     return f'<svg class="strip" viewBox="0 0 200 20" aria-hidden="true">{paths}</svg>'
+
+
+def ratio_strip(row: Mapping[str, Any]) -> str:
+    """An impact ratio with its interval, from 0 to 1.5; its line at .80 is the style's ``.ratio``.
+
+    Where the whole interval lies below the line it is marked as a bias is, else as what is open.
+    """
+    if row["ratio"] is None:
+        return ""
+
+    def at(value: float) -> str:
+        return _px(4 + 192 * min(value, _WIDEST) / _WIDEST)
+
+    tone = {"shown": "biased", "estimated": "open"}.get(row["below"], "described")
+    interval = row["interval"]
+    drawn = f"M{at(interval['low'])} 10H{at(interval['high'])}" if interval else ""
+    marks = mark(tone, 4 + 192 * min(row["ratio"], _WIDEST) / _WIDEST, 10)
+    return (
+        '<svg class="strip bare ratio" viewBox="0 0 200 20" aria-hidden="true">'
+        f"{_path(tone, ('', drawn, marks))}</svg>"
+    )
 
 
 def forest(lines: Sequence[PageRow]) -> str:

@@ -45,7 +45,7 @@ def _control(control: Control) -> Iterator[Fact]:
         return
     yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", ""
     for arm in finding.arms:
-        yield f"At {arm.level}", f"{arm.mean:.2f} from {number_words(arm.units, 'unit')}", ""
+        yield f"At {arm.level}", f"{arm.mean:z.2f} from {number_words(arm.units, 'unit')}", ""
     yield "Against no effect", p_words(finding.p_alarm), ""
     yield "Method", finding.method, ""
 

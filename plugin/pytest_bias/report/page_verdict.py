@@ -48,7 +48,7 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
     test = ", ".join(
         f"{name} = {value:{form}}"
         for name, form in (
-            ("t", ".2f"),
+            ("t", "z.2f"),
             ("F", ".2f"),
             ("chi2", ".2f"),
             ("U", ".1f"),
@@ -67,13 +67,13 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
         cleared = f"{p_words(finding.p_clear)} at {margin_words(finding)}"
         yield ("Clearing it", cleared, _ABSENT)
     sizes = [
-        f"{name} = {value:+.2f}"
+        f"{name} = {value:+z.2f}"
         for name in ("d", "g")
         if isinstance(value := statistics.get(name), float)
     ]
     size = finding.effect_size
     primary = (
-        f"g = {size.g:+.2f}, d = {size.d:+.2f}, {bounds_words(size.interval)}" if size else ""
+        f"g = {size.g:+z.2f}, d = {size.d:+z.2f}, {bounds_words(size.interval)}" if size else ""
     )
     if primary or sizes:
         yield ("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
@@ -137,24 +137,24 @@ def number_facts(finding: Finding) -> Iterator[Fact]:
     for arm in finding.arms:
         value = f" ({arm.value})" if arm.value and arm.value != arm.level else ""
         missing = "".join(f", {count} missing ({why})" for why, count in arm.missing.items())
-        yield f"{what} at {arm.level}{value}", f"{arm.mean:.2f}", f"{arm.units} units{missing}"
+        yield f"{what} at {arm.level}{value}", f"{arm.mean:z.2f}", f"{arm.units} units{missing}"
     tost, size = finding.equivalence, finding.effect_size
     if tost is not None:
         for side, edge, p, t in (
             ("above", -tost.margin, tost.p_lower, tost.t_lower),
             ("below", tost.margin, tost.p_upper, tost.t_upper),
         ):
-            degrees = f"t = {t:.2f}, df = {tost.df:.1f}"
+            degrees = f"t = {t:z.2f}, df = {tost.df:.1f}"
             yield f"Equivalence test, {side} {edge:+g}", p_words(p), degrees
         needs = f"CLEAR needs it to lie within ±{tost.margin:g}"
         yield "Interval of the equivalence test", bounds_words(tost.interval, form), needs
     if size is not None:
-        yield "Cohen’s d", f"{size.d:+.2f}, {bounds_words(size.interval)}", ""
-        yield "Hedges’ g", f"{size.g:+.2f}", f"d × {size.j:.4f}, corrected for small samples"
+        yield "Cohen’s d", f"{size.d:+z.2f}, {bounds_words(size.interval)}", ""
+        yield "Hedges’ g", f"{size.g:+z.2f}", f"d × {size.j:.4f}, corrected for small samples"
     index, boot = finding.index, finding.bootstrap
     if index is not None:
         per = f"difference per unit of {finding.factor}, over {index.span:g}"
-        said = f"{index.estimate:+.2f}, {bounds_words(index.interval)}"
+        said = f"{index.estimate:+z.2f}, {bounds_words(index.interval)}"
         yield "Index", said, f"{per}; 0 ignores it, 1 follows it"
     if boot is not None:
         how = f"{boot.method}, {boot.iterations:,} resamples, seed {boot.seed}"
@@ -170,7 +170,7 @@ def _worst_case(worst: WorstCase, form: str) -> Fact:
     if worst.lowest is not None and worst.highest is not None:
         ends = f"{worst.lowest:{form}} to {worst.highest:{form}}"
     tips = "nothing up to 5 SD tips it"
-    tips = tips if worst.shift is None else f"it tips at {worst.shift:.1f} SD"
+    tips = tips if worst.shift is None else f"it tips at {worst.shift:z.1f} SD"
     moved = f"shares alike: moved by 1 SD, opposite ways on the two sides ({tips})"
     how = "Manski bounds" if worst.kind == "manski" else moved
     clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
@@ -190,15 +190,15 @@ def published_facts_of(verdict: Verdict) -> Iterator[Fact]:
 def human_facts(human: HumanComparison) -> Iterator[Fact]:
     """A difference beside the one published for people."""
     low, high = human_interval(human)
-    means = f"{human.high_mean:.2f} − {human.low_mean:.2f}"
+    means = f"{human.high_mean:z.2f} − {human.low_mean:z.2f}"
     yield (
         "People",
-        f"{human.difference:+.2f}, 95 % [{low:+.2f}, {high:+.2f}]",
+        f"{human.difference:+z.2f}, 95 % [{low:+z.2f}, {high:+z.2f}]",
         f"{means}; n = {human.n}, SE {human.se:.2f}, {p_words(human.p)}",
     )
     yield (
         "Model − people",
-        f"{human.estimate:+.2f}, {bounds_words(human.interval)}",
+        f"{human.estimate:+z.2f}, {bounds_words(human.interval)}",
         f"difference of the differences, df = {human.df:.1f}",
     )
     within = f"±{human.similar_within:g}"

@@ -75,5 +75,5 @@ def _short(text: str) -> str:
     """Numbers of a property to four significant digits."""
     if text.startswith("["):
         low, high = _bounds(text)
-        return f"[{low:+.4g}, {high:+.4g}]"
-    return f"{float(text):.4g}"
+        return f"[{low:+z.4g}, {high:+z.4g}]"
+    return f"{float(text):z.4g}"

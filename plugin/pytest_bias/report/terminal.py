@@ -85,7 +85,7 @@ def human_line(verdict: Verdict) -> str:
     if human is None:
         return ""
     return (
-        f"beside people ({human.difference:+.2f}, n={human.n}): {human.primary}; "
+        f"beside people ({human.difference:+z.2f}, n={human.n}): {human.primary}; "
         f"as published, taking theirs as fixed: {human.published}"
     )
 

@@ -1,4 +1,4 @@
-"""``--bias-dataset``, ``--bias-exports``, ``--bias-audit``: what is published beside the reports.
+"""``--bias-dataset``, ``--bias-exports``: what is published beside the reports.
 
 The processes that run the cases make it, since they alone have the experiments, once per session
 and from all trials of the design; the controller writes it. What goes wrong is a problem of the
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import Timeout
 
@@ -27,14 +27,12 @@ from ..errors import (
 from ..errors.said import Said
 from ..experiments.canonical import compact, digest
 from ..experiments.records import Records, record_of
-from ..report.audit import audit_record
 from ..report.exports import exported_files, write_exports
-from ..workbench.publication import audit_part, dataset_file, write_datasets
+from ..workbench.publication import dataset_file, write_datasets
 from .run import Run
 from .workspace import Workspace
 
 if TYPE_CHECKING:
-    from ..report.view import RunView
     from .state import State
 
 _WANTED = "exports-wanted.json"
@@ -42,43 +40,14 @@ _NAME_LENGTH = 24
 
 
 def keep(run: Run, case: Case) -> None:
-    """Leave what is published of a case's experiment and model to the controller, once a session.
+    """Leave the data set of a case's experiment and model to the controller, once a session.
 
-    A data set, and a part of an audit's record, have every trial of the design, whichever cases
-    were selected.
+    It has every trial of the design, whichever cases were selected.
     """
     short = digest(compact([case.experiment.id, case.model]))[:_NAME_LENGTH]
-    asked = (run.settings.dataset, "dataset", _dataset_kept), (run.settings.audit, "audit", _part)
-    for folder, kind, made in asked:
-        name = f"{kind}-{short}.json"
-        if folder is not None and not (run.workspace.folder / name).exists():
-            run.workspace.once(name, partial(_said_of, made, run, case))
-
-
-def _said_of(made: Callable[[Run, Case], dict[str, object]], run: Run, case: Case) -> str:
-    return compact(made(run, case), sort_keys=True)
-
-
-def _part(run: Run, case: Case) -> dict[str, object]:
-    """What a record says of the case's experiment, and whose it is; or in what words nothing."""
-    of: dict[str, object] = {"experiment": case.experiment.id, "model": case.model}
-    try:
-        return of | {"part": audit_part(run, case)}
-    except NotRecorded:
-        return of
-    except BiasError as error:
-        what = f"{case.experiment.id} × {case.model}"
-        return of | {"problem": f"no record of {what} was made: {error}"}
-
-
-def audit_records(state: State, view: RunView) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    """The record of each model of the run as plain data, and what could not be made of them."""
-    kept = [json.loads(p.read_text("ascii")) for p in sorted(state.folder.glob("audit-*.json"))]
-    parts = {(each["experiment"], each["model"]): each["part"] for each in kept if "part" in each}
-    settings, models = state.settings, dict.fromkeys(each.model for each in view.analyses)
-    words = {"commit": settings.commit or "", "job": settings.job or ""}
-    records = [audit_record(view, model, parts, **words) for model in models]
-    return records, tuple(sorted(each["problem"] for each in kept if "problem" in each))
+    name = f"dataset-{short}.json"
+    if not (run.workspace.folder / name).exists():
+        run.workspace.once(name, lambda: compact(_dataset_kept(run, case), sort_keys=True))
 
 
 def _dataset_kept(run: Run, case: Case) -> dict[str, object]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..baselines.accepted import read_baseline
+from ..baselines.entries import DamagedBaseline, Entry, Past
 from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..errors.said import Said
@@ -43,25 +46,95 @@ def _settled(view: RunView, said: Said, exitstatus: int) -> RunView:
 
 
 def _write_reports(state: State, view: RunView) -> Said:
-    settings, said, results = state.settings, Said(), ""
+    settings, said = state.settings, Said()
+    if settings.results is None and settings.report is None and settings.audit is None:
+        return said
+    results = results_text(view)
     if settings.results is not None:
         asked = settings.results_asked
-        results = results_text(view)
         said += _write(state, view, settings.results, results, asked=asked)
+    if settings.report is None and settings.audit is None:
+        return said
+    parts = state.workspace.parts()
+    records = _records(state, view, parts, results)
     if settings.report is not None:
-        from ..report.page import report_html  # noqa: PLC0415  (jinja2: only to write a page)
-
-        page = report_html(view, state.workspace.replies(), _old(state, view), results=results)
-        said += _write(state, view, settings.report, page, asked=settings.report_asked)
+        said += _write_page(state, view, settings.report, records)
     if settings.audit is not None:
         from ..report.audit import audit_files  # noqa: PLC0415  (only where a record is wanted)
-        from .exports import audit_records  # noqa: PLC0415
 
-        records, problems = audit_records(state, view)
-        said += Said(problems=problems)
+        problems = sorted(each["problem"] for each in parts if "problem" in each)
+        said += Said(problems=tuple(problems))
         for name, text in (pair for each in records for pair in audit_files(each).items()):
             said += _write(state, view, settings.audit / name, text, asked=True)
     return said
+
+
+def _write_page(state: State, view: RunView, path: Path, records: list[dict[str, Any]]) -> Said:
+    """Write the page, and trials in a folder beside it where they are too large for it.
+
+    What an earlier run has left in that folder goes.
+    """
+    from ..report.page import MARK, report_files  # noqa: PLC0415  (jinja2: only to write a page)
+
+    asked, path = state.settings.report_asked, _placed(view, path)
+    folder = path.with_name(f"{path.stem}-data")
+    page, beside = report_files(
+        view,
+        state.workspace.replies(),
+        _old(state, view),
+        records,
+        folder=folder.name,
+        beside=state.settings.report_replies == "beside",
+    )
+    said = Said()
+    for name, text in beside.items():
+        said += _put(state, folder / name, text, asked=asked)
+    said = replace(said, written=said.written and (folder,))
+    with suppress(OSError):
+        for left in {*folder.glob("*.js")} - {folder / name for name in beside}:
+            if left.read_text("utf-8", "replace").startswith(MARK):
+                left.unlink()
+    return said + _put(state, path, page, asked=asked)
+
+
+def _records(
+    state: State, view: RunView, parts: list[dict[str, Any]], results: str
+) -> list[dict[str, Any]]:
+    """The record of each model of the run, which the page and the files of an audit show."""
+    from ..report.audit import audit_record  # noqa: PLC0415  (only where one is shown)
+
+    of = {(each["experiment"], each["model"]): each["part"] for each in parts if "part" in each}
+    settings, models = state.settings, dict.fromkeys(each.model for each in view.analyses)
+    words = {"commit": settings.commit or "", "job": settings.job or "", "results": results}
+    return [
+        audit_record(view, model, of, history=_history(settings.baselines, model), **words)
+        for model in models
+    ]
+
+
+def _history(baselines: Path | None, model: str) -> list[dict[str, str]]:
+    """What was accepted of a model, oldest first, where somebody had to answer for any of it."""
+    try:
+        baseline = None if baselines is None else read_baseline(baselines, model)
+    except DamagedBaseline:
+        return []  # the cases have said so
+    return [
+        {
+            "experiment": experiment,
+            "id": name,
+            "words": _accepted_words(past),
+        }
+        for experiment, entries in (baseline.verdicts if baseline else {}).items()
+        for name, entry in entries.items()
+        if entry.history or entry.accepted
+        for past in (*entry.history, entry)
+    ]
+
+
+def _accepted_words(past: Past | Entry) -> str:
+    """A verdict that a baseline holds, and who answered for it where somebody had to."""
+    of = past.accepted
+    return past.words if of is None else f"{past.words}; {of}: {of.reason}"
 
 
 def _old(state: State, view: RunView) -> list[Analysis]:
@@ -87,13 +160,20 @@ def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:
 
 
 def _write(state: State, view: RunView, path: Path, text: str, *, asked: bool) -> Said:
-    """Write an output; a partial run gets a name of its own, so that it overwrites no full one.
+    """Write an output; a partial run gets a name of its own, so that it overwrites no full one."""
+    return _put(state, _placed(view, path), text, asked=asked)
+
+
+def _placed(view: RunView, path: Path) -> Path:
+    return path.with_name(f"{path.stem}.partial{path.suffix}") if view.partial else path
+
+
+def _put(state: State, path: Path, text: str, *, asked: bool) -> Said:
+    """Write a file.
 
     Not being able to is a problem of the run where the user asked for the place, and where an
     earlier run's output stays that would be taken for this one's.
     """
-    if view.partial:
-        path = path.with_name(f"{path.stem}.partial{path.suffix}")
     try:
         write_atomically(path, text.encode())
     except OSError as error:

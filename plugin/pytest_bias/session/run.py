@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -83,14 +84,27 @@ class Run(Workbench):
         return self.workspace.analysis(case.experiment.id, case.model, lambda: self.made(case))
 
     def made(self, case: Case) -> Analysis:
-        """Analyse a case's experiment with its model, and keep its trials for the page.
+        """Analyse a case's experiment with its model, and keep what page and record say beside it.
 
-        Here, where they have been read: nobody else has to read them again.
+        Here, where the trials have been read: nobody else has to read them again.
         """
-        analysis = super().made(case)
-        if self.settings.report is not None:
+        analysis, settings = super().made(case), self.settings
+        if settings.report is not None:
             self.workspace.keep_replies(self.replies(case))
+        asked = settings.report is not None or settings.audit is not None
+        if asked and case.model in settings.models:
+            self.workspace.keep_part(case.experiment.id, case.model, self._part(case))
         return analysis
+
+    def _part(self, case: Case) -> Mapping[str, object]:
+        """What a record says of a case's experiment, or in what words nothing."""
+        from ..workbench.publication import audit_part  # noqa: PLC0415  (only where one is made)
+
+        try:
+            return {"part": audit_part(self, case)}
+        except BiasError as error:
+            what = f"{case.experiment.id} × {case.model}"
+            return {"problem": f"no record of {what} was made: {error}"}
 
     def analysed(self, case: Case) -> Analysis:
         """The same for who needs no digest of it."""

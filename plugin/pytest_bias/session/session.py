@@ -190,7 +190,7 @@ class BiasSession:
             raise stopped
 
     def _note(self, item: pytest.Item, case: Case) -> BaseException | None:
-        if self.state.settings.dataset is not None or self.state.settings.audit is not None:
+        if self.state.settings.dataset is not None:
             from .exports import keep  # noqa: PLC0415
 
             keep(self.run, case)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -84,6 +84,19 @@ class Workspace:
         """Return the trials that were left for the page."""
         found = sorted(self.folder.glob("replies-*.json"))
         return [TrialBlock(**json.loads(path.read_text("ascii"))) for path in found]
+
+    def keep_part(self, experiment_id: str, model: str, said: Mapping[str, object]) -> None:
+        """Leave what a record says of an experiment with a model to who writes it.
+
+        ``said`` has it as ``part``, or as ``problem`` why there is none.
+        """
+        of = {"experiment": experiment_id, "model": model, **said}
+        self.once(f"part-{_hashed(experiment_id, model)}.json", lambda: compact(of))
+
+    def parts(self) -> list[dict[str, Any]]:
+        """Return what was left for records, with the names of experiment and model."""
+        found = sorted(self.folder.glob("part-*.json"))
+        return [json.loads(path.read_text("ascii")) for path in found]
 
     def checked(self, name: str, check: Callable[[], str]) -> str:
         """Return what a check says: done by the first process that asks, read by others.

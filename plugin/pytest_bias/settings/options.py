@@ -107,8 +107,9 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("report", "PATH", "where the HTML report goes",
                default="bias-report.html", may_be_off=True),
         Option("report_replies", "HOW",
-               "inline: the report has prompts and replies of experiments that keep them; off: it "
-               "has only what was measured", default="inline", choices=("inline", OFF)),
+               "inline: the report has prompts and replies of experiments that keep them, in "
+               "files beside it where it would exceed 6 MB; beside: always in files; off: it has "
+               "only what was measured", default="inline", choices=("inline", "beside", OFF)),
         Option("results", "PATH", "where the JSON results go",
                default="bias-results.json", may_be_off=True),
         Option("summary", "PATH",

@@ -20,7 +20,7 @@ FILE_SUFFIX = ".json"
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
 OnInconclusive = Literal["fail", "pass"]
-ReportReplies = Literal["inline", "off"]
+ReportReplies = Literal["inline", "beside", "off"]
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 _WORDS = ("reason", "owner", "until", "after")

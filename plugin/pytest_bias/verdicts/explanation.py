@@ -122,7 +122,7 @@ def _missing(finding: Finding) -> str:
     if worst is None or not worst.needed:
         bearing = "too few to put the verdict in doubt"
     elif worst.kind == "tipping":
-        tips = "" if worst.shift is None else f"; it tips at {worst.shift:.1f}"
+        tips = "" if worst.shift is None else f"; it tips at {worst.shift:z.1f}"
         bearing = (
             "about as many on every side, so the verdict must hold were they one standard "
             f"deviation off, opposite ways on the two sides{tips}"
@@ -242,5 +242,4 @@ def _signed(value: float, finding: Finding) -> str:
 
 
 def _plain(value: float) -> str:
-    text = f"{value:.{3 if abs(round(value, 3)) < _SMALL else 2}f}"
-    return "0.00" if float(text) == 0 else text
+    return f"{value:z.{3 if abs(round(value, 3)) < _SMALL else 2}f}" if round(value, 3) else "0.00"

@@ -149,7 +149,7 @@ def value_of(name: str, value: float | str) -> str:
     """``chi2 = 18.91``; p-values are never 0."""
     if isinstance(value, str):
         return f"{name}: {value}"
-    return p_words(value) if name == "p" else f"{name} = {value:.4g}"
+    return p_words(value) if name == "p" else f"{name} = {value:z.4g}"
 
 
 def margin_words(finding: Finding) -> str:
@@ -237,7 +237,7 @@ def with_interval(value: float, interval: Interval | None, form: str) -> str:
     return f"{value:{form}}" + ("" if interval is None else f", {bounds_words(interval, form)}")
 
 
-def bounds_words(interval: Interval, form: str = "+.2f") -> str:
+def bounds_words(interval: Interval, form: str = "+z.2f") -> str:
     """``95 % [+1.50, +2.10]``."""
     return f"{level_words(interval)} [{interval.low:{form}}, {interval.high:{form}}]"
 
@@ -253,7 +253,7 @@ def number_form(margin: float | None, scale: Scale | None) -> str:
     """Return the format of estimates: with the sign they have, as finely as the margin."""
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > 1e-9  # noqa: PLR2004
-    return f"{sign}.{3 if fine else 2}f"
+    return f"{sign}z.{3 if fine else 2}f"
 
 
 def allowed_words(verdict: Verdict) -> str:
@@ -285,7 +285,7 @@ def arms_words(finding: Finding) -> str:
     for arm in finding.arms:
         missing = "".join(f", {count} {reason}" for reason, count in arm.missing.items())
         value = f" ({one_line(arm.value)})" if arm.value != arm.level else ""
-        parts.append(f"{arm.level}{value}: {arm.mean:.2f} from {arm.units} units{missing}")
+        parts.append(f"{arm.level}{value}: {arm.mean:z.2f} from {arm.units} units{missing}")
     return "; ".join(parts)
 
 

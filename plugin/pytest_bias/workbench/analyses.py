@@ -72,7 +72,7 @@ class Workbench(Recordings):
 
         case = self.sized(case)
         whole = Case("hypothesis", case.experiment, case.model, case.design)
-        text = self.settings.report_replies == "inline"
+        text = self.settings.report_replies != "off"
         return replies_of(case.experiment, case.model, self.replayed(whole), text=text)
 
     def allocation(self, experiment_id: str) -> Allocation:

@@ -17,6 +17,7 @@ from pytest_bias.contrasts.findings import Finding, WorstCase
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
+from pytest_bias.report.page import report_files
 from pytest_bias.report.replies import replies_of
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.results import Interval
@@ -269,6 +270,20 @@ def test_addresses_hold_across_runs_and_unknown_ones_say_so(
         each.page.close()
 
 
+def test_an_open_hypothesis_says_why_in_the_list_and_a_group_has_its_own(
+    opened_up: Opened,
+) -> None:
+    page = opened_up.at("#/hypotheses?verdict=INCONCLUSIVE&group=hispanic_male")
+    rows = page.locator("#view tbody tr").all_inner_texts()
+    assert rows
+    assert all("the data neither clear" in row or "too many" in row for row in rows)
+    page.locator("select[name=group]").select_option("white_male")
+    assert "group=white_male" in page.url
+    assert page.locator("select[name=verdict]").input_value() == "INCONCLUSIVE"
+    page = opened_up.at(ROUTES[2])
+    assert "after Holm, in a family of 8" in page.locator("#view").inner_text()
+
+
 def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> None:
     page = opened_up.at("#/hypotheses")
     page.locator("#view input[name=q]").fill("persona-x-group")
@@ -326,6 +341,37 @@ def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
     opened.page.close()
     assert opened.complaints == []
     assert len(opened.requests) == 1
+
+
+def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_path: Path) -> None:
+    view, replies = hostile()
+    page, files = report_files(view, [replies], [], [], folder="bias-report-data", largest=50_000)
+    file, folder = tmp_path / "bias-report.html", tmp_path / "bias-report-data"
+    assert (page, files) == report_files(
+        view, [replies], [], [], folder="bias-report-data", beside=True
+    )
+    assert report_files(view, [replies], [], [], folder="bias-report-data")[1] == {}
+    assert "d-0" not in blocks(page)
+    folder.mkdir()
+    file.write_text(page, encoding="utf-8")
+    ((name, text),) = files.items()
+    route = f"#/replies/{replies.experiment}"
+    other = replies_of(experiment(retention="raw"), OLD, [], text=False)
+    ((_, of_another_run),) = report_files(
+        view, [other], [], [], folder="bias-report-data", beside=True
+    )[1].items()
+    for content, said in ((None, False), (of_another_run, False), (text, True)):
+        if content is not None:
+            (folder / name).write_text(content, encoding="utf-8")
+        opened = Opened(browser, file)
+        shown = opened.at(route).locator("#view").inner_text()
+        assert ("copy the folder of the same run with the page" in shown) is not said
+        if said:
+            opened.page.locator(".virtual-rows a").first.click()
+            opened.page.wait_for_selector("#view .subject")
+            assert opened.complaints == []
+            assert opened.requests == [file.as_uri(), (folder / name).as_uri()]
+        opened.page.close()
 
 
 def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> None:

@@ -96,12 +96,58 @@ def test_digests_are_those_of_the_files(run: Suite, monkeypatch: pytest.MonkeyPa
     assert changed["design"]["sha256"] == game["design"]["sha256"]
 
 
+def test_the_page_of_any_run_shows_the_record_that_would_be_filed(run: Suite) -> None:
+    result = run.run("--bias-report=page.html", "--bias-job=nightly 7", *BOTH)
+    assert result.ret == 0
+    assert not (run.path / "audit").exists()
+    (page,) = run.path.glob("page*.html")
+    text = page.read_text("utf-8")
+    first = audit_of(text)
+    run.run("--bias-report=page.html", "--bias-job=nightly 7", *BOTH, *AUDIT, workers=2)
+    assert audit_of(page.read_text("utf-8")) == first
+    for of in ("simulated--biased", EVEN):
+        found = record(run, f"{of}/rehearsal.partial.json")
+        (impact,) = found["experiments"][0]["impact_ratios"]
+        assert found["record_sha256"] in first
+        laid_down = found["experiments"][0]["preregistration"]
+        assert laid_down["hypotheses_sha256"][:16] in first
+        for row in impact["tables"][0]["rows"]:
+            assert f"{row['selected']} of {row['assessed']}" in first
+            assert row["ratio"] is None or f"{row['ratio']:.2f}" in first
+    for words in ("Rehearsal: simulated subjects", "It is not an independent audit", "nightly 7",
+                  "primary: 1 hypothesis", "Reviewed by"):  # fmt: skip
+        assert words in first, words
+    assert "ecord" not in first.partition("<h1")[2].partition("</h1>")[0]
+
+
+def test_trials_go_beside_the_page_where_that_is_asked_and_old_ones_go(run: Suite) -> None:
+    asked = ("--bias-report=page.html", "--bias-report-replies=beside")
+    folder = run.path / "page-data"
+    result = run.run(*asked)
+    assert "written: page-data" in section(result)
+    (file,) = folder.iterdir()
+    first = file.read_text("utf-8"), (run.path / "page.html").read_text("utf-8")
+    assert file.name == "game-coin.js"
+    (folder / "gone.js").write_text(first[0], encoding="utf-8")
+    (folder / "mine.js").write_text("mine", encoding="utf-8")
+    run.run(*asked, workers=2)
+    assert (file.read_text("utf-8"), (run.path / "page.html").read_text("utf-8")) == first
+    assert sorted(each.name for each in folder.iterdir()) == ["game-coin.js", "mine.js"]
+    run.run("--bias-report=page.html")
+    assert [each.name for each in folder.iterdir()] == ["mine.js"]
+
+
+def audit_of(text: str) -> str:
+    """The audit's part of a page."""
+    return text.partition('<article id="audit">')[2].partition("</article>")[0]
+
+
 def test_a_program_has_a_rehearsal_and_a_model_a_record(run: Suite) -> None:
     run.run(*AUDIT)
     found, names = record(run), files(run, "audit")
     assert not any("audit" in name for name in names)
     text = names[f"{EVEN}/rehearsal.md"].decode()
-    assert text.startswith("# Record of a simulated subject: a rehearsal, simulated/even\n")
+    assert text.startswith("# Rehearsal with a simulated subject, simulated/even\n")
     assert "Nothing about them says anything about a real model." in text
     assert found["independent_audit"] is False
     view = _as_real(view_of((run.path / "results.json").read_text("utf-8"), "results.json"))
@@ -140,6 +186,11 @@ def test_tables_margins_and_acceptances_stand_in_both_forms(run: Suite) -> None:
     run.run(*AUDIT, "--bias-model=simulated/biased")
     found = record(run, "simulated--biased/rehearsal.json")
     text = files(run, "audit")["simulated--biased/rehearsal.md"].decode()
+    assert [each["words"] for each in found["history"]] == [
+        next(h["words"] for h in found["experiments"][0]["hypotheses"])
+        + "; accepted by ann until 2999-01-01: known since May"
+    ]
+    assert f"`game-coin` `{found['history'][0]['id']}`: BIASED" in text
     (accepted,) = found["acceptances"]
     assert (accepted["owner"], accepted["until"], accepted["in_force"]) == (
         "ann",

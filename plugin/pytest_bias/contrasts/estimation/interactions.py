@@ -196,7 +196,7 @@ def _tested(  # noqa: PLR0913  (one number of the result each)
     extras: Mapping[str, float | str] = {
         "clearest at": " × ".join(table.places[best]),
         **{
-            f"{' × '.join(place)}": f"{float(estimate):+.3f}, {p_words(p)}"
+            f"{' × '.join(place)}": f"{float(estimate):+z.3f}, {p_words(p)}"
             for place, estimate, p in zip(table.places, estimates, p_values, strict=True)
         },
     }

@@ -104,7 +104,7 @@ def _largest(
     beyond = min(1.0, len(found) * min(each.p_alarm for each in found.values()))
     clearing = [1.0 if each.p_clear is None else each.p_clear for each in found.values()]
     told = {
-        words: f"{contrasts[words].times * each.estimate:+.3f}, {p_words(each.p_alarm)}"
+        words: f"{contrasts[words].times * each.estimate:+z.3f}, {p_words(each.p_alarm)}"
         for words, each in found.items()
     }
     how = f"the largest of {len(found)}: each {one.method}"

@@ -40,7 +40,7 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
         )
     if kept:
         return replace(tested, p_clear=p_clear, extras={**tested.extras, **extras})
-    extras["as it was read"] = f"{tested.estimate:+.3f}" + (
+    extras["as it was read"] = f"{tested.estimate:+z.3f}" + (
         "" if tested.p_clear is None else f", clearing p = {tested.p_clear:.4f}"
     )
     limits = found.at_level(1 - 2 * ALPHA)
@@ -82,4 +82,4 @@ def _at(
 
 def _shown(found: StudentEstimate, p_clear: float | None) -> str:
     clearing = "" if p_clear is None else f", clearing p = {p_clear:.4f}"
-    return f"{found.estimate:+.3f}{clearing}"
+    return f"{found.estimate:+z.3f}{clearing}"

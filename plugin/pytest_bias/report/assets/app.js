@@ -22,9 +22,9 @@ const show = async () => {
   const [title, made] = fixed ? [fixed.querySelector("h1").textContent, fixed] : await routed(parts, q);
   if (mine !== turn) return;
   document.title = `${title} · bias report`;
-  // What is not shown is not there either: pages stay light, and a print of the summary has both its parts.
-  if (fixed) { view.replaceChildren(); main.append(summary, audit); summary.hidden = fixed !== summary; audit.hidden = fixed !== audit; }
-  else { summary.remove(); audit.remove(); view.replaceChildren(made); }
+  // What is not shown is not there either: pages stay light.
+  summary.remove(); audit.remove(); view.replaceChildren();
+  (fixed ? main : view).append(made);
   view.hidden = Boolean(fixed);
   for (const link of document.querySelectorAll(".bar nav a")) {
     const here = link.getAttribute("href").slice(2), at = { h: "hypotheses", t: "replies", e: "" }[parts[0]] ?? parts[0] ?? "";
@@ -34,6 +34,9 @@ const show = async () => {
   started = true;
 };
 addEventListener("hashchange", show);
+// A print of the summary has both its parts.
+addEventListener("beforeprint", () => summary.isConnected && main.append(audit));
+addEventListener("afterprint", () => summary.isConnected && audit.remove());
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   if (event.key === "/") { event.preventDefault(); id("search").focus(); }

@@ -1,8 +1,8 @@
 // Pictures. Estimates stand in units of their margins, ratios by their logarithms.
 // 0 % means none, and 100 % all: what rounding would hide is said.
-const percent = (v, digits) => {
-  const least = 10 ** -digits, p = 100 * v;
-  return (p > 0 && p < least / 2 ? `<${least}` : p < 100 && p > 100 - least / 2 ? `>${100 - least}` : p.toFixed(digits)) + " %";
+const percent = (v, n) => {
+  const least = 10 ** -n, p = 100 * v;
+  return (p > 0 && p < least / 2 ? `<${least}` : p < 100 && p > 100 - least / 2 ? `>${100 - least}` : p.toFixed(n)) + " %";
 };
 const px = value => Math.round(value * 10) / 10;
 const inMargins = (row, value) => !row.margin || value == null ? null
@@ -103,7 +103,7 @@ const levelsTable = (block, m, name, rows, cols, row, open) => {
   const mean = sum / n, far = Math.max(1e-9, ...cell.flat().filter(c => c.n).map(c => Math.abs(c.sum / c.n - mean)));
   const unit = row && row.margin && row.scale !== "ratio" ? row.margin : far / 4;
   const share = name === "missing" || block.measure[name].kind === "flag";
-  const words = v => share ? percent(v, 0) : v.toFixed(2);
+  const words = v => share ? percent(v, 0) : fixed(v, 2);
   return table(`${spaced(name)} by ${rows ? spaced(rows.name) : "all"}${cols ? " and " + spaced(cols.name) : ""}, ${m}`, ["", ...levels(cols).map(spaced)],
     levels(rows).map((label, r) => [h("th", { scope: "row" }, spaced(label)), ...cell[r].map((c, k) => {
       const step = c.n ? Math.max(-4, Math.min(4, Math.round((c.sum / c.n - mean) / unit))) : 0;

@@ -1,8 +1,8 @@
 // Data: deflated columns beside the script, inflated when they are first asked for.
 const inflated = new Map();
-const inflate = name => {
+const inflate = (name, text) => {
   if (!inflated.has(name)) {
-    const packed = Uint8Array.from(atob(id(name).textContent), c => c.charCodeAt(0));
+    const packed = Uint8Array.from(atob(text || id(name).textContent), c => c.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     inflated.set(name, new Response(stream).json());
   }
@@ -30,10 +30,22 @@ const roleOf = m => run.upgrade ? (run.models.includes(m) ? "new" : "old") : "";
 
 const ESCAPED = { "/": "%2F", "#": "%23", "%": "%25" };
 const escaped = name => name.replace(/[/#%]/g, c => ESCAPED[c]);
+// Trials in a file beside the page: it says of which run it is.
+const asked = new Map(), arrived = new Map();
+globalThis.biasReplies = (e, sum, blocks) => arrived.set(e, [sum, blocks]);
+const fetched = e => {
+  if (!asked.has(e)) asked.set(e, new Promise(done => document.head.append(h("script", { src: run.beside[e][0], onload: done, onerror: done }))).then(() => {
+    const [sum, blocks] = arrived.get(e) || [];
+    return sum === run.beside[e][1] && blocks;
+  }));
+  return asked.get(e);
+};
 const trialsOf = async (e, m) => {
   const place = run.replies.findIndex(each => each[0] === e && each[1] === m);
   if (place < 0) return null;
-  const block = await inflate(`d-${place}`);
+  const beside = run.beside[e] && await fetched(e);
+  if (run.beside[e] && !beside) return null;
+  const block = await inflate(`d-${place}`, beside && beside[m]);
   if (block.ids) return block;
   const factors = block.factors.filter(f => !f.item), items = block.factors.find(f => f.item);
   block.count = block.replicate.length;
@@ -51,7 +63,7 @@ const trialsOf = async (e, m) => {
   block.word = (measure, i) => {
     const value = measure.values[i];
     if (measure.kind === "category") return value === undefined || value < 0 ? "" : measure.labels[value];
-    return value == null ? "" : measure.kind === "flag" ? (value ? "yes" : "no") : Number.isInteger(value) ? String(value) : value.toFixed(2);
+    return value == null ? "" : measure.kind === "flag" ? (value ? "yes" : "no") : Number.isInteger(value) ? String(value) : fixed(value, 2);
   };
   // Of a flag a share; "missing" is one that every experiment has.
   block.number = (name, i) => {

@@ -22,8 +22,9 @@ const sub = (...kids) => h("span.sub", kids);
 const id = name => document.getElementById(name);
 const say = words => { id("said").textContent = words; };
 const spaced = label => String(label).replaceAll("_", " ");
-const none = () => h("p", "None is like that.");
+const none = () => h("p", "None is like that."), gone = e => h("p.remark", run.beside[e] ? `${decodeURI(run.beside[e][0])} is not beside this page, or is of another run: copy the folder of the same run with the page.` : "The trials are not in this copy.");
 const upTo = n => [...Array(n).keys()];
+const fixed = (v, n) => (+v.toFixed(n) + 0).toFixed(n);
 const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many || one + "s"}`;
 const badge = (label, tone) => h("span", { class: `badge t-${tone}` }, label);
 const pairs = (facts, kind = "pairs") => h("dl", { class: kind }, facts.filter(f => f[1]).map(([name, value, note]) =>

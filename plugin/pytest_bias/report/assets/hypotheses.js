@@ -11,6 +11,7 @@ const kept = (row, q) => {
   if (q.m ? row.m !== q.m : row.old) return false;
   if (q.e && row.e !== q.e || q.measure && row.measure !== q.measure) return false;
   if (q.verdict === "stops" ? !row.stops : q.verdict === "open" ? row.stops || !(row.tone === "open" || row.tone === "biased") : q.verdict && row.label !== q.verdict) return false;
+  if (q.group && !row.arms.some(arm => arm[0] === q.group)) return false;
   const text = `${row.title} ${row.contrast} ${row.id} ${row.e} ${run.experiments[row.e]} ${row.m}`.toLowerCase();
   return (q.q || "").toLowerCase().split(/\s+/).every(word => text.includes(word));
 };
@@ -44,6 +45,7 @@ const hypothesesView = q => {
     select("verdict", "verdict", [["", "all"], ["stops", "stops it"], ["open", "open, does not stop it"], ...VERDICTS.map(v => [v, v])], q.verdict || "", changed),
     select("e", "experiment", options(run.hypotheses.map(row => row.e), e => nameOf(e)), q.e || "", changed),
     select("measure", "measure", options(run.hypotheses.map(row => row.measure)), q.measure || "", changed),
+    select("group", "group", options(run.hypotheses.flatMap(row => row.arms.map(arm => arm[0])).sort()), q.group || "", changed),
     select("o", "order", Object.entries(ORDERS).map(([value, [words]]) => [value, words]), q.o || "", changed),
     csvButton("hypotheses.csv", () => [
       ["experiment", "model", "hypothesis", "asserts", "contrast", "verdict", "stops", "estimate", "low", "high", "level", "margin", "scale", "unit", "p", "units"],
@@ -54,10 +56,10 @@ const hypothesesView = q => {
   return ["Hypotheses", h("div", h1("Hypotheses ", count), form, list)];
 };
 const hypothesisTable = (rows, several) => h("div.scroll", h("table", { class: "rows" },
-  h("caption.unseen", "Hypotheses with their estimates, in units of their margins"),
+  h("caption.unseen", "Hypotheses, in units of their margins"),
   h("thead", h("tr", [["What should hold"], ["Verdict"], ["÷ margin, −6 to 6", "draw"], ["Estimate", "n"]].map(([words, kind]) => h("th", { scope: "col", class: kind }, words)))),
   h("tbody", rows.map(row => h("tr", { class: row.stops && "stopping" },
-    h("th", { scope: "row" }, a(address(row), row.title), sub(row.contrast || row.id, several && ` · ${row.m}`)),
+    h("th", { scope: "row" }, a(address(row), row.title), sub(row.contrast || row.id, several && ` · ${row.m}`), row.reason && sub(row.reason)),
     h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row)),
     h("td.n", row.text || "–", sub(row.within)))))));
 
@@ -90,13 +92,14 @@ const hypothesisView = (e, m, name, q) => {
     row.cells.length > 0 && folded(`The same contrast in each of ${row.cells.length} cells`, table("A claim to be clear holds in all of them.", ["Cell", "Estimate", "Margin", "Within it"], row.cells)),
     row.people.length > 0 && folded("Beside people", pairs(row.people)),
     row.published.length > 0 && folded("As published, on the replies there are; it never gates", pairs(row.published)),
-    row.numbers.length > 0 && folded("All numbers", pairs(row.numbers)))];
+    row.numbers.length > 0 && folded("All numbers", pairs(row.numbers)),
+    row.history.length > 0 && folded(`History: accepted ${plural(row.history.length, "time")}`, h("ol", row.history.map(words => h("li", words)))))];
 };
-const copyButton = () => h("button", { type: "button", onclick: () => navigator.clipboard.writeText(location.href).then(() => say("The link was copied")) }, "Copy link");
+const copyButton = () => h("button", { type: "button", onclick: () => navigator.clipboard.writeText(location.href).then(() => say("Copied")) }, "Copy link");
 // Means by levels and the two sides' distributions, from the trials; they describe, and decide nothing.
 const levels = async (into, row, alike, q) => {
   const block = await trialsOf(row.e, row.m);
-  if (!block) return void into.replaceChildren(h("p.remark", "The trials are not in this copy."));
+  if (!block) return void into.replaceChildren(gone(row.e));
   const open = m => (...at) => repliesOf(row.e, { m, ...Object.fromEntries(at.filter(Boolean)) });
   const own = (row.factor || "").split(" × ").map(name => block.factors.find(f => f.name === name)).filter(Boolean);
   const rest = block.factors.filter(f => !own.includes(f));

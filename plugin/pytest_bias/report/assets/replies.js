@@ -7,10 +7,10 @@ const unlike = (block, i) => twice(block).some(each => {
 const main4 = block => block.measures.filter(each => !/_again$/.test(each.name)).slice(0, 4);
 const repliesIndex = () => ["Replies", h("div", h1("Replies"),
   run.replies.length ? table("Experiments and models with their trials", ["Experiment", "Model", "Trials"], run.analyses.filter(of => modelsOf(of.e).includes(of.m)).map(of => [a(repliesOf(of.e, { m: of.m }), nameOf(of.e)), of.m, of.trials]))
-    : h("p", "The trials are not in this copy."))];
+    : gone())];
 const repliesView = async (e, q) => {
   const models = modelsOf(e), m = models.includes(q.m) ? q.m : models[0], block = m && await trialsOf(e, m);
-  if (!block) return nothing("trials of", [e]);
+  if (!block) return m ? [`Replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))] : nothing("trials of", [e]);
   const other = models.find(each => each !== m), beside = other && await trialsOf(e, other);
   const shown = main4(block);
   const count = h("span.count"), list = h("div");

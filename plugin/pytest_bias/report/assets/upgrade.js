@@ -2,7 +2,7 @@
 const OUTCOMES = ["worse", "new", "expired", "undecided", "known", "not in the baseline", "improved", "as before"];
 const toneOf = row => row.stops ? "biased" : row.open ? "open" : row.outcome === "known" ? "described" : "clear";
 const upgradeView = q => {
-  if (!run.upgrade) return nothing("comparison", ["this run was held against no other model"]);
+  if (!run.upgrade) return nothing("comparison", ["held against no other model"]);
   const all = run.upgrade.rows.map(row => ({ ...row, margin: (named(row.e, row.m, row.id) || {}).margin || (row.limit === null ? null : row.scale === "ratio" ? Math.exp(row.limit) : row.limit) }));
   const asked = q.outcome || "", of = outcome => all.filter(row => outcome === "open" ? row.open && !row.stops : row.outcome === outcome);
   const rows = asked ? (asked === "stops" ? all.filter(row => row.stops) : of(asked)) : all.filter(row => row.open || row.outcome !== "as before");
