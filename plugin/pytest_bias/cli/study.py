@@ -321,9 +321,10 @@ def _write_audit(study: Study, view: RunView, folder: Path) -> None:
     """Write the record of each model, as ``--bias-audit`` does."""
     settings = study.bench.settings
     parts = {(c.experiment.id, c.model): audit_part(study.bench, c) for c in study.cases}
-    words = {"commit": settings.commit or "", "job": settings.job or ""}
+    commit, job = settings.commit or "", settings.job or ""
     for model in dict.fromkeys(case.model for case in study.cases):
-        for name, text in audit_files(audit_record(view, model, parts, **words)).items():
+        record = audit_record(view, model, parts, commit=commit, job=job)
+        for name, text in audit_files(record).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write(folder / name, text)
             tell(f"written: {from_here(folder / name)}", wrong=True)

@@ -119,15 +119,11 @@ def _history(baselines: Path | None, model: str) -> list[dict[str, str]]:
     except DamagedBaseline:
         return []  # the cases have said so
     return [
-        {
-            "experiment": experiment,
-            "id": name,
-            "words": _accepted_words(past),
-        }
+        {"experiment": experiment, "id": name, "words": words}
         for experiment, entries in (baseline.verdicts if baseline else {}).items()
         for name, entry in entries.items()
         if entry.history or entry.accepted
-        for past in (*entry.history, entry)
+        for words in (*map(_accepted_words, entry.history), _accepted_words(entry))
     ]
 
 
