@@ -105,7 +105,7 @@ def audit_title(records: Sequence[AuditRecord]) -> str:
 
 
 def audit_notice(records: Sequence[AuditRecord]) -> str:
-    """What the record is, and what it is not."""
+    """The record in a sentence, with all that it is not."""
     programs = [record["model"] for record in records if record["simulated"]]
     return f"{REHEARSED if len(programs) == len(records) else RECORDED} {NOTICE}"
 
@@ -150,7 +150,7 @@ def _axes_words(axes: Sequence[str]) -> str:
 
 
 def _notes(of_models: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """What is to be known of a table: of whom, above which score, and who is in no category."""
+    """The reservations of a table: of whom, above which score, and who is in no category."""
     _, first = of_models[0]
     at = "; ".join(f"{name} {', '.join(levels)}" for name, levels in first["at"].items())
     if at:

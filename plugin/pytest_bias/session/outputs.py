@@ -113,7 +113,7 @@ def _records(
 
 
 def _history(baselines: Path | None, model: str) -> list[dict[str, str]]:
-    """What was accepted of a model, oldest first, where somebody had to answer for any of it."""
+    """The verdicts accepted of a model, oldest first, where somebody had to answer for any."""
     try:
         baseline = None if baselines is None else read_baseline(baselines, model)
     except DamagedBaseline:

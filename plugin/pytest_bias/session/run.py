@@ -97,7 +97,7 @@ class Run(Workbench):
         return analysis
 
     def _part(self, case: Case) -> Mapping[str, object]:
-        """What a record says of a case's experiment, or in what words nothing."""
+        """The part of a record on a case's experiment, or in what words there is none."""
         from ..workbench.publication import audit_part  # noqa: PLC0415  (only where one is made)
 
         try:
