@@ -18,7 +18,7 @@ from ..cassettes.measured import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
-from ..experiments.records import Exchange, Outcome, Record, record_of
+from ..experiments.records import Exchange, Outcome, Record, record_of, uncollected
 from .numbers import writable
 
 _LEVEL = 6
@@ -57,6 +57,7 @@ def packed(value: object) -> str:
     return b64encode(zlib.compress(writable(text).encode(), _LEVEL)).decode("ascii")
 
 
+@uncollected()
 def replies_of(
     experiment: Experiment, model: str, outcomes: Sequence[Outcome], *, text: bool = True
 ) -> TrialBlock:
