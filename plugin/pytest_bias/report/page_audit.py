@@ -155,22 +155,28 @@ def _notes(of_models: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
     at = "; ".join(f"{name} {', '.join(levels)}" for name, levels in first["at"].items())
     if at:
         yield f"Confined to {at}."
+    alike: dict[str, list[str]] = {}
     for model, impact in of_models:
-        said = []
-        if impact["median"] is not None:
-            said.append(f"a score above the median of {impact['median']:.3g} counts as selected")
-        said += [
-            f"{table['unknown']} in no category of {' and '.join(table['axes'])}"
-            for table in impact["tables"]
-            if table["unknown"]
-        ]
-        if impact["missing"]:
-            lost = number_words(impact["missing"], "trial")
-            said.append(f"{lost} without a valid reply, counted nowhere")
-        if said:
-            words = "; ".join(said)
-            alone = f"{words[:1].upper()}{words[1:]}."
-            yield f"{model}: {words}." if len(of_models) > 1 else alone
+        alike.setdefault("; ".join(_reservations(impact)), []).append(model)
+    for words, models in alike.items():
+        if words:
+            named = f"{', '.join(models)}: " if len(alike) > 1 else ""
+            yield f"{named}{words}." if named else f"{words[:1].upper()}{words[1:]}."
+
+
+def _reservations(impact: Mapping[str, Any]) -> Iterator[str]:
+    if impact["median"] is not None:
+        yield f"a score above the median of {impact['median']:.3g} counts as selected"
+    unknown: dict[int, list[str]] = {}
+    for table in impact["tables"]:
+        if table["unknown"]:
+            unknown.setdefault(table["unknown"], []).append(" and ".join(table["axes"]))
+    for number, of in unknown.items():
+        everywhere = len(of) == len(impact["tables"])
+        yield f"{number} in no category" + ("" if everywhere else f" of {', '.join(of)}")
+    if impact["missing"]:
+        lost = number_words(impact["missing"], "trial")
+        yield f"{lost} without a valid reply, counted nowhere"
 
 
 def rate_words(row: Mapping[str, Any]) -> str:
