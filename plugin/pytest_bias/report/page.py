@@ -155,7 +155,7 @@ def report_html(
         blocks=blocks,
         forest=forest,
         strip=strip,
-        tones=_TONES,
+        tone_of=tone_of,
         design_words=design_words,
         counted=counted,
         seen_words=seen_words,
@@ -181,6 +181,11 @@ def policy_of(style: str, script: str, *, beside: bool = False) -> str:
         f"default-src 'none'; style-src {of_style}; script-src {itself}{of_script}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def tone_of(standing: str) -> str:
+    """The mark and colour of a run; it is not in order where something was only let through."""
+    return "open" if " with " in standing else _TONES.get(standing, "none")
 
 
 def question_words(view: RunView) -> str:
@@ -241,7 +246,7 @@ def _cards(
                 model=model,
                 role=role,
                 standing=standing,
-                tone=_TONES.get(standing.partition(" with ")[0], "none"),
+                tone=tone_of(standing),
                 said=counted(of),
                 stops=sum(line.stops for line in of),
                 facts=(

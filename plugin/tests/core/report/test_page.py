@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks import page_script
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
-from pytest_bias.report.page import asset, report_html
+from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import RunView, simulated_words
@@ -43,6 +43,19 @@ def hypothesis(verdict: Verdict) -> dict[str, Any]:
     """What the script is given of one hypothesis."""
     (found,) = read(factory.view(factory.analysis(verdict))).hypotheses
     return found
+
+
+@pytest.mark.parametrize(
+    ("standing", "tone"),
+    [
+        ("PASS", "clear"),
+        ("PASS with 2 accepted", "open"),
+        ("FAIL", "biased"),
+        ("NO VERDICT", "none"),
+    ],
+)
+def test_what_was_only_let_through_is_not_green(standing: str, tone: str) -> None:
+    assert tone_of(standing) == tone
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:
