@@ -14,6 +14,7 @@ import os
 import pkgutil
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -64,14 +65,7 @@ def python() -> str:
     )
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"ready\n"
-
-    @atexit.register
-    def close() -> None:
-        parent.communicate()
-        for path in (Path(address), launcher):
-            path.unlink()
-        Path(folder).rmdir()
-
+    atexit.register(parent.communicate)
     return str(launcher)
 
 
@@ -89,6 +83,7 @@ def _serve(address: str) -> None:
                     here.close()
                     _watch(there)
                     return
+    shutil.rmtree(Path(address).parent)  # however the process ended that asked for it
     os._exit(0)
 
 

@@ -70,7 +70,12 @@ def owners(folder: Path) -> dict[str, str]:
 def test_what_is_accepted_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
     found = accept_now(settings(tmp_path / "kept"), "one", "two")
     assert found.problems == ()
-    assert found.notes == (f"accepted: 2 verdicts of {MODEL}",)
+    shown = "BIASED +1.67, 95 % [+0.61, +2.72], accepted by ann until 2999-12-31, new"
+    assert found.notes == (
+        f"accepted: 2 verdicts of {MODEL}",
+        f"  anchoring one: {shown}",
+        f"  anchoring two: {shown}",
+    )
     assert found.written == (baseline_path(tmp_path / "kept", MODEL),)
     assert list((tmp_path / "kept").iterdir()) == list(found.written)
     assert owners(tmp_path / "kept") == {"one": "ann", "two": "ann"}

@@ -170,7 +170,7 @@ def test_whoever_answered_is_shown_beside_the_model_asked_for(
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "answered by dice-9" in page
     markdown = summary.read_text(encoding="utf-8")
-    assert f"| `{MODEL}`, answered by `dice-9` |" in markdown
+    assert "- game-coin: answered by dice-9" in markdown
     assert f"- {MODEL} was answered by dice-9" in markdown
 
 
