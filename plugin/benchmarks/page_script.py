@@ -11,7 +11,7 @@ from pathlib import Path
 
 ASSETS = Path(__file__).parents[1] / "pytest_bias" / "report" / "assets"
 SCRIPT = ASSETS / "app.min.js"
-PARTS = ("dom", "data", "charts", "hypotheses", "upgrade", "replies", "trial", "app")
+PARTS = ("dom", "data", "charts", "hypotheses", "upgrade", "replies", "trial", "labels", "app")
 """The parts in the order in which they are put together: they share one scope."""
 
 

@@ -10,11 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from ..errors import BadDesign, InvalidReply
+from .canonical import compact, digest
 from .design import Condition, Trial, frozen_mapping
 from .measures import FORMAT_KEPT, Measure, MeasureValue
 from .messages import TRUNCATED, Message, Parameters, Place, Player
 
 Retention = Literal["raw", "measures"]
+
+_KEY_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Exchange:
 
     ``told`` is what is new in the question, message by message: empty where it was put again.
     ``invalid`` is why the reply does not count, ``at`` when it was recorded, ``latency`` the
-    seconds it took; empty or None is what nobody knows.
+    seconds it took; empty or None is what nobody knows. ``key`` is that of the interaction.
     """
 
     to: Player
@@ -61,6 +64,7 @@ class Exchange:
     at: str | None
     latency: float | None
     invalid: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +190,16 @@ class Outcome:
     format_kept: bool | None = None
     attempts: Mapping[Player, int] = field(default_factory=dict, repr=False, compare=False)
     exchanges: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def reply_key(self) -> str:
+        """A key (12 hexadecimal digits) of what the subject was asked and replied, word for word.
+
+        A trial recorded anew has another one, even where it is asked the same. '' where no text
+        is kept. What a judge said has no part in it.
+        """
+        said = [(each.key, each.reply) for each in self.exchanges if each.to == "subject"]
+        return digest(compact(said))[:_KEY_DIGITS] if said else ""
 
     @property
     def cut(self) -> bool:

@@ -276,6 +276,7 @@ def exchange_of(wanted: Wanted, completion: Completion) -> Exchange:
         served=completion.served_model,
         at=completion.recorded_at,
         latency=completion.latency,
+        key=wanted.key,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from ..baselines.table import UpgradeRow, bound_words, difference_words, drifted_value
 from ..contrasts.findings import Finding, p_words
 from ..experiments.canonical import plain
+from ..settings.model_names import file_stem
 from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation, settling_words
@@ -255,7 +256,7 @@ def run_value(
         "experiments": {analysis.experiment: analysis.name for analysis in known.values()},
         "hypotheses": columns([_hypothesis(line) for line in lines]),
         "analyses": [_analysis(each, dates.get(name, "")) for name, each in known.items()],
-        "replies": [[each.experiment, each.model] for each in replies],
+        "replies": [[each.experiment, each.model, file_stem(each.model)] for each in replies],
         "words": _WORDS,
         **({} if view.upgrade is None else {"upgrade": _upgrade(view)}),
     }

@@ -54,18 +54,21 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     """The extent to which the judge agrees with itself, or with people, and what rests on it."""
     gates = found.needed is not None
     title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
-    if not gates:
-        badge, said = (
-            "reported",
-            "How well the judge's ratings agree with people's labels; this never gates.",
+    if not found.holds:
+        badge, said = "not relied on", f"{_capital(found.why)}{held_words(found)}."
+    elif found.slight:
+        badge = "hardly agrees"
+        said = (
+            "The judge's ratings hardly agree with people's labels: look at both before you rely "
+            "on what rests on them."
         )
-    elif found.holds:
+    elif not gates:
+        badge, said = "reported", "How well the judge's ratings agree with people's labels."
+    else:
         badge, said = (
             "agrees",
             "The judge rates the same trials alike, so hypotheses may rest on its ratings.",
         )
-    else:
-        badge, said = "not relied on", f"{_capital(found.why)}{held_words(found)}."
     return {"title": title, "badge": badge, "said": said, "facts": [*_judge(found)]}
 
 

@@ -17,11 +17,12 @@ from datetime import datetime
 from ..cassettes.measured import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
-from ..experiments.measures import Measure, MeasureValue
+from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue
 from ..experiments.records import Exchange, Outcome, Record, record_of, uncollected
 from .numbers import writable
 
 _LEVEL = 6
+_FIRST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +73,22 @@ def replies_of(
         "factors": [_factor(experiment, each, records) for each in _names(experiment)],
         "replicate": [row.trial.replicate for row in records],
         "measures": [_measure(each, records) for each in experiment.measures],
+        "asked": _asked(experiment),
+        "keys": [each.reply_key for each in outcomes] if kept else [],
         **_reasons(records, str if kept else reason_label),
         **(_said(outcomes) if kept else {"texts": [], "lines": [], "said": []}),
     }
     days = sorted({said.at[:10] for each in outcomes for said in each.origins if said.at})
     dates = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
     return TrialBlock(experiment=experiment.id, model=model, dates=dates, block=packed(value))
+
+
+def _asked(experiment: Experiment) -> Mapping[str, Sequence[str]]:
+    """The measures that people may label: those that a judge rates ``first``, and the others."""
+    again = {each.again for each in experiment.agreements} | {FORMAT_KEPT}
+    names = [each.name for each in experiment.measures if each.name not in again]
+    rated = [each.measure for each in experiment.agreements] or names[:_FIRST]
+    return {"first": rated, "others": [name for name in names if name not in rated]}
 
 
 def _names(experiment: Experiment) -> list[str]:
@@ -121,6 +132,7 @@ def _measure(measure: Measure, records: Sequence[Record]) -> Mapping[str, object
         "unit": measure.unit,
         "meaning": measure.meaning,
         "bounds": plain(measure.bounds, "bounds"),
+        "categories": sorted(measure.categories),
         **_values(values),
     }
 

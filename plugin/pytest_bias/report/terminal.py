@@ -284,9 +284,10 @@ def _why_none(view: RunView) -> str:
 def judge_line(found: AgreementFound) -> str:
     """An agreement as one line of the terminal section."""
     trials = number_words(found.trials, "trial")
-    if found.needed is None:
+    if found.needed is None and found.holds:
         said = _agreement_numbers(found) if found.alpha is not None else found.why
-        return f"judge beside people on {found.measure}: {said}, {trials} labelled"
+        how = "HARDLY AGREES WITH PEOPLE" if found.slight else "beside people"
+        return f"judge {how} on {found.measure}: {said}, {trials} labelled"
     if found.holds:
         return (
             f"judge agrees with itself on {found.measure}: {_agreement_numbers(found)}, at least "

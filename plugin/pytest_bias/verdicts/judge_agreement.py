@@ -21,6 +21,7 @@ Pairs = list[tuple[MeasureValue, MeasureValue]]
 
 _RESAMPLES = 1000
 _SEED = 20240229
+_SLIGHT = 0.2
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WANTED = {float: "a number", bool: "yes or no", str: "a category"}
@@ -58,7 +59,8 @@ class AgreementFound:
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
     on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
     both ratings, ``same`` of them twice the same; where a verdict rests on it, at least ``fewest``
-    trials and an α of ``needed`` are asked for (None of people: reported, and never gating).
+    trials and an α of ``needed`` are asked for (None of people, of whom nothing is asked but that
+    the judge reads flags better than by chance).
     ``held`` are the ids of the hypotheses and the control it holds back, ``kappa`` is Cohen's,
     for categories beside people; ``source`` the file of their labels.
     """
@@ -80,6 +82,15 @@ class AgreementFound:
     kappa_interval: Interval | None = None
     source: str = ""
 
+    @property
+    def slight(self) -> bool:
+        """Whether ratings and labels of people hardly agree: α up to .20, from 20 labels on.
+
+        Landis & Koch (1977, page 165) call agreement slight up to there.
+        """
+        beside_people = self.needed is None and self.trials >= FEWEST_TWICE
+        return beside_people and self.alpha is not None and self.alpha <= _SLIGHT
+
 
 def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with itself, for each agreement that is declared.
@@ -100,10 +111,21 @@ def with_people(
     if labels is None:
         return ()
     levels = {each.measure: each.level for each in experiment.agreements}
-    return tuple(
-        _beside(labels, experiment.measure(name), records, levels.get(name))
+    found = {
+        name: _beside(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
-    )
+    }
+    for flag in _flags(experiment, records):
+        read = _read_beside(flag, experiment, records, labels)
+        if read is not None and read.youden <= 0:
+            before = found[read.column]
+            found[read.column] = replace(
+                before,
+                holds=False,
+                why=f"the judge reads {flag} no better than chance beside {read.trials} labels",
+                governs=(*before.governs, flag),
+            )
+    return tuple(found.values())
 
 
 def without_error(experiment: Experiment, records: Records, labels: Labels | None) -> Experiment:
@@ -113,18 +135,26 @@ def without_error(experiment: Experiment, records: Records, labels: Labels | Non
     pairs of ratings do, in which what the judge gets wrong twice is not seen.
     """
     errors: dict[str, Misclassified] = {}
-    for agreement in experiment.agreements:
-        for flag in agreement.governs:
-            error = None
-            if experiment.measure(flag).error is None and _kind(flag, records) is bool:
-                error = _beside_people(flag, experiment, records, labels)
-                error = error or _between_ratings(flag, agreement, records)
-            if error is not None:
-                errors[flag] = error
+    for flag, agreement in _flags(experiment, records).items():
+        read = _read_beside(flag, experiment, records, labels)
+        if read is not None and read.youden > 0:
+            errors[flag] = read.errors
+        elif (error := _between_ratings(flag, agreement, records)) is not None:
+            errors[flag] = error
     if not errors:
         return experiment
     measures = [replace(m, error=errors.get(m.name, m.error)) for m in experiment.measures]
     return replace(experiment, measures=measures)
+
+
+def _flags(experiment: Experiment, records: Records) -> Mapping[str, Agreement]:
+    """Flags that rest on a rating and say of no error of their own → the agreement of it."""
+    return {
+        flag: agreement
+        for agreement in experiment.agreements
+        for flag in agreement.governs
+        if experiment.measure(flag).error is None and _kind(flag, records) is bool
+    }
 
 
 def _read_as(flag: str, rating: str, records: Records) -> Mapping[str, bool]:
@@ -152,12 +182,41 @@ def _between_ratings(flag: str, agreement: Agreement, records: Records) -> Miscl
     return retest_errors(differ=differ, pairs=len(pairs), source=source)
 
 
-def _beside_people(
-    flag: str, experiment: Experiment, records: Records, labels: Labels | None
-) -> Misclassified | None:
-    """Return the judge's error beside people's labels of the flag, or of what it is read from."""
-    from ..statistics.misclassification import labelled_errors  # noqa: PLC0415
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A flag beside labels of ``column``: ``found`` of ``events``, ``passed`` of ``others``."""
 
+    column: str
+    found: int
+    events: int
+    passed: int
+    others: int
+
+    @property
+    def trials(self) -> int:
+        return self.events + self.others
+
+    @property
+    def youden(self) -> float:
+        return self.found / self.events + self.passed / self.others - 1
+
+    @property
+    def errors(self) -> Misclassified:
+        from ..statistics.misclassification import labelled_errors  # noqa: PLC0415
+
+        return labelled_errors(
+            found=self.found,
+            events=self.events,
+            passed=self.passed,
+            others=self.others,
+            source=f"{self.trials} labelled by people",
+        )
+
+
+def _read_beside(
+    flag: str, experiment: Experiment, records: Records, labels: Labels | None
+) -> _Read | None:
+    """Hold a flag beside people's labels of it, or of what it is read from; None of too few."""
     if labels is None:
         return None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
@@ -176,13 +235,7 @@ def _beside_people(
         others = counts[False, True] + counts[False, False]
         if events + others < FEWEST_TWICE or not events or not others:
             continue
-        return labelled_errors(
-            found=counts[True, True],
-            events=events,
-            passed=counts[False, False],
-            others=others,
-            source=f"{events + others} labelled by people",
-        )
+        return _Read(column, counts[True, True], events, counts[False, False], others)
     return None
 
 

@@ -15,6 +15,9 @@ from .labels import read_labels
 from .recordings import Recordings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..experiments.records import Outcome
     from ..report.replies import TrialBlock
     from ..verdicts.judge_agreement import Labels
 
@@ -61,7 +64,7 @@ class Workbench(Recordings):
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
             recording=dated(self.recording(case), origins).attempted(outcomes),
-            labels=self._labels(case),
+            labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
             unsaid={} if tabled is None else tabled.unsaid,
         )
@@ -83,7 +86,10 @@ class Workbench(Recordings):
         families = gating_families(self.registry[experiment_id].hypotheses.values())
         return self.budget.of(experiment_id, families)
 
-    def _labels(self, case: Case) -> Labels | None:
+    def _labels(self, case: Case, outcomes: Iterable[Outcome]) -> Labels | None:
         """Return people's labels of an experiment with a model; BadLabels for a bad file."""
         folder = self.settings.labels
-        return read_labels(folder, case.experiment, case.design, case.model)
+        if folder is None:
+            return None
+        keys = {each.trial.id: each.reply_key for each in outcomes}
+        return read_labels(folder, case.experiment, case.design, case.model, keys)

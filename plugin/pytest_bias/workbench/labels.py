@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,15 @@ _REPLICATE = re.compile(r"[1-9][0-9]*")
 TRIAL = "trial"
 """Column of the trials' ids, as messages show them."""
 
+REPLY_KEY = "reply key"
+"""Column of the keys of the replies that people read; no measure has a space in its name."""
+
+NOTE = "reviewer note"
+"""Column of what people wrote beside their labels; it is read by people only."""
+
+_BESIDE = (TRIAL, REPLY_KEY, NOTE)
+_DEFUSED = re.compile(r"'(?=\s*[=+\-@＝＋－＠])")
+
 
 def labels_path(folder: Path, experiment_id: str, model: str) -> Path:
     """Return the file of an experiment's labels: ``<id>/<provider>--<model>.csv``."""
@@ -29,12 +38,19 @@ def labels_path(folder: Path, experiment_id: str, model: str) -> Path:
 
 
 def read_labels(
-    folder: Path | None, experiment: Experiment, design: Design, model: str
+    folder: Path | None,
+    experiment: Experiment,
+    design: Design,
+    model: str,
+    keys: Mapping[str, str],
 ) -> Labels | None:
     """The labels of ``experiment`` with ``model``; None where there is no such file.
 
+    ``keys`` is trial → key of the reply that is recorded now, of the trials of this run.
+
     Raises BadLabels for a file that is no CSV in UTF-8 with a column ``trial`` and one per
-    labelled measure, and for trials and measures that the experiment does not have.
+    labelled measure, for trials and measures that the experiment does not have, and for labels
+    of another reply than the one that is recorded now.
     """
     if folder is None:
         return None
@@ -51,17 +67,27 @@ def read_labels(
     lines: dict[str, int] = {}
     cells: list[Label] = []
     for line, row, _ in table.rows:
-        given = {name.strip(): str(cell).strip() for name, cell in row.items()}
+        given = {name.strip(): _as_given(str(cell)) for name, cell in row.items()}
         if not any(given.values()):
             continue
         trial = given.pop(TRIAL)
         problem = _against(trial, known, lines)
         if problem:
             raise BadLabels(source=str(path), line=line, column=TRIAL, problem=problem)
+        key = given.pop(REPLY_KEY, None)
+        problem = "" if key is None or trial not in keys else _of_another(key, keys[trial])
+        if problem:
+            raise BadLabels(source=str(path), line=line, column=REPLY_KEY, problem=problem)
+        given.pop(NOTE, None)
         lines[trial] = line
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
-    measures = tuple(name for name in columns if name != TRIAL)
+    measures = tuple(name for name in columns if name not in _BESIDE)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
+
+
+def _as_given(cell: str) -> str:
+    """A cell without the apostrophe that keeps spreadsheets from running it (``csv_text``)."""
+    return _DEFUSED.sub("", cell.strip(), count=1).strip()
 
 
 def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[str]:
@@ -75,11 +101,11 @@ def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[s
             problem = "there are two columns of this name"
         elif name in again:
             problem = "is the judge's second rating; label the first one"
-        elif name not in (TRIAL, *known):
+        elif name not in (*_BESIDE, *known):
             problem = f"{experiment.id} has no such measure; it has {', '.join(known)}"
         if problem:
             raise BadLabels(source=path, line=1, column=name, problem=problem)
-    if TRIAL not in columns or len(columns) == 1:
+    if TRIAL not in columns or not {*columns} - {*_BESIDE}:
         problem = f"needs a column {TRIAL!r} and one or more named after measures"
         raise BadLabels(source=path, line=1, problem=problem)
     return columns
@@ -94,3 +120,18 @@ def _against(trial: str, known: set[str], lines: dict[str, int]) -> str:
     if trial in lines:
         return f"{trial!r} is labelled twice, first on line {lines[trial]}"
     return ""
+
+
+def _of_another(key: str, recorded: str) -> str:
+    """Return why a label is of another reply than the recorded one; empty where it is of it."""
+    if key == recorded:
+        return ""
+    mend = f"or delete the column {REPLY_KEY!r}, if you know that people read what is recorded now"
+    if not key:
+        return f"is empty: save the labels from the report anew, {mend}"
+    if not recorded:
+        return f"{key!r} cannot be checked, as no text of the reply is kept: delete the column"
+    return (
+        f"{key!r} is of another reply than the one that is recorded now ({recorded!r}): label the "
+        f"trial anew in the report, take its line out, {mend}"
+    )

@@ -37,6 +37,8 @@ ROUTES = (
     f"#/replies/{NARRATIVE}",
     f"#/t/{NARRATIVE}/{quote(NEW, safe='')}/{quote(TRIAL, safe='')}",
     f"#/e/{NARRATIVE}/{quote(NEW, safe='')}",
+    f"#/label/{NARRATIVE}",
+    "#/label",
     "#/audit",
 )
 

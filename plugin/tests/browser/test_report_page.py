@@ -381,7 +381,7 @@ def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> Non
         for analysis in up.results["analyses"]
     }
     told = {
-        e: data[f"d-{place}"]["texts"] for place, (e, _) in enumerate(data["d-run"]["replies"])
+        e: data[f"d-{place}"]["texts"] for place, (e, *_) in enumerate(data["d-run"]["replies"])
     }
     assert {e: bool(texts) for e, texts in told.items()} == {
         e: retention == "raw" for e, retention in kept.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +25,9 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import MeasureValue
-from pytest_bias.experiments.records import Outcome, Records, record_of
+from pytest_bias.experiments.messages import Place
+from pytest_bias.experiments.records import Exchange, Outcome, Records, record_of
+from pytest_bias.report.brief import section_of
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
@@ -495,13 +498,16 @@ def test_a_bad_label_is_named_with_its_line_and_column(
     assert str(caught.value) == f"{where}: {wanted}"
 
 
+KEYS = {"a#1": "0123456789ab", "b#2": "ba9876543210", "b#3": ""}
+
+
 def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels | None:
     """What is read of a file with this in it."""
     of = of or judged()
     path = labels_path(folder, of.id, MODEL)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return read_labels(folder, of, of.design(), MODEL)
+    return read_labels(folder, of, of.design(), MODEL, KEYS)
 
 
 def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
@@ -520,10 +526,45 @@ def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
     )
 
 
+def test_labels_are_of_the_reply_that_is_recorded_and_notes_are_for_people(
+    tmp_path: Path,
+) -> None:
+    told = read(
+        tmp_path,
+        "trial,reply key,kind,score,reviewer note\n"
+        "a#1,0123456789ab,'=odd,3,'@all\na#999,ffffffffffff,'even,,\n",
+    )
+    assert told is not None
+    assert told.measures == ("kind", "score")
+    assert [(each.trial, each.measure, each.text) for each in told.cells] == [
+        ("a#1", "kind", "=odd"),
+        ("a#1", "score", "3"),
+        ("a#999", "kind", "'even"),
+    ]
+
+
+def test_the_key_of_a_reply_is_of_what_was_asked_and_said_and_of_nothing_else() -> None:
+    (trial, *_) = plan(judged(), judged().design())
+    said = Exchange(
+        to="subject", place=Place((), 1, 1), told=(), reply="so", finish="stop", served="m",
+        at=None, latency=1.0, key="aa",
+    )  # fmt: skip
+    graded = replace(said, to="judge", reply="5")
+
+    def key(*exchanges: Exchange) -> str:
+        return Outcome(trial, None, None, (), 1, (), exchanges=exchanges).reply_key
+
+    assert re.fullmatch("[0-9a-f]{12}", key(said))
+    assert key(said) == key(replace(said, latency=2.0, at="later", served="n"), graded)
+    others = [replace(said, reply="so "), replace(said, key="ab")]
+    assert len({key(said), *map(key, others), key(said, said)}) == 4
+    assert key() == key(graded) == ""
+
+
 def test_without_a_file_or_a_folder_there_are_no_labels(tmp_path: Path) -> None:
     of = judged()
-    assert read_labels(None, of, of.design(), MODEL) is None
-    assert read_labels(tmp_path, of, of.design(), MODEL) is None
+    assert read_labels(None, of, of.design(), MODEL, KEYS) is None
+    assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
 
 
 def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
@@ -549,6 +590,22 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
         ("score\n3\n", "line 1: needs a column 'trial' and one or more named after measures"),
         ("trial\na#1\n", "line 1: needs a column 'trial' and one or more named after measures"),
         ("", "it holds no rows below the names of its columns"),
+        (
+            "trial,reply key,score\na#1,0123456789ab,1\nb#2,0123456789ab,3\n",
+            "line 3, column 'reply key': '0123456789ab' is of another reply than the one that is",
+        ),
+        (
+            "trial,reply key,score\na#1,,1\n",
+            "line 2, column 'reply key': is empty: save the labels from the report anew, or ",
+        ),
+        (
+            "trial,reply key,score\nb#3,0123456789ab,1\n",
+            "line 2, column 'reply key': '0123456789ab' cannot be checked, as no text of",
+        ),
+        (
+            "trial,reply key,reviewer note\na#1,0123456789ab,so\n",
+            "line 1: needs a column 'trial' and one or more named after measures",
+        ),
         ("trial,score\na#1\n", "line 2: has 1 cells, and the first line names 2 columns"),
         ("trial,score\na#1,3,4\n", "line 2: has 3 cells, and the first line names 2 columns"),
         ('trial,score\na#1,"3\n', "line 2: the file is no CSV from here on: unexpected end"),
@@ -651,3 +708,37 @@ def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people
     assert error is not None
     assert error.sensitivity == pytest.approx(20 / 21)
     assert error.specificity == 1.0
+
+
+def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
+    rated = ratings()
+    analysis = analysed(
+        judged(OF_SCORE), rated, labels=labels("score", [6 - each.score for each in rated])
+    )
+    _, people = analysis.agreements
+    assert (people.slight, people.holds) == (True, True)
+    assert judge_line(people).startswith("judge HARDLY AGREES WITH PEOPLE on score: α = -")
+    assert judge_line(people) in "\n".join(section_of(view(analysis)).remarks)
+    assert judge_of(view(analysis))[1]["badge"] == "hardly agrees"
+    few = found(judged(), rated, labels=labels("score", [6 - each.score for each in rated[:19]]))
+    assert not few.slight
+    alike = found(judged(), rated, labels=labels("score", [each.score for each in rated]))
+    assert not alike.slight
+
+
+def test_a_flag_that_is_read_no_better_than_by_chance_decides_nothing() -> None:
+    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
+    of = judged(Agreement("much", "much_again"))
+    on_much = RateDifference("much", "group", high="b", low="a", margin=0.2)
+    chance = ["yes" if number % 2 else "no" for number in range(40)]
+    analysis = analysed(
+        of, rated, labels=labels("much", chance), hypotheses=[on_much, LENGTH], controls=[]
+    )
+    _, people = analysis.agreements
+    assert people.why == "the judge reads much no better than chance beside 40 labels"
+    assert people.held == (on_much.id,)
+    assert analysis.verdict(on_much.id).status == "INCONCLUSIVE"
+    assert analysis.verdict(on_much.id).reason == people.why
+    assert analysis.verdict(LENGTH.id).reason != people.why
+    assert judge_of(view(analysis))[1]["badge"] == "not relied on"
+    assert judge_line(people) == f"judge NOT RELIED ON: {people.why}; held back: {on_much.id}"

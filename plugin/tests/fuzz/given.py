@@ -101,7 +101,7 @@ class Labels(Target[LabelsOfPeople | None]):
         path = labels_path(self.scratch, GAME.id, MODEL)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-        labels = read_labels(self.scratch, GAME, GAME.design(), MODEL)
+        labels = read_labels(self.scratch, GAME, GAME.design(), MODEL, {})
         assert origin
         with_people(GAME, self._records, labels)
         return labels

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .suites import Suite, record
+from .suites import Suite, record, set_apart
 
 
 @pytest.fixture(scope="session")
@@ -20,10 +20,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def empty(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, recordings: Path) -> Suite:
     """A suite of which nothing is written yet, away from this run's environment."""
-    service = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
-    for name in (*service, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
+    set_apart(monkeypatch)
     return Suite(pytester, monkeypatch, recordings)
 
 

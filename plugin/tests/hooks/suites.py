@@ -161,6 +161,14 @@ def record(
         del sys.modules[module_name]
 
 
+def set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the environment of this run, and the service it may run in."""
+    service = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
+    for name in (*service, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
 @dataclass
 class Suite:
     """A suite in a folder of its own, and how to run it."""

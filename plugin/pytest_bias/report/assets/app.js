@@ -12,6 +12,7 @@ const routed = ([name, ...rest], q) => {
   if (name === "upgrade") return upgradeView(q);
   if (name === "replies") return rest.length ? repliesView(rest[0], q) : repliesIndex();
   if (name === "t" && rest.length === 3) return trialView(...rest);
+  if (name === "label" && rest.length < 3) return rest.length ? labelView(rest[0], rest[1], q) : labelsIndex();
   if (name === "e" && rest.length === 2) return experimentView(...rest);
   return nothing("page", [location.hash]);
 };
@@ -27,7 +28,7 @@ const show = async () => {
   (fixed ? main : view).append(made);
   view.hidden = Boolean(fixed);
   for (const link of document.querySelectorAll(".bar nav a")) {
-    const here = link.getAttribute("href").slice(2), at = { h: "hypotheses", t: "replies", e: "" }[parts[0]] ?? parts[0] ?? "";
+    const here = link.getAttribute("href").slice(2), at = { h: "hypotheses", t: "replies", label: "replies", e: "" }[parts[0]] ?? parts[0] ?? "";
     if (here === at) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   if (started) { scrollTo(0, 0); made.querySelector("h1").focus({ preventScroll: true }); }
@@ -39,6 +40,7 @@ addEventListener("beforeprint", () => summary.isConnected && main.append(audit))
 addEventListener("afterprint", () => summary.isConnected && audit.remove());
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  if (event.key === "Enter" && /^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) return;
   if (event.key === "/") { event.preventDefault(); id("search").focus(); }
   else view.querySelector(`[data-key="${CSS.escape(event.key)}"]`)?.click();
 });

@@ -38,14 +38,14 @@ const repliesView = async (e, q) => {
       ...found.map(i => [block.ids[i], ...block.factors.map(f => block.name(f, i)), ...block.measures.map(each => each.kind === "number" ? each.values[i] : block.word(each, i)), block.why(i), ...(block.texts.length ? [block.reply(i)] : [])])]),
   ], draw);
   draw();
-  return [`Replies: ${nameOf(e)}`, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a(to(["e", e, m]), "controls, judge and record")),
+  return [`Replies: ${nameOf(e)}`, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a(to(["e", e, m]), "controls, judge and record"), block.keys.length > 0 && [" / ", a(to(["label", e]), "label replies blind")]),
     h1(nameOf(e), " ", count), form, h("p.note", block.texts.length ? "" : "No text is kept of this experiment. ", "Keys: j and k move, Enter opens."), list)];
 };
 const differs = (block, i, beside) => {
   const at = beside && beside.at.get(block.ids[i]);
   return at != null && (block.why(i) !== beside.why(at) || main4(block).some(each => !each.unit && beside.measure[each.name] && block.word(each, i) !== beside.word(beside.measure[each.name], at)));
 };
-const tones = { seen: "clear", agrees: "clear", "not seen": "biased", "not relied on": "biased" };
+const tones = { seen: "clear", agrees: "clear", "not seen": "biased", "not relied on": "biased", "hardly agrees": "open" };
 const listed = value => value !== null && typeof value === "object"
   ? h("ul", Object.entries(value).map(([key, item]) => h("li", !Array.isArray(value) && h("b", `${key}: `), listed(item)))) : String(value);
 const experimentView = (e, m) => {

@@ -14,7 +14,7 @@ const trialView = async (e, m, name) => {
     const [mine, theirs] = [...columns.children].slice(0, 2).map(each => [...each.querySelectorAll(".subject > p.text")]);
     mine.forEach((left, i) => theirs[i] && marked(left, theirs[i], on));
   } }, "mark words that differ");
-  return [name, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a(repliesOf(e, { m }), nameOf(e)), h("span.tools", near(-1), near(1), compare, copyButton())),
+  return [name, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a(repliesOf(e, { m }), nameOf(e)), h("span.tools", near(-1), near(1), block.keys[at] && block.missing[at] < 0 && h("a", { href: to(["label", e, block.keys[at]]), "data-key": "l" }, given.has(block.keys[at]) ? "labelled" : "label"), compare, copyButton())),
     h1(name), h("p.contrast", block.factors.map(f => `${spaced(f.name)}: ${spaced(block.name(f, at) || "–")}` + (f.by && f.by[at] >= 0 ? ` (${f.exemplars[f.by[at]]})` : "")).join(" · "), block.control(at) && " · of a positive control"),
     columns)];
 };
