@@ -235,6 +235,10 @@ def test_leaving_with_labels_that_are_not_saved_is_asked_about(page: Page, tmp_p
     opened(page, tmp_path / "bias-report.html", "#/label/tiny")
     page.reload()
     page.wait_for_selector("form.labels")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="answer a question first").wait_for()
+    page.reload()
+    page.wait_for_selector("form.labels")
     assert asked == []
     label(page, "1", "2")
     page.reload()

@@ -41,7 +41,7 @@ const labelView = async (e, key, q) => {
   const form = h("form.labels", { onsubmit: event => {
     event.preventDefault();
     const { [NOTE]: note, ...values } = Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
-    if (!Object.keys(values).length) return say("Nothing is labelled yet: answer a question first.");
+    if (!Object.keys(values).length) { form.lastChild.textContent = "answer a question first"; return say("Answer a question first."); }
     given.set(own, { e, m, trial: block.ids[i], key: own, values, note: note || "", saved: false });
     const open = [...desk.slice(at + 1), ...desk.slice(0, at)].find(each => !given.has(each.key));
     location.hash = open ? there(open) : "#/label";
