@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from .articles import ARTICLE, outside_code
@@ -86,6 +87,7 @@ _WORD = re.compile(r"(?<![\w'’-])[A-Za-z]+(?:['’][a-z]+)?(?![\w'’-])")
 _ENDS = re.compile(r"[.!?;:]")
 
 
+@lru_cache(maxsize=1024)  # a prompt is asked in every replicate
 def l2_english(text: str) -> Edited:
     """``text`` with a learner's errors; what no rule knows stays as it is."""
     return edited(text, _errors(text))

@@ -38,7 +38,6 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import SimulatedPrompt, Stimuli, dice
@@ -139,6 +138,8 @@ def moved(
     with t such that they sum to that number (the limit for large pools: Rosén 1972, Annals of
     Mathematical Statistics 43, 373–397).
     """
+    import numpy as np  # noqa: PLC0415  (only where a size is planted)
+
     before = np.exp(weights)
     inside = np.array(members)
     if not 0 < inside.sum() < inside.size:

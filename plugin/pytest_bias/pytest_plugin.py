@@ -55,11 +55,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
-    """Turn distribution off before a recording begins; at the very end, hold the exit status."""
-    from .session.options import is_distributed_by_choice, undistribute  # noqa: PLC0415
+    """Say how many processes there are to be; at the very end, hold the exit status."""
+    from .session.options import (  # noqa: PLC0415
+        is_distributed_by_choice,
+        limit_workers,
+        undistribute,
+    )
 
     config.stash[_DISTRIBUTED] = is_distributed_by_choice(config)
     undistribute(config)
+    limit_workers(config)
     try:
         status = yield
     except SystemExit as ended:  # of a hook that runs when all is done

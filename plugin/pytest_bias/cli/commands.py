@@ -7,13 +7,13 @@ Nothing heavy is imported here, so that help and completion cost no more than ar
 from __future__ import annotations
 
 import argparse
-import os
 import textwrap
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..settings.cores import cores
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
 
@@ -298,8 +298,7 @@ def _of_calibration(group: _Group[Any]) -> None:
     draw.takes("--replicates", type=_positive, help="replicates, in place of its own")
     draw.takes("--draws", type=_positive, default=10, help="number of draws (10)")
     draw.takes("--seed", type=int, default=1, help="decides all chance (1)")
-    cores = os.cpu_count() or 1
-    draw.takes("--jobs", type=_positive, default=cores, help="processes (all cores)")
+    draw.takes("--jobs", type=_positive, default=cores(), help="processes (all cores)")
     about = "begin nothing after so many hours (24)"
     draw.takes("--hours", type=float, default=24.0, help=about)
     draw.takes("--grid", choices=("gate", "full"),

@@ -48,7 +48,7 @@ def interaction_key(
         },
         sort_keys=True,
     )
-    schema = "null" if request.schema is None else _schema_text(_Itself(request.schema))
+    schema = "null" if request.schema is None else _schema_text(Itself(request.schema))
     identity = compact(trial.identity, sort_keys=True)
     return digest(f'{where[:-1]},"request":{asked[:-1]},"schema":{schema}}},"trial":{identity}}}')
 
@@ -61,7 +61,7 @@ def _where_text(
     return compact({"experiment": experiment_id, "model": model, "place": place}, sort_keys=True)
 
 
-class _Itself:
+class Itself:
     """A schema that is the same as another only if it is that very object."""
 
     __slots__ = ("schema",)
@@ -70,14 +70,14 @@ class _Itself:
         self.schema = schema
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and self.schema is other.schema
+        return isinstance(other, Itself) and self.schema is other.schema
 
     def __hash__(self) -> int:
         return id(self.schema)
 
 
 @lru_cache
-def _schema_text(of: _Itself) -> str:
+def _schema_text(of: Itself) -> str:
     return compact(plain(of.schema, "reply schema"), sort_keys=True)
 
 

@@ -14,7 +14,6 @@ import asyncio
 import hashlib
 import itertools
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
+from ..settings.cores import cores
 from ..settings.model_names import SERVED_BY
 from ..settings.roster import LOCAL, LocalEntry
 from .base import (
@@ -109,13 +109,6 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _cores() -> int:
-    """Return the number of cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class _Local:
     """The provider of local models: servers of each that is asked, until all are closed."""
 
@@ -124,7 +117,7 @@ class _Local:
         self._servers: dict[str, list[_Server]] = {}
         self._idle: dict[str, asyncio.LifoQueue[_Server]] = {}
         self._starting = asyncio.Lock()
-        wanted = [each.processes or _cores() for each in entries.values()]
+        wanted = [each.processes or cores() for each in entries.values()]
         self.concurrency = max(wanted, default=1)
         # Several models may be recorded side by side; the cores are the same.
         self._room = asyncio.Semaphore(self.concurrency)
@@ -143,7 +136,7 @@ class _Local:
             checksum = await asyncio.to_thread(sha256_of, weights)
             servers: list[_Server] = []
             try:
-                number = range(entry.processes or _cores())
+                number = range(entry.processes or cores())
                 servers.extend(_Server(model, entry, weights, checksum) for _ in number)
                 await asyncio.gather(*(asyncio.to_thread(each.load) for each in servers))
             except BaseException:

@@ -34,13 +34,14 @@ def drop_faulty(run: Run, items: list[pytest.Item]) -> None:
         if case := case_of(item):
             first.setdefault(case.experiment.id, (case.experiment, item))
     faulty: set[str] = set()
-    for name, (experiment, item) in first.items():
-        said = run.workspace.checked(f"prompts of {name}", partial(_faults, experiment))
+    checks = {f"prompts of {name}": partial(_faults, e) for name, (e, _) in first.items()}
+    found = run.workspace.checked(checks)
+    for (name, (_, item)), said in zip(first.items(), found, strict=True):
         if said:
             faulty.add(name)
             module = item.getparent(pytest.Module) or item
-            said = said.replace(f"{item.config.rootpath}{os.sep}", "")
-            report = pytest.CollectReport(module.nodeid, "failed", said, [])
+            words = said.replace(f"{item.config.rootpath}{os.sep}", "")
+            report = pytest.CollectReport(module.nodeid, "failed", words, [])
             item.config.hook.pytest_collectreport(report=report)
     _drop(items, faulty)
 

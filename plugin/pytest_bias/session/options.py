@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..report.escapes import terminal_text
+from ..settings.cores import cores
 from ..settings.options import OPTIONS, read_environment
 from ..workbench.clock import today
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from ..settings.settings import Settings
 
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
+
+_LEAST_WORKERS = 2
+"""So many are started on a single core, too: what was asked for is a distributed run."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -104,6 +108,23 @@ def undistribute(config: pytest.Config) -> None:
     if option.numprocesses or option.tx or option.dist != "no" or option.distload:
         option.bias_undistributed = True
         option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
+
+
+def limit_workers(config: pytest.Config) -> None:
+    """Start no more of xdist's workers than cores where only cases of bias experiments are run.
+
+    Each worker collects the whole suite, and each that judges imports statistics: more of them
+    than cores take longer. Who says how to distribute tests has all the workers he asks for.
+    """
+    asked = getattr(config.option, "numprocesses", None)
+    if not isinstance(asked, int) or is_distributed_by_choice(config) or not is_given(config):
+        return
+    most = max(cores(), _LEAST_WORKERS)
+    if asked > most:
+        from .suite import Suite  # noqa: PLC0415  (only where there are many workers)
+
+        if Suite(config).is_pure:
+            config.option.numprocesses, config.option.bias_asked_workers = most, asked
 
 
 def settings_of(config: pytest.Config) -> Settings:

@@ -77,7 +77,11 @@ class BiasSession:
     # --- collection ---------------------------------------------------------------------------
 
     def pytest_report_header(self) -> list[str]:
-        """Say what a recording run will do; say nothing otherwise."""
+        """Say what a recording run will do, and of fewer workers; say nothing otherwise."""
+        if asked := getattr(self.config.option, "bias_asked_workers", 0):
+            started = self.config.option.numprocesses
+            words = "as more than cores only take longer (all of them: --dist load)"
+            return [f"bias: {started} workers of the {asked} asked for, {words}"]
         if not is_recording(self.config):
             return []
         settings = self.state.settings
@@ -109,7 +113,7 @@ class BiasSession:
             report = pytest.CollectReport("bias cases", "failed", problem, [])
             self.config.hook.pytest_collectreport(report=report)
             items.clear()
-        elif any_selected and not state.refused:
+        elif any_selected and not state.refused and not is_listing(self.config):
             from .checks import drop_faulty  # noqa: PLC0415
 
             drop_faulty(self.run, items)

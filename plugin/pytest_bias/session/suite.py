@@ -117,6 +117,16 @@ class Suite:
             if self.root in path.parents and (self._is_test(path) or declares(path))
         )
 
+    @cached_property
+    def is_pure(self) -> bool:
+        """True where every module of tests that was asked for declares cases."""
+        asked = [
+            path
+            for path in set(self._python_files(self.places))
+            if self._is_test(path) and any(a == path or a in path.parents for a in self.asked)
+        ]
+        return bool(asked) and all(map(declares, asked))
+
     def whole_files(self, *, concerned: bool) -> list[Path]:
         """All files of the suites that were asked for by their path or a folder above, sorted.
 

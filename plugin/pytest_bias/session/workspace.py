@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,15 +98,24 @@ class Workspace:
         found = sorted(self.folder.glob("part-*.json"))
         return [json.loads(path.read_text("ascii")) for path in found]
 
-    def checked(self, name: str, check: Callable[[], str]) -> str:
-        """Return what a check says: done by the first process that asks, read by others.
+    def checked(self, checks: Mapping[str, Callable[[], str]]) -> list[str]:
+        """Return what checks say: each done by the first process that asks, read by others.
 
-        ``name`` may be any text that names the check and what is checked. Where nothing can be
-        kept, every process does it for itself.
+        A name may be any text that names the check and what is checked. Where nothing can be kept,
+        every process does all for itself.
         """
+        said: dict[str, str] = {}
+        # First what nobody else is at, so that several workers share the work; then what is left.
+        for timeout in (0, -1):
+            for name, check in checks.items():
+                short = digest(name)[:_NAME_LENGTH]
+                with suppress(Timeout):
+                    said[name] = self._checked(f"checked-{short}.json", check, timeout)
+        return [said[name] for name in checks]
+
+    def _checked(self, file: str, check: Callable[[], str], timeout: float) -> str:
         try:
-            short = digest(name)[:_NAME_LENGTH]
-            text = self.once(f"checked-{short}.json", lambda: compact(check()))
+            text = self.once(file, lambda: compact(check()), timeout=timeout)
         except NoWorkspace:
             return check()
         said: str = json.loads(text)

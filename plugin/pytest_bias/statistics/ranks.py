@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from .checks import ROUNDING, Floats, checked, probability, units
 
@@ -43,16 +44,28 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     """
     first, second = two_samples(a, b)
     pooled = np.concatenate([first, second])
-    distinct = np.unique(pooled).size
-    p = 1.0
-    if distinct > 1:
-        p = float(scipy.stats.mannwhitneyu(first, second, method="asymptotic").pvalue)
-    p_exact = None
-    if distinct == pooled.size and max(first.size, second.size) <= MOST_EXACT:
+    _, ties = np.unique(pooled, return_counts=True)
+    u, p, p_exact = pairs_above(first, second), 1.0, None
+    if ties.size > 1:
+        p = _normal_p(u, first.size, second.size, ties)
+    if ties.size == pooled.size and max(first.size, second.size) <= MOST_EXACT:
         p_exact = probability(
             float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue)
         )
-    return MannWhitney(u=pairs_above(first, second), p=probability(p), p_exact=p_exact)
+    return MannWhitney(u=u, p=probability(p), p_exact=p_exact)
+
+
+def _normal_p(u: float, n_a: int, n_b: int, ties: NDArray[np.int_]) -> float:
+    """Return the two-sided p of U by the normal approximation, with corrections.
+
+    For ties (how many units share each value) and for continuity; to the last bit as
+    `scipy.stats.mannwhitneyu`, which takes half a second to import.
+    """
+    n = n_a + n_b
+    tied = (ties**3 - ties).sum()
+    spread = np.sqrt(n_a * n_b / 12 * ((n + 1) - tied / (n * (n - 1))))
+    beyond = max(u, n_a * n_b - u) - n_a * n_b / 2 - 0.5
+    return min(2 * float(special.ndtr(-(beyond / spread))), 1.0)
 
 
 def snapped(values: Floats) -> Floats:
@@ -77,8 +90,10 @@ def two_samples(a: ArrayLike, b: ArrayLike, *, needed: int = 2) -> tuple[Floats,
 
 def pairs_above(first: Floats, second: Floats) -> float:
     """Return the number of pairs with the first above the second, ties as one half."""
-    ranks = scipy.stats.rankdata(np.concatenate([first, second]))[: first.size]
-    return float(ranks.sum()) - first.size * (first.size + 1) / 2
+    ordered = np.sort(second)
+    below = np.searchsorted(ordered, first, "left")
+    up_to = np.searchsorted(ordered, first, "right")
+    return float(below.sum() + up_to.sum()) / 2
 
 
 @checked

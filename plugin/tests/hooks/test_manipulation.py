@@ -39,7 +39,7 @@ def test_same_prompts_are_one_collection_error(suite: Suite) -> None:
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--bias-plan", "--bias-record=missing"])
+@pytest.mark.parametrize("option", ["--bias-plan", "--bias-record=missing"])
 def test_whatever_is_asked_for(suite: Suite, option: str) -> None:
     result = unmanipulated(suite).run(option, "--bias-model=simulated/drifted")
     assert result.ret == pytest.ExitCode.INTERRUPTED
@@ -49,6 +49,13 @@ def test_whatever_is_asked_for(suite: Suite, option: str) -> None:
         "simulated--biased.jsonl",
         "simulated--even.jsonl",
     ]
+
+
+def test_a_list_of_cases_carries_out_no_prompt(suite: Suite) -> None:
+    result = unmanipulated(suite).run("--collect-only", "-q")
+    assert result.ret == pytest.ExitCode.OK
+    assert said(result, SAME) == 0
+    assert said(result, "4 tests collected") == 1
 
 
 def test_nothing_of_it_is_recorded_where_the_run_goes_on(suite: Suite) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bias.settings.cores import cores
+
 from ..core.report.reading import blocks, inflated
 from .suites import Suite
 from .test_exports import files, with_exports
@@ -187,3 +189,21 @@ def test_an_experiment_goes_to_one_worker_unless_the_user_says_how(suite: Suite)
     result = suite.run("-v", "--dist=load", workers=2)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["scheduling tests via LoadScheduling"])
+
+
+def test_no_more_workers_than_cores_where_nothing_but_bias_cases_is_run(suite: Suite) -> None:
+    most = max(cores(), 2)
+    asked = most + 1
+    words = f"bias: {most} workers of the {asked} asked for*--dist load*"
+    result = suite.run(workers=asked)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([words, f"created: {most}/{most} workers"])
+    result = suite.run("--dist=load", workers=asked)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"created: {asked}/{asked} workers"])
+    result.stdout.no_fnmatch_line(words)
+    suite.file("bias_tests/test_more.py", "def test_ordinary():\n    pass\n")
+    result = suite.run(workers=asked)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"created: {asked}/{asked} workers"])
+    result.stdout.no_fnmatch_line(words)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, BiasError, TooFewUnits
 from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
@@ -35,6 +36,14 @@ def test_mann_whitney_exact_p_counts_relabellings() -> None:
 def test_values_that_differ_by_rounding_are_ties() -> None:
     assert mann_whitney([0.3, 0.1 + 0.2], [0.3, 0.1 + 0.2]).p_exact is None
     assert vargha_delaney([0.1 + 0.2], [0.3]) == 0.5
+
+
+@given(st.lists(st.integers(0, 6), min_size=2), st.lists(st.integers(0, 6), min_size=2))
+def test_p_and_u_are_those_of_scipy_to_the_last_bit(a: list[int], b: list[int]) -> None:
+    assume(len({*a, *b}) > 1)
+    theirs = stats.mannwhitneyu(a, b, method="asymptotic")
+    found = mann_whitney(a, b)
+    assert (found.u, found.p) == (theirs.statistic, theirs.pvalue)
 
 
 def test_equal_values_everywhere() -> None:
