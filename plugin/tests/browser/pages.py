@@ -98,8 +98,7 @@ class Opened:
             }""",
             route,
         )
-        ends = "!document.querySelector('html').className && document.querySelector('h1')"
-        self.page.wait_for_function(ends)
+        self.page.wait_for_selector("html:not(.static) h1", state="attached")
         fixed = {"#/": "#summary h1", "#/audit": "#audit h1"}
         self.page.wait_for_selector(fixed.get(route, "#view h1:not([data-before])"))
         if "#/h/" in route:

@@ -223,7 +223,7 @@ def test_focus_goes_to_the_heading_of_every_route(opened_up: Opened) -> None:
     opened_up.at("#/hypotheses")
     for route in EVERY:
         page = opened_up.at(route)
-        page.wait_for_function("document.activeElement.tagName === 'H1'")
+        page.wait_for_selector("h1:focus")
         assert page.evaluate("document.activeElement.checkVisibility()"), route
 
 

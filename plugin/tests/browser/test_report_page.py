@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from pytest_bias.contrasts.findings import Finding, WorstCase
 from pytest_bias.experiments.experiment import plan
@@ -91,12 +91,8 @@ def test_a_trial_shows_both_models_and_the_words_that_differ(opened_up: Opened) 
     assert "[NAME]" in page.locator("details").first.inner_text()
     page.keyboard.press("d")
     assert page.locator("mark").count() > 3
-    before = page.locator("h1:visible").inner_text()
     page.keyboard.press("j")
-    page.wait_for_function(
-        "before => document.querySelector('#view h1').textContent !== before", arg=before
-    )
-    assert page.locator("h1:visible").inner_text() == TRIAL.replace("#1", "#2")
+    expect(page.locator("#view h1")).to_have_text(TRIAL.replace("#1", "#2"))
 
 
 def test_missing_replies_are_found_with_their_reasons(opened_up: Opened, up: Run) -> None:
@@ -167,10 +163,7 @@ def test_every_number_drawn_is_the_one_that_decides(
     for analysis in of.results["analyses"]:
         e, m = analysis["experiment"], analysis["model"]
         page = opened.at(f"#/hypotheses?e={e}&m={quote(m, safe='')}")
-        page.wait_for_function(
-            "n => document.querySelectorAll('#view tbody tr').length === n",
-            arg=len(analysis["verdicts"]),
-        )
+        expect(page.locator("#view tbody tr")).to_have_count(len(analysis["verdicts"]))
         known = {(v[0], v[1]): each for v, each in verdicts.items() if v[2] == e}
         check_drawn(page.evaluate(DRAWN), known)
     opened.page.close()
