@@ -12,10 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 EXPERIMENT = """
 from pydantic import BaseModel, ConfigDict
@@ -75,10 +76,11 @@ from pathlib import Path
 
 from experiment import THINGS
 
-from pytest_bias.collection import Job, Terms, collect
-from pytest_bias.experiment import Players, plan
+from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.settings import Limits
+from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.job import Job
+from pytest_bias.settings.settings import Limits
 
 url, concurrency, folder = sys.argv[1:]
 terms = Terms(
@@ -138,10 +140,18 @@ class Spent:
     memory: float
 
 
-def run(name: str, command: Sequence[str], folder: Path, **variables: str) -> Spent:
-    """Run a command in a folder; ends the benchmark, quoting what it printed, when it fails.
+def run(
+    name: str,
+    command: Sequence[str],
+    folder: Path,
+    *,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    accepted: Collection[int] = (0,),
+) -> Spent:
+    """Run a command in a folder.
 
-    Of pytest's plugins it sees those its command names, and it is not in CI.
+    Ends the benchmark, quoting what it printed, where its exit status is none of ``accepted``. Of
+    pytest's plugins it sees those its command names, and it is not in CI.
     """
     # Other installed plugins would add their own cost to every row.
     alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
@@ -157,7 +167,7 @@ def run(name: str, command: Sequence[str], folder: Path, **variables: str) -> Sp
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        if process.returncode not in accepted:
             output.seek(0)
             sys.exit(f"{name} failed:\n{output.read()[-4000:]}")
     # Linux counts the peak in KiB, macOS in bytes.

@@ -247,7 +247,7 @@ def _run(row: Row, suite: Path) -> Spent:
     folder = tempfile.mkdtemp(dir=suite)
     # What a peer keeps in the user's own folders goes away with the benchmark.
     own = {"XDG_DATA_HOME": folder, "XDG_CACHE_HOME": folder}
-    return run(row.name, [*row.command, folder], suite, **own)
+    return run(row.name, [*row.command, folder], suite, variables=own)
 
 
 def _report(measured: Mapping[str, Measured], given: argparse.Namespace) -> None:
