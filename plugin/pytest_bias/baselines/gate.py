@@ -251,9 +251,11 @@ def _shown(
     than = _number(before)
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
-    how = f"be worse than {than}" if found.worse else f"neither be worse than {than} nor no worse"
     shown: Evidence = "worse" if found.worse else "neither"
-    return shown, f"but {_number(now)} is shown to {how}: {found.words}"
+    said = f"{_number(now)} is shown to be worse than {than}"
+    if not found.worse:
+        said = f"whether {_number(now)} is worse than {than} is open"
+    return shown, f"but {said}: {found.words}"
 
 
 def _is_clear_on_average(finding: Finding | None) -> bool:

@@ -33,7 +33,7 @@ from .page_audit import (
     registered,
 )
 from .page_data import PageRow, page_rows, run_value
-from .page_marks import forest, ratio_strip, strip
+from .page_marks import forest, margins_words, ratio_strip, strip
 from .page_record import UNSAID, design_words
 from .replies import TrialBlock, packed
 from .results import results_text
@@ -142,7 +142,7 @@ def report_html(
         audit_title=audit_title,
         audit_notice=audit_notice,
         ratios=[*ratio_tables(records)],
-        fewest_valid=fewest_valid,
+        lacking_words=lacking_words,
         ratio_strip=ratio_strip,
         rate_words=rate_words,
         ratio_words=ratio_words,
@@ -154,6 +154,7 @@ def report_html(
         policy=policy_of(style, script, beside=bool(places)),
         blocks=blocks,
         forest=forest,
+        margins_words=margins_words,
         strip=strip,
         tone_of=tone_of,
         design_words=design_words,
@@ -212,12 +213,14 @@ def seen_words(analyses: Sequence[Analysis]) -> str:
     return f"{sum(control.seen for control in asked)} of {len(asked)} controls seen"
 
 
-def fewest_valid(analysis: Analysis) -> str:
-    """The condition that lacks most of its trials; '' where none lacks any."""
+def lacking_words(analysis: Analysis) -> str:
+    """Why trials have no valid reply, and the condition that lacks most; '' where none does."""
     worst = max(analysis.counts, key=lambda each: each.errors / (each.planned or 1), default=None)
     if worst is None or not worst.errors:
         return ""
-    return f"most missing: {worst.errors} of {worst.planned}, {worst.condition}"
+    reasons: Counter[str] = sum((Counter(each.missing) for each in analysis.counts), Counter())
+    why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"missing: {why}; most in {worst.condition}, {worst.errors} of {worst.planned}"
 
 
 def alpha_of(analysis: Analysis) -> str:

@@ -185,12 +185,18 @@ def rate_words(row: Mapping[str, Any]) -> str:
 
 
 def ratio_words(row: Mapping[str, Any]) -> str:
-    """``0.48 (0.41 to 0.56), below .80, shown``; why there is none of a category too small."""
+    """``0.48 (0.41 to 0.56), all below .80``; why there is none of a category too small."""
     if row["left_out"]:
         return "under 2 %: no ratio"
     if row["ratio"] is None:
         return ""
     interval = row["interval"]
-    bounds = f" ({interval['low']:.2f} to {interval['high']:.2f})" if interval else ""
-    said = {"shown": ", below .80, shown", "estimated": ", below .80, not shown"}
+    bounds = f" ({_bound(interval['low'])} to {_bound(interval['high'])})" if interval else ""
+    said = {"shown": ", all below .80", "estimated": ", below .80, its interval not all"}
     return f"{row['ratio']:.2f}{bounds}{said.get(row['below'], '')}"
+
+
+def _bound(value: float) -> str:
+    """A bound of a ratio; finer where it would read as the line it lies beside."""
+    words = f"{value:.2f}"
+    return f"{value:.4f}" if words == "0.80" else words

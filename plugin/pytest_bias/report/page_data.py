@@ -54,7 +54,8 @@ _FAR = 1e6
 _WORDS = {
     "levels": (
         "Means of the valid replies, over all trials but those of controls; a colour is the "
-        "distance from the mean of all, in margins where there is one. They describe; the "
+        "distance from the mean of all, in margins where there is one, orange below and blue "
+        "above. They describe; the "
         "estimate above is what was tested. A cell leads to its replies."
     ),
     "unselected": (

@@ -51,6 +51,12 @@ def strip(line: PageRow) -> str:
     return f'<svg class="strip" viewBox="0 0 200 20" aria-hidden="true">{paths}</svg>'
 
 
+def margins_words(line: PageRow) -> str:
+    """``+5.4 margins``: the estimate in units of its margin; '' without one."""
+    size = in_margins(line.verdict)
+    return "" if size is None else f"{size:+z.1f} margins"
+
+
 def ratio_strip(row: Mapping[str, Any]) -> str:
     """An impact ratio with its interval, from 0 to 1.5; its line at .80 is the style's ``.ratio``.
 

@@ -175,7 +175,7 @@ def _worst_case(worst: WorstCase, form: str) -> Fact:
     how = "Manski bounds" if worst.kind == "manski" else moved
     clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
     needed = "the verdict must hold here" if worst.needed else _LITTLE
-    note = f"{how}; alarm {p_words(worst.p_alarm)}{clearing}; {needed}"
+    note = f"{how}; alarm {p_words(worst.p_alarm)} before Holm{clearing}; {needed}"
     return "Worst case for missing replies", ends, note
 
 

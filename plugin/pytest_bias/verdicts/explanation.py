@@ -229,8 +229,8 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
         return f"More {units} could show an effect; without a margin none can be ruled out."
     if finding.settle is not None:
         return (
-            f"{finding.settle} {units}{groups} would clear it if there were no effect, and there "
-            f"are {finding.fewest}: more of them would tell which it is."
+            f"More {units} than the {finding.fewest} there are{groups}: {finding.settle} would "
+            "have cleared it, were there no effect."
         )
     return f"More {units} than the {finding.fewest} there are{groups}."
 

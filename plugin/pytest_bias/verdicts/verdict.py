@@ -15,6 +15,10 @@ from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
 from ..statistics.results import Interval
 
+_EQUAL = 1e-9
+_DIGITS = 2
+_MOST_DIGITS = 4
+
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
 HypothesisName = tuple[str, str, str]
@@ -223,11 +227,11 @@ def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
 
     Without a verdict it is the one at 95 %, where it has one.
     """
-    form = number_form(finding.margin, finding.scale)
-    chance = finding.extras.get(CHANCE)
-    beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
     if shown is None:
         shown = () if finding.interval is None else (finding.interval,)
+    form = number_form(finding.margin, finding.scale, shown)
+    chance = finding.extras.get(CHANCE)
+    beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
     bounds = [bounds_words(interval, form) for interval in shown]
     return ", ".join([f"{finding.estimate:{form}}{beside}", *bounds])
 
@@ -249,11 +253,32 @@ def level_words(interval: Interval) -> str:
     return f"{100 * interval.level:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
-def number_form(margin: float | None, scale: Scale | None) -> str:
-    """Return the format of estimates: with the sign they have, as finely as the margin."""
+def number_form(margin: float | None, scale: Scale | None, shown: Sequence[Interval] = ()) -> str:
+    """Return the format of estimates: with the sign they have, as finely as the margin.
+
+    And so finely that no bound of what is ``shown`` reads as no effect, or as the margin, that
+    lies beside it: which side it lies on may be what decides.
+    """
     sign = "+" if scale == "difference" else ""
-    fine = margin is not None and abs(round(margin, 2) - margin) > 1e-9  # noqa: PLR2004
-    return f"{sign}z.{3 if fine else 2}f"
+    fine = margin is not None and abs(round(margin, 2) - margin) > _EQUAL
+    digits = _DIGITS + fine
+    edges = [1.0 if scale == "ratio" else 0.0]
+    if margin is not None:
+        edges += [margin, 1 / margin if scale == "ratio" else -margin]
+    beside = [
+        (bound, edge)
+        for interval in shown
+        for bound in (interval.low, interval.high)
+        for edge in edges
+        if abs(bound - edge) > _EQUAL
+    ]
+    while digits < _MOST_DIGITS and any(_alike(*pair, digits) for pair in beside):
+        digits += 1
+    return f"{sign}z.{digits}f"
+
+
+def _alike(value: float, other: float, digits: int) -> bool:
+    return f"{value:z.{digits}f}" == f"{other:z.{digits}f}"
 
 
 def allowed_words(verdict: Verdict) -> str:

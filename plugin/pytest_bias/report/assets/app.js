@@ -42,11 +42,15 @@ addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
   if (event.key === "Enter" && /^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) return;
   if (event.key === "/") { event.preventDefault(); id("search").focus(); }
-  else view.querySelector(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+  else {
+    const link = view.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
+    if (link) link.click(); else if (/^[jk]$/.test(event.key) && !document.activeElement.closest(".virtual")) view.querySelector(".virtual a")?.focus();
+  }
 });
 id("search").form.addEventListener("submit", event => {
   event.preventDefault();
   location.hash = to(["hypotheses"], { q: id("search").value });
+  id("search").value = "";
 });
 document.documentElement.className = "";
 load().then(show);

@@ -26,7 +26,7 @@ const address = row => to(["h", row.e, row.m, row.id]);
 const modelsOf = e => run.replies.filter(each => each[0] === e).map(each => each[1]).sort((a, b) => rankOf(a) - rankOf(b));
 // The models of the run as it was asked for, the one they are held against after them.
 const rankOf = m => (run.models.indexOf(m) + 1 || 99);
-const roleOf = m => run.upgrade ? (run.models.includes(m) ? "new" : "old") : "";
+const roleOf = m => run.upgrade ? (run.models.includes(m) ? "new model" : "old model") : "";
 
 const ESCAPED = { "/": "%2F", "#": "%23", "%": "%25" };
 const escaped = name => name.replace(/[/#%]/g, c => ESCAPED[c]);

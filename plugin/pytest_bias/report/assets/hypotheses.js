@@ -36,7 +36,7 @@ const hypothesesView = q => {
     count.textContent = rows.length === run.hypotheses.length ? rows.length : `${rows.length} of ${run.hypotheses.length}`;
     say(plural(rows.length, "hypothesis", "hypotheses"));
     const page = p => a(to(["hypotheses"], { ...q, p: p || "" }), `${p * PAGE + 1}–${Math.min(rows.length, (p + 1) * PAGE)}`);
-    list.replaceChildren(rows.length ? hypothesisTable(some, models.length > 1) : none(),
+    list.replaceChildren(rows.length ? hypothesisTable(some, models.length > 1) : [none(), q.q && h("p", "In the replies: ", [...new Set(run.replies.map(each => each[0]))].map(e => [a(repliesOf(e, { q: q.q }), nameOf(e)), " "]))],
       h("p", rows.length > PAGE && upTo(Math.ceil(rows.length / PAGE)).map(p => [page(p), " "])));
   };
   const form = filtered(["hypotheses"], q, changed => [
@@ -60,7 +60,7 @@ const hypothesisTable = (rows, several) => h("div.scroll", h("table", { class: "
   h("thead", h("tr", [["What should hold"], ["Verdict"], ["÷ margin, −6 to 6", "draw"], ["Estimate", "n"]].map(([words, kind]) => h("th", { scope: "col", class: kind }, words)))),
   h("tbody", rows.map(row => h("tr", { class: row.stops && "stopping" },
     h("th", { scope: "row" }, a(address(row), row.title), sub(row.contrast || row.id, several && ` · ${row.m}`), row.reason && sub(row.reason)),
-    h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row)),
+    h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row), inMargins(row, row.estimate) != null && sub(`${fixed(inMargins(row, row.estimate), 1).replace(/^(?!-)/, "+")} margins`)),
     h("td.n", row.text || "–", sub(row.within)))))));
 
 const hypothesisView = (e, m, name, q) => {
@@ -81,7 +81,7 @@ const hypothesisView = (e, m, name, q) => {
     row.let && h("p.remark", row.let),
     !row.judged && h("p.remark", run.words.unselected),
     h("p", h("b", "Why: "), row.why, " ", row.settle),
-    change && h("p", h("b", `Against ${run.old}: `), h("span", { class: `outcome ${change.stops ? "t-biased" : change.open ? "t-open" : ""}` }, change.outcome), ` ${change.said}`),
+    change && h("p", h("b", `Against ${run.old}: `), h("span", { class: `outcome ${change.stops ? "t-biased" : change.open ? "t-open" : ""}` }, change.outcome), ` ${change.said}${change.before ? `; ${change.before[0]} ${change.before[1]} → ${change.now[0]} ${change.now[1]}` : ""}`),
     interval(alike) || h("p.remark", row.text ? `${row.text}: without a margin there is nothing to draw it over.` : "There is no estimate."),
     table("Each model", ["Model", "Verdict", "Estimate and the interval that decides", "Margin", "Units"], alike.map(each => [a(address(each), each.m), h("td", badge(each.label, each.tone)), each.text || "–", each.within, each.units])),
     more,

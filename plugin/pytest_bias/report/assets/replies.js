@@ -16,12 +16,12 @@ const repliesView = async (e, q) => {
   const count = h("span.count"), list = h("div");
   let found = [];
   const draw = () => {
-    const word = (q.q || "").toLowerCase();
+    const words = (q.q || "").toLowerCase().split(/\s+/).filter(Boolean);
     const lower = n => (block.lower ||= [])[n] ??= block.text(n).toLowerCase();
     const levels = block.factors.filter(f => q[f.name]).map(f => [f.at, f.levels.indexOf(q[f.name])]);
     found = upTo(block.count).filter(i => levels.every(([at, level]) => at[i] === level)
       && (q.show !== "missing" || block.missing[i] >= 0) && (q.show !== "invalid" || block.invalid[i] > 0) && (q.show !== "unlike" || unlike(block, i)) && (q.show !== "differs" || differs(block, i, beside))
-      && (!word || block.ids[i].toLowerCase().includes(word) || block.why(i).includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
+      && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
     count.textContent = found.length === block.count ? found.length : `${found.length} of ${block.count}`;
     say(plural(found.length, "trial"));
     list.replaceChildren(found.length ? virtual(`Trials of ${e} with ${m}`, ["trial", ...shown.map(each => spaced(each.name)), block.texts.length ? "reply, or why there is none" : "why there is none"], found.length, k => {
@@ -53,16 +53,18 @@ const experimentView = (e, m) => {
   if (!found) return nothing("experiment and model", [e, m]);
   const block = (title, each) => [h("h3", title), h("p", badge(each.badge, tones[each.badge] || "none"), " ", each.said), pairs(each.facts)];
   const counts = rowsOf(found.counts), total = name => counts.reduce((sum, row) => sum + (row[name] || 0), 0);
-  const reasons = of => Object.entries(of).map(([why, n]) => `${n} ${why}`).join(", ");
+  const sums = {};
+  counts.forEach(row => Object.entries(row.missing).forEach(([why, n]) => { sums[why] = (sums[why] || 0) + n; }));
+  const reasons = of => Object.entries(of).map(([why, n]) => `${n} ${why}`).join(", "), lost = reasons(sums);
   return [nameOf(e), h("div", h("p.crumbs", a("#/", "Summary"), " / ", a(to(["hypotheses"], { e, m }), "its hypotheses"), " / ", a(repliesOf(e, { m }), "its replies")),
     h1(nameOf(e)), h("p.contrast", m, found.simulated && " (simulated: a program that stands in for a model)"),
+    h("h2", "Record"), pairs(found.facts),
     h("h2", "Positive controls"), found.controls.length ? found.controls.map(each => block(each.title, each)) : h("p", run.words.uncontrolled),
     found.judge.length > 0 && [h("h2", "Judge"), found.judge.map(each => block(each.title, each))],
     found.figures.length > 0 && [h("h2", "Figures"), h("p.note", "They describe, and have no part in any verdict."), found.figures.map(figure)],
-    h("h2", "Completeness"), h("p", `${total("ok")} of ${total("planned")} trials valid; ${total("cut")} cut off at the limit on tokens.`),
+    h("h2", "Completeness"), h("p", `${total("ok")} of ${total("planned")} trials valid${lost ? `; missing: ${lost}` : ""}; ${total("cut")} cut off at the limit on tokens. An invalid reply is asked for again while attempts are left.`),
     virtual("Trials of each condition", ["condition", "planned", "valid", "missing", "invalid replies"], counts.length, k => [counts[k].condition, counts[k].planned, counts[k].ok, reasons(counts[k].missing) || "–", reasons(counts[k].invalid) || "–"].map(cell => h("span", { role: "cell" }, cell)), "reasons"),
-    Object.keys(found.about).length > 0 && [h("h2", "About the experiment"), h("dl.pairs", Object.entries(found.about).map(([key, value]) => h("div", h("dt", spaced(key)), h("dd", listed(value)))))],
-    h("h2", "Record"), pairs(found.facts))];
+    Object.keys(found.about).length > 0 && [h("h2", "About the experiment"), h("dl.pairs", Object.entries(found.about).map(([key, value]) => h("div", h("dt", spaced(key)), h("dd", listed(value)))))])];
 };
 // The figures an experiment asks for: rates and means as coloured cells, or as points with intervals.
 const figure = shown => {

@@ -28,11 +28,13 @@ const said_ = text => h("p.text", { tabindex: text.length > 500 || text.split("\
 const talk = (block, i) => {
   const said = block.talk(i);
   if (!said.length) return h("p.remark", "No text is kept of this trial.");
+  const graded = said.filter(each => each.judge).length;
+  let grade = 0;
   return said.map(each => {
     const about = [each.judge ? "judge" : "reply", each.served && `served ${each.served}`, each.attempt > 1 && `attempt ${each.attempt} of ${each.of}`, each.finish !== true && `ended: ${each.finish}`, each.latency !== null && `${each.latency} s`, moment(each.at)].filter(Boolean).join(" · ");
     const body = [each.told.map(([role, text]) => h("div.turn", h("h3", each.judge ? `the judge is told (${role})` : role), said_(text))),
       h("div", { class: `turn answer ${each.judge ? "judge" : "subject"}` }, h("h3", about), said_(each.reply || "(nothing)"), each.why && h("p", badge("not valid", "open"), ` ${each.why}`))];
-    return each.judge ? h("details", { open: true }, h("summary", `Judge: ${each.reply.slice(0, 90)}`), body) : body;
+    return each.judge ? h("details", { open: true }, h("summary", `Judge${graded > 1 ? ` (${++grade} of ${graded})` : ""}: ${each.reply.slice(0, 90)}`), body) : body;
   });
 };
 // The words that are not in both, by their longest common subsequence.
