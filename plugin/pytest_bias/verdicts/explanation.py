@@ -229,10 +229,10 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
         return f"More {units} could show an effect; without a margin none can be ruled out."
     if finding.settle is not None:
         return (
-            f"More {units} than the {finding.fewest} there are{groups}: {finding.settle} would "
-            "have cleared it, were there no effect."
+            f"It takes more {units} than the {finding.fewest} there are{groups}: {finding.settle} "
+            "would have cleared it, were there no effect."
         )
-    return f"More {units} than the {finding.fewest} there are{groups}."
+    return f"It takes more {units} than the {finding.fewest} there are{groups}."
 
 
 def _signed(value: float, finding: Finding) -> str:

@@ -379,7 +379,7 @@ def test_an_alarm_that_other_hypotheses_outweigh_is_drawn_as_it_was_decided() ->
     result = verdict(found, p_adjusted=0.0565)
     assert result.status == "INCONCLUSIVE"
     assert interval_words(found, result.shown) == (
-        "-0.16, 90 % [-0.20, -0.12], 99.3 % [-0.22, -0.10]"
+        "-0.160, 90 % [-0.197, -0.123], 99.3 % [-0.221, -0.099]"
     )
 
 

@@ -69,11 +69,10 @@ def test_undecided_says_how_many_more() -> None:
 
 def test_where_the_number_is_not_told_it_is_not_made_up() -> None:
     verdict = judged(replace(tones(0.3, 1.2), settle=None))
-    more = "More replies than the 40 there are per group."
-    assert settling_words(verdict) == more
+    more = "It takes more replies than the 40 there are per group"
+    assert settling_words(verdict) == f"{more}."
     assert settling_words(judged(replace(tones(0.3, 1.2), settle=12))) == (
-        "12 replies per group would clear it if there were no effect, and there are 40: more of "
-        "them would tell which it is."
+        f"{more}: 12 would have cleared it, were there no effect."
     )
 
 

@@ -59,7 +59,7 @@ def test_rates_and_ratios() -> None:
     assert "Asked about yes: high / low (rate ratio)" in text
     assert "Ratios from 0.80 to 1.25 do not matter." in text
     assert "Found: 1.11, with 90 % confidence between 0." in text
-    assert settling_words(verdict) == "More replies than the 40 there are per group."
+    assert settling_words(verdict) == "It takes more replies than the 40 there are per group."
 
 
 QUESTIONS: dict[str, Any] = {

@@ -124,7 +124,7 @@ def test_tables_have_captions_and_scopes() -> None:
 @pytest.mark.parametrize(
     ("found", "suite", "sentence"),
     [
-        (factory.verdict(factory.finding()), "FAIL", "At least one hypothesis is BIASED."),
+        (factory.verdict(factory.finding()), "FAIL", "1 BIASED stops it."),
         (
             factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6"),
             "PASS",
@@ -263,7 +263,10 @@ NEEDED = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0
             {"p_alarm": 0.4},
             "64 replies per group would clear it if there were no effect (there are 6)",
         ),
-        ({"p_alarm": 0.4, "settle": None}, "More replies than the 6 there are per group."),
+        (
+            {"p_alarm": 0.4, "settle": None},
+            "It takes more replies than the 6 there are per group.",
+        ),
         (
             {"p_alarm": 0.4, "settle": None, "margin": None, "p_clear": None},
             "More replies could show an effect; without a margin",
@@ -290,7 +293,8 @@ def test_every_report_says_what_a_clear_population_may_hide() -> None:
 def test_worst_cases_are_shown_with_their_weight() -> None:
     text = one(factory.verdict(factory.finding(worst_case=NEEDED)))
     assert (
-        "-1.00 to +2.00 Manski bounds; alarm p = 0.3000, clearing p = 0.4000; the verdict" in text
+        "-1.00 to +2.00 Manski bounds; alarm p = 0.3000 before Holm, clearing p = 0.4000; the verdict"
+        in text
     )
     for shift, tips in ((1.84, "it tips at 1.8 SD"), (None, "nothing up to 5 SD tips it")):
         moved = replace(NEEDED, kind="tipping", shift=shift)
