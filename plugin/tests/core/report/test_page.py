@@ -293,8 +293,7 @@ def test_every_report_says_what_a_clear_population_may_hide() -> None:
 def test_worst_cases_are_shown_with_their_weight() -> None:
     text = one(factory.verdict(factory.finding(worst_case=NEEDED)))
     assert (
-        "-1.00 to +2.00 Manski bounds; alarm p = 0.3000 before Holm, clearing p = 0.4000; the verdict"
-        in text
+        "-1.00 to +2.00 Manski bounds; alarm p = 0.3000 before Holm, clearing p = 0.4000; " in text
     )
     for shift, tips in ((1.84, "it tips at 1.8 SD"), (None, "nothing up to 5 SD tips it")):
         moved = replace(NEEDED, kind="tipping", shift=shift)
