@@ -43,11 +43,9 @@ _FIRST = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
 _REFUSALS = Refusals(fewest_words=0)
 
 _words = STIMULI.json("origins", list[str])
-_ORIGIN = re.compile(
-    rf"\b(?:{'|'.join(map(re.escape, sorted(_words, key=len, reverse=True)))})s?\b".replace(
-        "\\ ", r"\s+"
-    )
-)
+_longest_first = "|".join(map(re.escape, sorted(_words, key=len, reverse=True)))
+_initials = "".join(sorted({word[0] for word in _words}))  # by which a word is soon found
+_ORIGIN = re.compile(rf"(?=[{_initials}])\b(?:{_longest_first})s?\b".replace("\\ ", r"\s+"))
 
 GROUP = "[GROUP]"
 """What stands in place of words that say a protagonist's race or origin."""

@@ -118,8 +118,10 @@ _ESCAPE = re.compile(
 )
 """What a text within JSON or HTML says in other characters: a line feed would stick to a name."""
 
-_APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ", "'"))
-"""Letter by letter, so that every word keeps its place."""
+_APOSTROPHES = "’‘ʼ"
+
+_SPACED = str.maketrans({mark: " " for mark in map(chr, range(128)) if not mark.isalnum()})
+"""ASCII with spaces for all that is part of no word."""
 
 _ALIKE = str.maketrans(
     {
@@ -221,8 +223,10 @@ def _folded(character: str) -> str:
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
     """``name`` (already folded) as whole words, whatever white space stands between them."""
-    words = r"\s+".join(map(re.escape, name.split()))
-    return re.compile(rf"(?<!{_LETTER}){words}(?!{_LETTER})")
+    first, *others = map(re.escape, name.split())
+    # What stands before is looked at last: a pattern that begins with letters is sooner found.
+    words = r"\s+".join([rf"{first}(?<!{_LETTER}{first})", *others])
+    return re.compile(rf"{words}(?!{_LETTER})")
 
 
 @lru_cache(maxsize=1024)
@@ -275,11 +279,16 @@ def _hidden(
 
 def _neutral(text: str) -> str:
     """``text`` with its gendered words made neutral."""
-    plain = text.translate(_APOSTROPHES)
+    plain = text
+    for apostrophe in _APOSTROPHES:  # letter by letter, so that every word keeps its place
+        plain = plain.replace(apostrophe, "'")
     if "\\" in plain or "&" in plain:  # every word keeps its place
         plain = _ESCAPE.sub(lambda escape: " " * len(escape[0]), plain)
-    if _is_plain(plain) and _GENDERED.isdisjoint(_WORD.findall(plain.lower())):
-        return _titled(text)
+    lower = plain.replace(_HIDDEN, " ").lower()
+    if lower.isascii():
+        words = _WORD.findall(lower) if "'am" in lower else lower.translate(_SPACED).split()
+        if _GENDERED.isdisjoint(words):
+            return _titled(text)
     parts: list[str] = []
     end = 0
     for found in _WORD.finditer(plain):

@@ -302,15 +302,14 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def records_of(
-    outcomes: Sequence[Outcome], measures: Sequence[Measure], *, lean: bool = False
-) -> Records:
+@uncollected()
+def records_of(outcomes: Sequence[Outcome], measures: Sequence[Measure]) -> Records:
     """The rows of all outcomes of an experiment."""
     kept = [outcome.values for outcome in outcomes if outcome.values is not None]
     # Of a value that many trials have it is asked once whether it can be.
     doubtful = [measure for measure in measures if not _in_range(measure, kept)]
     rows = (record_of(each, measures if each.values is None else doubtful) for each in outcomes)
-    return Records(tuple(rows), lean=lean)
+    return Records(tuple(rows))
 
 
 def _in_range(measure: Measure, rows: Iterable[Mapping[str, MeasureValue]]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
@@ -43,14 +44,20 @@ class Unrecorded(BiasError):
         super().__init__(f"trial {wanted.trial.id} is not recorded")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wanted:
-    """An interaction a trial asks for."""
+    """An interaction a trial of ``experiment`` (its id) asks ``model`` for."""
 
+    experiment: str
+    model: str
     trial: Trial
     place: Place
     request: Request
-    key: str
+
+    @cached_property
+    def key(self) -> str:
+        """The key of the interaction; many are asked for that nobody looks up."""
+        return interaction_key(self.experiment, self.trial, self.place, self.model, self.request)
 
 
 class Tracer:
@@ -69,15 +76,14 @@ class Tracer:
         self.exchanges: list[Exchange] = []
 
     def note(self, request: Request, place: Place) -> Wanted:
-        """Add one interaction and give it its key.
+        """Add one interaction.
 
         Raises JudgeNotBlind before anything is sent, when it would tell the judge what it must not
         know.
         """
         check_blind(self.experiment, self.trial, request)
         model = self.players.model(request.to)
-        key = interaction_key(self.experiment.id, self.trial, place, model, request)
-        wanted = Wanted(self.trial, place, request, key)
+        wanted = Wanted(self.experiment.id, model, self.trial, place, request)
         self.interactions.append(wanted)
         return wanted
 

@@ -18,7 +18,7 @@ from ..contrasts.findings import Finding
 from ..contrasts.impact import impacts_of
 from ..experiments.canonical import digest, dumps, plain
 from ..experiments.experiment import Experiment
-from ..experiments.records import Outcome, Records, record_of
+from ..experiments.records import Outcome, Record, Records
 from ..settings.model_names import file_stem
 from ..verdicts.analysis import Analysis, without_controls
 from ..verdicts.verdict import Verdict
@@ -54,6 +54,7 @@ _ACCEPTED = ("experiment", "id", "status", "reason", "owner", "until")
 def part_of(
     experiment: Experiment,
     outcomes: Sequence[Outcome],
+    rows: tuple[Record, ...],
     hypotheses: Iterable[Hypothesis],
     *,
     declared: Mapping[str, Mapping[str, object]],
@@ -62,12 +63,11 @@ def part_of(
 ) -> RecordPart:
     """What a record says of an experiment beside its analysis, as JSON.
 
-    ``declared`` has the fingerprint of every hypothesis, ``documents`` the SHA-256 of what was
-    written before any model was asked, by name. Of prompts whose text is not kept there are
-    digests alone.
+    ``rows`` are those of ``outcomes``. ``declared`` has the fingerprint of every hypothesis,
+    ``documents`` the SHA-256 of what was written before any model was asked, by name. Of prompts
+    whose text is not kept there are digests alone.
     """
     hypotheses = tuple(hypotheses)
-    rows = tuple(record_of(outcome, experiment.measures) for outcome in outcomes)
     records = without_controls(experiment, Records(rows, lean=True))
     prompts: dict[str, object] = {}
     for outcome in outcomes:

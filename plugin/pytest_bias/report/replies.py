@@ -18,7 +18,7 @@ from ..cassettes.measured import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
 from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue
-from ..experiments.records import Exchange, Outcome, Record, record_of, uncollected
+from ..experiments.records import Exchange, Outcome, Record, records_of, uncollected
 from .numbers import writable
 
 _LEVEL = 6
@@ -60,14 +60,20 @@ def packed(value: object) -> str:
 
 @uncollected()
 def replies_of(
-    experiment: Experiment, model: str, outcomes: Sequence[Outcome], *, text: bool = True
+    experiment: Experiment,
+    model: str,
+    outcomes: Sequence[Outcome],
+    *,
+    rows: Sequence[Record] = (),
+    text: bool = True,
 ) -> TrialBlock:
     """The block of ``outcomes``, one per planned trial, in the plan's order.
 
-    Without ``text``, and of an experiment that keeps none, there is none in it.
+    ``rows`` are theirs, where they are known already. Without ``text``, and of an experiment that
+    keeps none, there is none in it.
     """
     experiment = experiment.as_read(outcomes)
-    records = [record_of(outcome, experiment.measures) for outcome in outcomes]
+    records = rows or records_of(outcomes, tuple(experiment.measures)).rows
     kept = text and experiment.retention == "raw"
     value = {
         "factors": [_factor(experiment, each, records) for each in _names(experiment)],

@@ -97,6 +97,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     hypotheses: Sequence[Hypothesis],
     controls: Sequence[PositiveControl],
     recording: Recording,
+    records: Records | None = None,
     labels: Labels | None = None,
     allocation: Allocation | None = None,
     lean: bool = False,
@@ -106,14 +107,15 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
 
     All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
     and positive controls do not depend on a selection. Without an ``allocation`` the experiment
-    has the whole of a suite's alarms. ``lean``: what no verdict rests on is left out of worst
+    has the whole of a suite's alarms. ``records`` are the rows of ``outcomes``, where they are
+    known already. ``lean``: what no verdict rests on is left out of worst
     cases. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves open.
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
     experiment = experiment.as_read(outcomes)
-    records = records_of(outcomes, tuple(experiment.measures), lean=lean)
-    records = replace(records, asked=hypotheses)
+    records = records or records_of(outcomes, tuple(experiment.measures))
+    records = replace(records, asked=hypotheses, lean=lean)
     agreed = (*with_itself(experiment, records), *with_people(experiment, records, labels))
     experiment = without_error(experiment, records, labels)
     plain = without_controls(experiment, records)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registry
 from ..experiments.allocation import Allocation
+from ..experiments.records import Records, records_of
 from ..providers.players import check_models
 from ..settings.budget import read_budget
 from ..settings.settings import Settings
@@ -35,6 +36,7 @@ class Workbench(Recordings):
         self.budget = read_budget(settings.error_budget)
         self.registry = registry or Registry()
         self._analyses: dict[tuple[str, str], Analysis] = {}
+        self._records: dict[tuple[str, str], Records] = {}
 
     def analysed(self, case: Case) -> Analysis:
         """The analysis of a case's experiment with its model, made once."""
@@ -47,6 +49,17 @@ class Workbench(Recordings):
         """Read every cassette anew: they have been recorded into."""
         super().forget()
         self._analyses.clear()
+        self._records.clear()
+
+    def records(self, case: Case) -> Records:
+        """Return the rows of all trials of a case's experiment with its model, taken once."""
+        key = (case.experiment.id, case.model)
+        if key not in self._records:
+            whole = Case("hypothesis", case.experiment, case.model, case.design)
+            outcomes = self.replayed(whole)
+            measures = case.experiment.as_read(outcomes).measures
+            self._records[key] = records_of(outcomes, tuple(measures))
+        return self._records[key]
 
     def made(self, case: Case) -> Analysis:
         """Analyse a case's experiment with its model, whatever was analysed before."""
@@ -61,6 +74,7 @@ class Workbench(Recordings):
             case.design,
             case.model,
             outcomes,
+            records=self.records(case),
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
             recording=dated(self.recording(case), origins).attempted(outcomes),
@@ -76,7 +90,8 @@ class Workbench(Recordings):
         case = self.sized(case)
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         text = self.settings.report_replies != "off"
-        return replies_of(case.experiment, case.model, self.replayed(whole), text=text)
+        outcomes, rows = self.replayed(whole), self.records(case).rows
+        return replies_of(case.experiment, case.model, outcomes, rows=rows, text=text)
 
     def allocation(self, experiment_id: str) -> Allocation:
         """Return the part of the suite's false alarms that an experiment has.

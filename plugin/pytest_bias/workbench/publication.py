@@ -62,6 +62,7 @@ def audit_part(bench: Workbench, case: Case) -> RecordPart:
     return part_of(
         case.experiment,
         outcomes,
+        bench.records(case).rows,
         registered.hypotheses.values(),
         declared={
             each.id: fingerprint_of(case.experiment, case.design, each, asked, sampled=sampled)

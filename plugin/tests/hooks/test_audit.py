@@ -241,7 +241,7 @@ def test_of_a_recording_that_keeps_measures_alone_a_record_has_no_text() -> None
         Outcome(trial, None, None, (), 1, ("c0ffee",), values={"score": 5.0})
         for trial in plan(of, of.design())
     ]
-    part = part_of(of, outcomes, (), declared={}, documents={}, cassette_sha256="")
+    part = part_of(of, outcomes, (), (), declared={}, documents={}, cassette_sha256="")
     assert [*part["prompts"]] == ["a", "b"]
     assert part["prompts"]["a"] == {"trial": "a#1", "sha256": ["c0ffee"], "text": None}
     assert part["recorded"] is None

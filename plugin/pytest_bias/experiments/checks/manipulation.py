@@ -44,10 +44,14 @@ Look = Callable[[Condition, int], Outcome | None]
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """A trial as far as it came: the subject's requests (first attempts) and all replies."""
+    """A trial as far as it came: the subject's requests (first attempts) and all replies.
+
+    ``first`` are the requests that no reply goes before.
+    """
 
     trial: Trial
     asked: tuple[Request, ...]
+    first: tuple[Request, ...]
     replies: tuple[str, ...]
     ended: bool
     valid: bool
@@ -57,12 +61,6 @@ class _Walk:
     def put(self) -> tuple[tuple[Message, ...], ...]:
         """Return the messages of each request that is put before the subject."""
         return tuple(request.messages for request in self.asked)
-
-    @property
-    def text(self) -> str:
-        """Return all that system and user say, each message once."""
-        told = (message for messages in self.put for message in messages)
-        return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
 
 
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
@@ -90,21 +88,23 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
 def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
     once = experiment.design(replicates=1)
     trials = plan(experiment, replace(once, controls=min(once.controls, 1)))
-    openings = [_walk(experiment, trial, lambda _: None) for trial in trials]
-    walks = openings
+    answer = _answers(experiment, trials[0])
+    walks = [_walk(experiment, trial, answer) for trial in trials]
     if experiment.simulated is not None:
-        answer = _answers(experiment, trials[0])
-        walks = [_walk(experiment, trial, answer) for trial in trials]
         _check_measures(experiment, walks, answer)
+    # Of what fails once it is answered the opening is known.
+    begun = [
+        walk or _walk(experiment, trial, lambda _: None)
+        for walk, trial in zip(walks, trials, strict=True)
+    ]
     prompts = [
-        Prompt(opening.trial, whole.text, opening.text, "\n".join(whole.replies))
-        for opening, walk in zip(openings, walks, strict=True)
-        if opening is not None and opening.asked
-        for whole in [walk or opening]
+        Prompt(walk.trial, _text(walk.asked), _text(walk.first), "\n".join(walk.replies))
+        for walk in begun
+        if walk is not None and walk.asked
     ]
     told = {
         (walk.told.factor, walk.told.level): walk.told
-        for walk in reversed((*openings, *walks))
+        for walk in reversed(begun)
         if walk is not None and walk.told is not None
     }
     found: list[BiasError] = [*reversed(told.values())]
@@ -166,12 +166,27 @@ def _walk(experiment: Experiment, trial: Trial, answer: Answers) -> _Walk | None
     if walk.error is not None and told is None:
         return None
     asked = [
-        wanted.request
+        wanted
         for wanted in walk.interactions
         if wanted.place.attempt == 1 and wanted.request.to == "subject"
     ]
+    first = [at for at in asked if {*at.place.branch[::2], at.place.turn} == {1}]
     ended = walk.missing is None and told is None
-    return _Walk(trial, tuple(asked), tuple(replies), ended, walk.valid, told)
+    return _Walk(
+        trial,
+        asked=tuple(wanted.request for wanted in asked),
+        first=tuple(wanted.request for wanted in first),
+        replies=tuple(replies),
+        ended=ended,
+        valid=walk.valid,
+        told=told,
+    )
+
+
+def _text(requests: Sequence[Request]) -> str:
+    """Return all that system and user say, each message once."""
+    told = (message for request in requests for message in request.messages)
+    return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
 
 
 def _answers(experiment: Experiment, seed: Trial) -> Answers:
