@@ -104,6 +104,10 @@ class Opened:
         if "#/h/" in route:
             drawn_ends = ".more", ".remark:has-text('not in this copy')", "h1:has-text('no such')"
             self.page.wait_for_selector(", ".join(f"#view {end}" for end in drawn_ends))
+        # Of long tables the rows out of sight come after the frame with those in sight.
+        self.page.evaluate(
+            "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
+        )
         return self.page
 
 

@@ -105,6 +105,19 @@ def test_missing_replies_are_found_with_their_reasons(opened_up: Opened, up: Run
     assert len(rows) > 10
 
 
+def test_trials_in_which_the_models_differ_are_found_by_address_and_by_hand(
+    opened_up: Opened,
+) -> None:
+    page = opened_up.at(f"#/replies/{NARRATIVE}?m={NEW}&show=differs")
+    count = page.locator("#view h1 .count")
+    found = count.inner_text()
+    assert 0 < int(found.partition(" of ")[0]) < 5760
+    page.locator("select[name=show]").select_option("")
+    expect(count).to_have_text("5760")
+    page.locator("select[name=show]").select_option("differs")
+    expect(count).to_have_text(found)
+
+
 # --- what is drawn is what was found ----------------------------------------------------------
 
 TONES = {"CLEAR": "clear", "BIASED": "biased", "INCONCLUSIVE": "open", "DESCRIBED": "described",

@@ -2,7 +2,8 @@
 const inflated = new Map();
 const inflate = (name, text) => {
   if (!inflated.has(name)) {
-    const packed = Uint8Array.from(atob(text || id(name).textContent), c => c.charCodeAt(0));
+    const coded = atob(text || id(name).textContent), packed = new Uint8Array(coded.length);
+    for (let i = coded.length; i--;) packed[i] = coded.charCodeAt(i);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     inflated.set(name, new Response(stream).json());
   }

@@ -25,7 +25,9 @@ const spaced = label => String(label).replaceAll("_", " ");
 const none = () => h("p", "None is like that."), gone = e => h("p.remark", run.beside[e] ? `${decodeURI(run.beside[e][0])} is not beside this page, or is of another run: copy the folder of the same run with the page.` : "The trials are not in this copy.");
 const upTo = n => [...Array(n).keys()];
 const fixed = (v, n) => (+v.toFixed(n) + 0).toFixed(n);
-const plural = (n, one, many) => `${n.toLocaleString("en")} ${n === 1 ? one : many || one + "s"}`;
+// Without Intl, whose first use takes longer than a route may.
+const grouped = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+const plural = (n, one, many) => `${grouped(n)} ${n === 1 ? one : many || one + "s"}`;
 const badge = (label, tone) => h("span", { class: `badge t-${tone}` }, label);
 const pairs = (facts, kind = "pairs") => h("dl", { class: kind }, facts.filter(f => f[1]).map(([name, value, note]) =>
   h("div", h("dt", name), h("dd", value, note && sub(note)))));
@@ -34,6 +36,12 @@ const table = (caption, head, rows, kind = "") => h("div.scroll", { tabindex: 0,
     h("thead", h("tr", head.map(name => name ? h("th", { scope: "col" }, name) : h("td")))),
     h("tbody", rows.map(row => h("tr", row.map((cell, place) => cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell
       : place ? h("td", cell) : h("th", { scope: "row" }, cell)))))));
+// The rows in sight first, the others when those are drawn.
+const rowsIn = (rows, drawn, first = 20) => {
+  const body = h("tbody", rows.slice(0, first).map(drawn));
+  if (rows.length > first) requestAnimationFrame(() => setTimeout(() => fill(body, rows.slice(first).map(drawn))));
+  return body;
+};
 const folded = (name, ...kids) => h("details", h("summary", name), kids);
 const to = (parts, query) => {
   const asked = Object.entries(query || {}).filter(([, value]) => value !== "" && value != null);

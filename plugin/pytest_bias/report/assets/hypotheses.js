@@ -58,10 +58,10 @@ const hypothesesView = q => {
 const hypothesisTable = (rows, several) => h("div.scroll", h("table", { class: "rows" },
   h("caption.unseen", "Hypotheses, in units of their margins"),
   h("thead", h("tr", [["What should hold"], ["Verdict"], ["÷ margin, −6 to 6", "draw"], ["Estimate", "n"]].map(([words, kind]) => h("th", { scope: "col", class: kind }, words)))),
-  h("tbody", rows.map(row => h("tr", { class: row.stops && "stopping" },
+  rowsIn(rows, row => h("tr", { class: row.stops && "stopping" },
     h("th", { scope: "row" }, a(address(row), row.title), sub(row.contrast || row.id, several && ` · ${row.m}`), row.reason && sub(row.reason)),
     h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row), inMargins(row, row.estimate) != null && sub(`${fixed(inMargins(row, row.estimate), 1).replace(/^(?!-)/, "+")} margins`)),
-    h("td.n", row.text || "–", sub(row.within)))))));
+    h("td.n", row.text || "–", sub(row.within))))));
 
 const hypothesisView = (e, m, name, q) => {
   const row = named(e, m, name);

@@ -54,7 +54,7 @@ const labelView = async (e, key, q) => {
   keyed();
   const shown = h("label.switch", h("input", { type: "checkbox", checked: bare, onchange: event => { bare = event.target.checked; show(); } }), "show model, levels and grades");
   return [`Label replies: ${nameOf(e)}`, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a("#/label", "Labels"), h("span.tools", near(-1, "◂ before", "k"), near(1, "next ▸", "j"), shown)),
-    h1(`Label replies: ${nameOf(e)}`), h("p.note", `Reply ${(at + 1).toLocaleString("en")} of ${desk.length.toLocaleString("en")}, in random order. `, countWords(), " · Keys: digits answer, Enter labels, j and k move, s leads to the files."),
+    h1(`Label replies: ${nameOf(e)}`), h("p.note", `Reply ${grouped(at + 1)} of ${grouped(desk.length)}, in random order. `, countWords(), " · Keys: digits answer, Enter labels, j and k move, s leads to the files."),
     bare && [h("p.contrast", a(to(["t", e, m, block.ids[i]]), block.ids[i]), ` · ${m}`), measured(block, i, block)],
     h("div.columns.desk", h("section", { "aria-label": "What was said" }, bare ? [h("h2", "Conversation"), talk(block, i)] : seenBlind(block, i).map(([role, text]) => h("div.turn.answer", h("h2", role), h("p.text", text || "(nothing)")))), form))];
 };

@@ -11,12 +11,12 @@ const repliesIndex = () => ["Replies", h("div", h1("Replies"),
 const repliesView = async (e, q) => {
   const models = modelsOf(e), m = models.includes(q.m) ? q.m : models[0], block = m && await trialsOf(e, m);
   if (!block) return m ? [`Replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))] : nothing("trials of", [e]);
-  const other = models.find(each => each !== m), beside = other && await trialsOf(e, other);
+  const other = models.find(each => each !== m);
   const shown = main4(block);
   const count = h("span.count"), list = h("div");
   let found = [];
-  const draw = () => {
-    const words = (q.q || "").toLowerCase().split(/\s+/).filter(Boolean);
+  const draw = async () => {
+    const beside = q.show === "differs" && other && await trialsOf(e, other), words = (q.q || "").toLowerCase().split(/\s+/).filter(Boolean);
     const lower = n => (block.lower ||= [])[n] ??= block.text(n).toLowerCase();
     const levels = block.factors.filter(f => q[f.name]).map(f => [f.at, f.levels.indexOf(q[f.name])]);
     found = upTo(block.count).filter(i => levels.every(([at, level]) => at[i] === level)
@@ -33,11 +33,11 @@ const repliesView = async (e, q) => {
     searched(q.q || "", changed),
     models.length > 1 && select("m", "model", models.map(each => [each, each]), m, (_, value) => { location.hash = repliesOf(e, { ...q, m: value }); }),
     block.factors.filter(f => f.levels.length < 60).map(f => select(f.name, spaced(f.name), [["", "all"], ...f.levels.map(level => [level, spaced(level)])], q[f.name] || "", changed)),
-    select("show", "show", [["", "all"], ["missing", "missing"], ["invalid", "with an invalid reply"], ...(twice(block).length ? [["unlike", "judge’s two grades differ"]] : []), ...(beside ? [["differs", `other than ${other}`]] : [])], q.show || "", changed),
+    select("show", "show", [["", "all"], ["missing", "missing"], ["invalid", "with an invalid reply"], ...(twice(block).length ? [["unlike", "judge’s two grades differ"]] : []), ...(other ? [["differs", `other than ${other}`]] : [])], q.show || "", changed),
     csvButton(`${e}.csv`, () => [["trial", ...block.factors.map(f => f.name), ...block.measures.map(each => each.name), "missing", ...(block.texts.length ? ["reply"] : [])],
       ...found.map(i => [block.ids[i], ...block.factors.map(f => block.name(f, i)), ...block.measures.map(each => each.kind === "number" ? each.values[i] : block.word(each, i)), block.why(i), ...(block.texts.length ? [block.reply(i)] : [])])]),
   ], draw);
-  draw();
+  await draw();
   return [`Replies: ${nameOf(e)}`, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a(to(["e", e, m]), "controls, judge and record"), block.keys.length > 0 && [" / ", a(to(["label", e]), "label replies blind")]),
     h1(nameOf(e), " ", count), form, h("p.note", block.texts.length ? "" : "No text is kept of this experiment. ", "Keys: j and k move, Enter opens."), list)];
 };

@@ -7,13 +7,13 @@ const upgradeView = q => {
   const asked = q.outcome || "", of = outcome => all.filter(row => outcome === "open" ? row.open && !row.stops : row.outcome === outcome);
   const rows = asked ? (asked === "stops" ? all.filter(row => row.stops) : of(asked)) : all.filter(row => row.open || row.outcome !== "as before");
   const chip = (value, words, n) => n > 0 && h("a.chip", { href: to(["upgrade"], { outcome: value }), "aria-current": asked === value && "true" }, `${words} `, h("b", n));
-  const body = h("tbody", rows.slice(0, 120).map(row => h("tr", { class: row.stops && "stopping" },
+  const body = rowsIn(rows.slice(0, 120), row => h("tr", { class: row.stops && "stopping" },
     h("th", { scope: "row" }, a(address(row), row.title), sub(`${row.e} · ${row.id}`, run.models.length > 1 && ` · ${row.m}`)),
     h("td", h("span", { class: `outcome t-${toneOf(row)}` }, row.outcome), row.stops && h("span.stops", "stops it"), row.open && !row.stops && sub("look at it")),
     h("td.draw", dumbbell(row)),
     h("td.n", row.before && sub(`${row.before[0]} ${row.before[1]} →`), `${row.now[0]} ${row.now[1]}`),
     h("td.n", row.bound || "no bound", sub(row.how)),
-    h("td.said", row.said))));
+    h("td.said", row.said)));
   say(plural(rows.length, "row"));
   return ["Upgrade", h("div", h1(`${run.models.join(", ")} against ${run.old}`),
     h("p.note", run.words.upgrade),
