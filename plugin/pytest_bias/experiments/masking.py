@@ -196,7 +196,7 @@ def _is_plain(text: str) -> bool:
 
 def unescaped(text: str) -> str:
     """``text`` with what is written in the escapes of JSON and HTML read; the same without any."""
-    return _ESCAPE.sub(_read, text)
+    return _ESCAPE.sub(_read, text) if "\\" in text or "&" in text else text
 
 
 def _read(escape: re.Match[str]) -> str:

@@ -55,6 +55,8 @@ class Parameters:
 
     def filled(self, defaults: Parameters) -> Parameters:
         """These parameters, and those of ``defaults`` where these leave it to the provider."""
+        if defaults == NONE_GIVEN:
+            return self
         temperature, limit = self.temperature, self.max_output_tokens
         return Parameters(
             temperature=defaults.temperature if temperature is None else temperature,
@@ -68,6 +70,10 @@ class Parameters:
         return frozenset(
             each.name for each in fields(self) if getattr(self, each.name) is not each.default
         )
+
+
+NONE_GIVEN = Parameters()
+"""All is left to the provider."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -188,6 +189,7 @@ def p_of_z(z: float, alternative: Alternative) -> float:
 
 def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
     """Return where a falling function crosses 0, or the end that it crosses 0 beyond."""
+    falling = cache(falling)  # at both ends it is asked twice
     if low >= high or falling(low) <= 0:
         return low
     if falling(high) >= 0:

@@ -14,8 +14,6 @@ from ..errors import MissingPackage, ReportNotWritten
 from ..errors.said import Said
 from ..experiments.canonical import digest
 from ..report.audit import RecordPart, part_of
-from ..report.dataset import About, dataset_of
-from ..report.dataset_files import about_file, parquet_bytes, readme_text
 from ..settings.model_names import file_stem
 from .analyses import Workbench
 from .recordings import Recordings
@@ -29,6 +27,9 @@ def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
     Raises NotRecorded where one of them is not there, BadDesign or MissingPackage where it cannot
     be made.
     """
+    from ..report.dataset import dataset_of  # noqa: PLC0415  (only where data sets are written)
+    from ..report.dataset_files import parquet_bytes  # noqa: PLC0415
+
     whole = Case("hypothesis", case.experiment, case.model, case.design)
     recording = bench.recording(whole)
     others = recording.published
@@ -56,7 +57,8 @@ def audit_part(bench: Workbench, case: Case) -> RecordPart:
     players = bench.players(case.experiment, case.model)
     asked = case.experiment.judged_by(players)
     sampled = case.experiment.parameters.filled(players.subject_defaults)
-    others = bench.recording(whole).published
+    tabled = bench.published(whole)
+    others = None if tabled is None else tabled.recording.published
     file = getattr(sys.modules.get(registered.module or ""), "__file__", None)
     document = Path(file or "").with_name(README)
     return part_of(
@@ -79,6 +81,8 @@ def audit_part(bench: Workbench, case: Case) -> RecordPart:
 
 def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:
     """Write the files of data sets, and a README of all that stand in a folder of theirs."""
+    from ..report.dataset_files import about_file, readme_text  # noqa: PLC0415
+
     written: list[Path] = []
     notes: list[str] = []
     path = folder
@@ -88,7 +92,7 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
             write_atomically(path, data)
             written.append(path)
         for place in sorted({path.parent for path in written}):
-            known: dict[str, About] = {}
+            known = {}
             for path in sorted(place.glob("*.parquet")):
                 about = about_file(path.read_bytes())
                 if about is not None and about.experiment == place.name:
