@@ -230,8 +230,27 @@ def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteracti
     return decoded(line, path, number, _interaction)
 
 
+def decode_completion(line: bytes, path: str, number: int) -> Completion:
+    """The reply alone of an interaction's line: all that a replay takes of it."""
+    return decoded(line, path, number, _completion)
+
+
+def _completion(parsed: dict[str, Any]) -> Completion:
+    reply = parsed["reply"]
+    return Completion(
+        text=reply["text"],
+        finish=reply["finish"],
+        served_model=reply["served_model"],
+        usage=reply["usage"],
+        latency=reply["latency"],
+        recorded_at=reply["recorded_at"],
+        body=reply["body"],
+        dropped=tuple(reply.get("dropped", ())),
+    )
+
+
 def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
-    reply, request = parsed["reply"], parsed["request"]
+    request = parsed["request"]
     branch, turn, attempt = parsed["place"]
     return RecordedInteraction(
         key=parsed["key"],
@@ -240,16 +259,7 @@ def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
         messages=tuple((role, text) for role, text in request["messages"]),
         parameters=request["parameters"],
         schema=request["schema"],
-        completion=Completion(
-            text=reply["text"],
-            finish=reply["finish"],
-            served_model=reply["served_model"],
-            usage=reply["usage"],
-            latency=reply["latency"],
-            recorded_at=reply["recorded_at"],
-            body=reply["body"],
-            dropped=tuple(reply.get("dropped", ())),
-        ),
+        completion=_completion(parsed),
     )
 
 

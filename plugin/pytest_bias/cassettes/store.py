@@ -146,11 +146,9 @@ class Cassette:
         return found is not None and found.path == str(self.journal_path)
 
     def lookup(self, key: str) -> Completion | None:
-        """Return the interaction recorded under ``key``; None when nothing was."""
+        """Return the reply recorded under ``key``; None when nothing was."""
         found = self._lines.get(key)
-        if found is None:
-            return None
-        return cassette_format.decode_interaction(*found).completion
+        return None if found is None else cassette_format.decode_completion(*found)
 
     def measured(self, key: str) -> MeasuredTrial | None:
         """The measured trial whose opening interaction has ``key``; None when there is none."""

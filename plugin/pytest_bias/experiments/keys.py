@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from .canonical import compact, digest, plain
 from .design import Trial
-from .messages import Parameters, Place, Request
+from .messages import Message, Parameters, Place, Request
 
 _SEED_HEX = 15
 
@@ -39,17 +39,13 @@ def interaction_key(
     The replicate is part of it, so two trials never share a reply; node ids and arrival order are
     not, so a renamed test keeps its recordings and concurrency cannot mispair them.
     """
-    # One sorted object, put together of its parts: the schema is long, and mostly the same.
+    # One sorted object, put together of its parts: of replicates most are the same.
     where = _where_text(experiment_id, model, place.branch, place.turn, place.attempt)
-    asked = compact(
-        {
-            "messages": [[message.role, message.text] for message in request.messages],
-            "parameters": parameters_of(request.parameters),
-        },
-        sort_keys=True,
-    )
+    asked = _asked_text(request.messages, request.parameters)
     schema = "null" if request.schema is None else _schema_text(Itself(request.schema))
-    identity = compact(trial.identity, sort_keys=True)
+    levels, exemplars = trial.condition.levels, trial.exemplars
+    cell = _cell_text(tuple(levels.items()), tuple(exemplars.items()), trial.item)
+    identity = f'{cell[:-1]},"replicate":{trial.replicate}}}'
     return digest(f'{where[:-1]},"request":{asked[:-1]},"schema":{schema}}},"trial":{identity}}}')
 
 
@@ -59,6 +55,24 @@ def _where_text(
 ) -> str:
     place = [list(branch), turn, attempt]
     return compact({"experiment": experiment_id, "model": model, "place": place}, sort_keys=True)
+
+
+@lru_cache
+def _asked_text(messages: tuple[Message, ...], parameters: Parameters) -> str:
+    asked = {
+        "messages": [[message.role, message.text] for message in messages],
+        "parameters": parameters_of(parameters),
+    }
+    return compact(asked, sort_keys=True)
+
+
+@lru_cache
+def _cell_text(
+    levels: tuple[tuple[str, str], ...], exemplars: tuple[tuple[str, str], ...], item: str | None
+) -> str:
+    """What replicates share of :attr:`.Trial.identity`: all but the last of its sorted keys."""
+    cell = {"condition": dict(levels), "exemplars": dict(exemplars), "item": item}
+    return compact(cell, sort_keys=True)
 
 
 class Itself:

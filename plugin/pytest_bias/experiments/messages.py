@@ -44,8 +44,8 @@ class Parameters:
             warmth = need_number("Parameters", "temperature", self.temperature, "0 or above")
             if warmth < 0:
                 raise BadDesign(what="Parameters", problem="temperature must be 0 or above")
-            # 1 and 1.0 are one request, so they have one key
-            object.__setattr__(self, "temperature", warmth)
+            # 1 and 1.0 are one request, so they have one key, as have 0.0 and -0.0
+            object.__setattr__(self, "temperature", abs(warmth))
         limit = self.max_output_tokens
         if limit is not None and (type(limit) is not int or limit < 1):
             raise BadDesign(
@@ -159,8 +159,8 @@ def token_count(value: object) -> int | None:
 def believable_counts(usage: object) -> dict[str, int]:
     """Name → number of tokens, as far as they can be believed."""
     given = cast("Mapping[str, object]", usage) if isinstance(usage, Mapping) else {}
-    counts = {name: token_count(value) for name, value in given.items()}
-    return {name: count for name, count in counts.items() if count is not None}
+    counts = ((name, token_count(value)) for name, value in given.items())
+    return {name: count for name, count in counts if count is not None}
 
 
 def believable_seconds(value: object) -> float | None:

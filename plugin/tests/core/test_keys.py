@@ -51,6 +51,13 @@ def changed(**parts: Any) -> Request:
     return Request(**(given | parts))
 
 
+def test_no_degree_is_no_degree() -> None:
+    """Equal requests have one key, whichever was asked first."""
+    assert str(Parameters(-0.0).temperature) == "0.0"
+    nought = [key(request=changed(parameters=Parameters(sign * 0.0))) for sign in (-1, 1)]
+    assert nought[0] == nought[1] != key()
+
+
 OTHERS: dict[str, dict[str, Any]] = {
     "experiment": {"experiment_id": "other"},
     "condition": {"trial": Trial(Condition({"demand": "low"}, {}), {"name": "Ada"}, "one", "", 3)},
