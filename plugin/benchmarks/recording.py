@@ -98,7 +98,7 @@ through = {"httpx2": through_httpx2, "openai": through_openai}[sys.argv[1]]
 asyncio.run(through(sys.argv[2], int(sys.argv[3])))
 """
 
-_INSPECT = """
+INSPECT = """
 import json
 import os
 import sys
@@ -118,10 +118,11 @@ sys.addaudithook(loopback_only)
 
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
-from inspect_ai.model import GenerateConfig, ResponseSchema, get_model
+from inspect_ai.model import CachePolicy, GenerateConfig, ResponseSchema, get_model
 from inspect_ai.solver import generate
 
 url, concurrency, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+cached = sys.argv[4:] == ["cached"]
 with open("bodies.jsonl") as file:
     bodies = [json.loads(line) for line in file]
 form = bodies[0]["response_format"]["json_schema"]
@@ -134,7 +135,7 @@ model = get_model(
 )
 samples = [Sample(input=body["messages"][0]["content"]) for body in bodies]
 (log,) = eval(
-    Task(dataset=samples, solver=generate()),
+    Task(dataset=samples, solver=generate(cache=CachePolicy(expiry=None) if cached else False)),
     model=model,
     max_samples=concurrency,
     log_dir=folder,
@@ -143,6 +144,7 @@ samples = [Sample(input=body["messages"][0]["content"]) for body in bodies]
 if log.status != "success" or len(log.samples) != len(samples):
     sys.exit(f"{log.status}: {log.error}")
 """
+"""Script ``peer``: the bodies as samples, by inspect_ai; replies from its cache if ``cached``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def _speed(suite: Path, given: argparse.Namespace) -> None:
 def _write_suite(suite: Path, trials: int) -> None:
     experiment = EXPERIMENT.format(levels=2, replicates=trials // 2)
     write(suite, experiment=experiment, test_case=HYPOTHESIS)
-    write(suite, collecting=COLLECTING, bodies=BODIES, bare=_BARE, peer=_INSPECT)
+    write(suite, collecting=COLLECTING, bodies=BODIES, bare=_BARE, peer=INSPECT)
 
 
 def _rows(url: str, concurrency: int, inspect_python: Path | None) -> list[Row]:
@@ -210,14 +212,15 @@ def _rows(url: str, concurrency: int, inspect_python: Path | None) -> list[Row]:
         Row("pytest-bias, collect()", (sys.executable, "collecting.py", *how)),
         Row("pytest-bias, pytest run", whole),
     ]
-    if inspect_python is not None and _has_inspect(inspect_python):
+    if inspect_python is not None and has_inspect(inspect_python):
         # Not resolved: a virtual environment is known by the link to its interpreter.
         python = str(inspect_python.absolute())
         rows.append(Row(_PEER, (python, "peer.py", *how)))
     return rows
 
 
-def _has_inspect(python: Path) -> bool:
+def has_inspect(python: Path) -> bool:
+    """Return whether that Python has inspect_ai."""
     look = "import importlib.util as i, sys; sys.exit(i.find_spec('inspect_ai') is None)"
     return subprocess.run([python, "-c", look], check=False).returncode == 0  # noqa: S603  (as asked)
 

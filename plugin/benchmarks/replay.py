@@ -1,6 +1,6 @@
 """What replaying a trial costs, beside bare pytest cases and beside pytest-recording.
 
-    python plugin/benchmarks/replay.py [--trials 720] [--rounds 5]
+    python plugin/benchmarks/replay.py [--trials 720] [--rounds 5] [--inspect-python PATH]
     python plugin/benchmarks/replay.py --scale 1000 10000 100000
 
 Every row runs the same number of trials in a pytest process of its own; rounds are interleaved, so
@@ -13,7 +13,9 @@ what a row imports too; a run with ``--trials 20`` beside one with more tells th
   analysis of a hypothesis and without reports, the shape experiments have;
 - the same at ``-n 8``, beside bare cases at ``-n 8``;
 - a look-up: the lines of the same cassette in a dictionary by their keys, one read in each case;
-- pytest-recording: the same calls replayed through the openai SDK, one cassette per case.
+- pytest-recording: the same calls replayed through the openai SDK, one cassette per case;
+- inspect_ai: the same prompts as samples, answered by its own cache, as no server runs any more;
+  in the Python that ``--inspect-python`` names.
 
 The replies are recorded once, before timing, from a simulated subject on loopback.
 
@@ -37,6 +39,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.common import (
+    BODIES,
+    COLLECTING,
     EXPERIMENT,
     HYPOTHESIS,
     PLUGIN,
@@ -48,6 +52,7 @@ from benchmarks.common import (
     serving,
     write,
 )
+from benchmarks.recording import INSPECT, has_inspect
 
 ROUNDS = 5
 TRIALS = 720
@@ -180,12 +185,16 @@ def test_case(number, client):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way of running the trials: its name, folder, arguments, and the row it is held to."""
+    """One way of running the trials: its name, folder, arguments, and the row it is held to.
+
+    The arguments are those of ``command``, mostly of pytest.
+    """
 
     name: str
     folder: Path
     arguments: tuple[str, ...]
     beside: str = "bare cases"
+    command: tuple[str, ...] = PYTEST
 
 
 def main() -> int:
@@ -194,16 +203,19 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--scale", type=int, nargs="+", help="trials of each run, instead")
+    parser.add_argument("--inspect-python", type=Path, help="a Python that has inspect_ai")
     given = parser.parse_args()
     if given.scale:
         return scaled(given.scale, given.rounds)
     with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as folder:
         rows = _prepare(Path(folder), given.trials)
+        if given.inspect_python is not None and has_inspect(given.inspect_python):
+            rows.append(_inspect(Path(folder, "inspect"), given.trials, given.inspect_python))
         spent: dict[str, list[Spent]] = {row.name: [] for row in rows}
         for number in range(given.rounds):
             say(f"round {number + 1} of {given.rounds} …")
             for row in rows:
-                spent[row.name].append(_pytest(row))
+                spent[row.name].append(_timed(row))
         _report(rows, spent, given.trials)
     return 0
 
@@ -264,7 +276,7 @@ def _prepare(folder: Path, trials: int) -> list[Row]:
     write(rows[2].folder, experiment=two, test_case=HYPOTHESIS)
     for row in rows[1:3]:
         say(f"recording for {row.name} …")
-        _pytest(row, "--bias-record=missing")
+        _timed(row, "--bias-record=missing")
     _record_peer(rows[3], rows[1].folder, trials)
     write(rows[4].folder, test_case=_LOOKUP.format(folder=rows[1].folder, trials=trials))
     bare = "bare cases, -n 8"
@@ -280,12 +292,29 @@ def _record_peer(row: Row, suite: Path, trials: int) -> None:
     say(f"recording for {row.name} …")
     with serving(suite) as url:
         write(row.folder, test_case=_RECORDING.format(url=url, trials=trials))
-        _pytest(Row(row.name, row.folder, (*row.arguments[:2], "--record-mode=once")))
+        _timed(Row(row.name, row.folder, (*row.arguments[:2], "--record-mode=once")))
 
 
-def _pytest(row: Row, *more: str) -> Spent:
-    """Run a row."""
-    return run(row.name, [*PYTEST, *row.arguments, *more], row.folder)
+def _inspect(folder: Path, trials: int, python: Path) -> Row:
+    """Fill inspect's own cache; the row that is answered from it."""
+    folder.mkdir()
+    write(folder, experiment=EXPERIMENT.format(levels=trials, replicates=1), peer=INSPECT)
+    write(folder, bodies=BODIES, collecting=COLLECTING)
+    run("bodies", [sys.executable, "bodies.py", "kept"], folder)
+    with serving(folder) as url:
+        # Not resolved: a virtual environment is known by the link to its interpreter.
+        command = (str(python.absolute()), "peer.py", url, "100", "logs", "cached")
+        row = Row("inspect_ai, its cache", folder, (), command=command)
+        say(f"recording for {row.name} …")
+        _timed(row)
+    return row
+
+
+def _timed(row: Row, *more: str) -> Spent:
+    """Run a row; what a peer keeps in the user's own folders goes away with the benchmark."""
+    own = {"XDG_DATA_HOME": str(row.folder), "XDG_CACHE_HOME": str(row.folder)}
+    command = [*row.command, *row.arguments, *more]
+    return run(row.name, command, row.folder, variables=own)
 
 
 def _report(rows: Sequence[Row], spent: dict[str, list[Spent]], trials: int) -> None:
