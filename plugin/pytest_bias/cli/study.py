@@ -27,7 +27,7 @@ from ..recording.collector import CollectionReport
 from ..report.audit import audit_files, audit_record
 from ..report.dataset_files import check_installed
 from ..report.exports import exported_files, write_exports
-from ..report.page import report_html
+from ..report.page import clear, report_files
 from ..report.paper import brief_of, write_paper
 from ..report.plan_text import plan_lines
 from ..report.progress import Display, StreamTerminal, recording_progress
@@ -339,7 +339,11 @@ def _write_files(found: list[Results], view: RunView, folder: Path | None, *, pl
         replies = [
             replies_of(each.experiment, each.analysis.model, each.outcomes) for each in found
         ]
-        files["bias-report.html"] = report_html(view, replies).encode()
+        beside = folder / "bias-report-data"
+        page, data = report_files(view, replies, (), (), folder=beside.name)
+        files |= {f"{beside.name}/{name}": text.encode() for name, text in data.items()}
+        files["bias-report.html"] = page.encode()
+        clear(beside, data)
     for path in write_exports(folder, files | _exports(found, plots=plots), from_here):
         tell(f"written: {path}", wrong=True)
 

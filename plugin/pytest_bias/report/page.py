@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files as resources
+from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
@@ -74,16 +76,15 @@ def report_files(
     records: Sequence[AuditRecord],
     *,
     folder: str,
-    beside: bool = False,
-    largest: int = LARGEST,
+    largest: float = LARGEST,
 ) -> tuple[str, dict[str, str]]:
     """The page, and the files of ``folder`` beside it, by their names: none where it has all.
 
-    Trials go there where ``beside`` asks for it, and where the page would have more than
-    ``largest`` bytes; a file has those of one experiment, and its name in it.
+    Trials go there where the page would have more than ``largest`` bytes; a file has those of one
+    experiment, and its name in it.
     """
-    page = "" if beside else report_html(view, replies, old, records)
-    if not beside and len(page.encode()) <= largest:
+    page = report_html(view, replies, old, records) if largest else ""
+    if largest and len(page.encode()) <= largest:
         return page, {}
     files, places = {}, {}
     for name in sorted({each.experiment for each in replies}):
@@ -94,6 +95,17 @@ def report_files(
         files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{digest}",{told});\n'
         places[name] = f"{quote(folder)}/{quote(name)}.js", digest
     return report_html(view, replies, old, records, places=places), files
+
+
+def clear(folder: Path, names: Collection[str]) -> None:
+    """Remove from ``folder`` what an earlier page left there: no file with these names, nor yours.
+
+    What cannot be removed stays: no page takes a file of another run.
+    """
+    with suppress(OSError):
+        for path in folder.glob("*.js"):
+            if path.name not in names and path.read_text("utf-8", "replace").startswith(MARK):
+                path.unlink()
 
 
 def report_html(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,26 +74,27 @@ def _write_page(state: State, view: RunView, path: Path, records: list[dict[str,
 
     What an earlier run has left in that folder goes.
     """
-    from ..report.page import MARK, report_files  # noqa: PLC0415  (jinja2: only to write a page)
+    from ..report.page import LARGEST, clear, report_files  # noqa: PLC0415  (jinja2: only to write a page)
 
     asked, path = state.settings.report_asked, _placed(view, path)
     folder = path.with_name(f"{path.stem}-data")
+    replies = state.settings.report_replies
     page, beside = report_files(
         view,
         state.workspace.replies(),
         _old(state, view),
         records,
         folder=folder.name,
-        beside=state.settings.report_replies == "beside",
+        largest={"inline": math.inf, "beside": 0}.get(replies, LARGEST),
     )
-    said = Said()
+    said, size = Said(), len(page.encode())
+    if replies == "inline" and size > LARGEST:
+        why = "--bias-report-replies=inline keeps its trials in it"
+        said += Said(notes=(f"{state.shown(path)} has {size / 1e6:.1f} MB: {why}",))
     for name, text in beside.items():
         said += _put(state, folder / name, text, asked=asked)
     said = replace(said, written=said.written and (folder,))
-    with suppress(OSError):
-        for left in {*folder.glob("*.js")} - {folder / name for name in beside}:
-            if left.read_text("utf-8", "replace").startswith(MARK):
-                left.unlink()
+    clear(folder, beside)
     return said + _put(state, path, page, asked=asked)
 
 

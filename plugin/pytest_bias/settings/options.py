@@ -107,9 +107,10 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("report", "PATH", "where the HTML report goes",
                default="bias-report.html", may_be_off=True),
         Option("report_replies", "HOW",
-               "inline: the report has prompts and replies of experiments that keep them, in "
-               "files beside it where it would exceed 6 MB; beside: always in files; off: it has "
-               "only what was measured", default="inline", choices=("inline", "beside", OFF)),
+               "auto: the report has prompts and replies of experiments that keep them, in files "
+               "beside it where it would exceed 6 MB; inline: however large; beside: always in "
+               "files; off: it has only what was measured",
+               default="auto", choices=("auto", "inline", "beside", OFF)),
         Option("results", "PATH", "where the JSON results go",
                default="bias-results.json", may_be_off=True),
         Option("summary", "PATH",

@@ -354,7 +354,7 @@ def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_p
     page, files = report_files(view, [replies], [], [], folder="bias-report-data", largest=50_000)
     file, folder = tmp_path / "bias-report.html", tmp_path / "bias-report-data"
     assert (page, files) == report_files(
-        view, [replies], [], [], folder="bias-report-data", beside=True
+        view, [replies], [], [], folder="bias-report-data", largest=0
     )
     assert report_files(view, [replies], [], [], folder="bias-report-data")[1] == {}
     assert "d-0" not in blocks(page)
@@ -364,7 +364,7 @@ def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_p
     route = f"#/replies/{replies.experiment}"
     other = replies_of(experiment(retention="raw"), OLD, [], text=False)
     ((_, of_another_run),) = report_files(
-        view, [other], [], [], folder="bias-report-data", beside=True
+        view, [other], [], [], folder="bias-report-data", largest=0
     )[1].items()
     for content, said in ((None, False), (of_another_run, False), (text, True)):
         if content is not None:

@@ -16,9 +16,11 @@ from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Outcome, Published
 from pytest_bias.report.audit import audit_files, audit_record, model_index, part_of
+from pytest_bias.report.page import LARGEST, MARK
 from pytest_bias.report.results import view_of
 from pytest_bias.report.view import RunView
 
+from .. import forked
 from ..core import factories
 from .suites import Suite, section
 from .test_dataset import BOTH, files
@@ -135,6 +137,31 @@ def test_trials_go_beside_the_page_where_that_is_asked_and_old_ones_go(run: Suit
     assert sorted(each.name for each in folder.iterdir()) == ["game-coin.js", "mine.js"]
     run.run("--bias-report=page.html")
     assert [each.name for each in folder.iterdir()] == ["mine.js"]
+
+
+def test_a_page_is_as_large_as_it_is_asked_to_be(suite: Suite) -> None:
+    source = "bias_tests/coin/experiment.py"
+    suite.change(source, "    cue: str\n", "    cue: str\n    noise: str\n")
+    noise = '"noise": dice(told, prompt.seed).randbytes(200_000).hex()'
+    suite.change(source, '"cue": cue})', f'"cue": cue, {noise}}})')
+    folder, page = suite.path / "page-data", suite.path / "page.html"
+    suite.run("--bias-record=all", "--bias-report=page.html")
+    assert [each.name for each in folder.iterdir()] == ["game-coin.js"]
+    assert page.stat().st_size < LARGEST
+    said = suite.run("--bias-report=page.html", "--bias-report-replies=inline")
+    assert not [*folder.iterdir()]
+    assert page.stat().st_size > LARGEST
+    size = f"{page.stat().st_size / 1e6:.1f} MB"
+    words = "--bias-report-replies=inline keeps its trials in it"
+    assert f"page.html has {size}: {words}" in section(said)
+    command = ("-m", "pytest_bias.cli.entry", "analyze", "coin", "--model", "simulated/even")
+    for _ in range(2):
+        made = suite.pytester.run(forked.python(), *command, "--output", "out")
+        assert made.ret == 0
+        assert (suite.path / "out/bias-report.html").stat().st_size < LARGEST
+        (file,) = (suite.path / "out/bias-report-data").iterdir()
+        assert file.stat().st_size > LARGEST
+        (file.parent / "gone.js").write_text(MARK, encoding="utf-8")
 
 
 def audit_of(text: str) -> str:

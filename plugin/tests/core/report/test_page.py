@@ -18,7 +18,7 @@ from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
 from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import RunView, simulated_words
+from pytest_bias.report.view import AcceptedVerdict, RunView, simulated_words
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -119,6 +119,17 @@ def test_tables_have_captions_and_scopes() -> None:
     tags = [tag for tag, _ in usual().tags]
     assert tags.count("table") == tags.count("caption") > 2
     assert all("scope" in found for tag, found in usual().tags if tag == "th")
+
+
+def test_the_table_of_what_is_accepted_has_a_label_and_scrolls_by_keyboard() -> None:
+    let = AcceptedVerdict(
+        experiment="anchoring", model="simulated/biased", id="number", status="BIASED",
+        reason="known", owner="ann", until="2027-03-31",
+    )  # fmt: skip
+    text = report_html(factory.view(factory.analysis(), accepted=(let,)))
+    table = text.partition("Who accepted what")[0].rpartition("<div")[2]
+    assert 'tabindex="0"' in table
+    assert 'aria-label="Accepted verdicts"' in table
 
 
 @pytest.mark.parametrize(
