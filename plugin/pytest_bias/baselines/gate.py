@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..contrasts.declared import Claim
     from ..contrasts.findings import Finding
     from ..settings.settings import Gate, OnInconclusive
+    from ..statistics.results import Interval
 
 Change = Literal[
     "",
@@ -480,7 +481,6 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
 def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str], ...]:
     """The numbers of a verdict as report properties, for JUnit and pytest-html."""
     finding = verdict.finding
-    interval = None if finding is None else finding.interval
     properties: dict[str, object] = {
         "experiment": verdict.experiment,
         "model": verdict.model,
@@ -493,10 +493,16 @@ def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str]
             "estimate": finding.estimate,
             "p_alarm": finding.p_alarm,
             "units": finding.units,
-            "interval": None if interval is None else f"[{interval.low!r}, {interval.high!r}]",
+            "interval": _bounds(finding.interval),
+            "decides": _bounds(verdict.shown[0] if verdict.shown else None),
+            "level": verdict.shown[0].level if verdict.shown else None,
             "margin": finding.margin,
             "scale": finding.scale,
             "p_clear": finding.p_clear,
         }
     properties["baseline"] = beside.words or None
     return tuple((f"bias_{name}", str(v)) for name, v in properties.items() if v is not None)
+
+
+def _bounds(interval: Interval | None) -> str | None:
+    return None if interval is None else f"[{interval.low!r}, {interval.high!r}]"

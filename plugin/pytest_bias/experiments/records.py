@@ -193,13 +193,15 @@ class Outcome:
 
     @property
     def reply_key(self) -> str:
-        """A key (12 hexadecimal digits) of what the subject was asked and replied, word for word.
+        """A key of what the subject was asked and replied, word for word.
+
+        That is r and 12 hexadecimal digits, which no spreadsheet takes for a number.
 
         A trial recorded anew has another one, even where it is asked the same. '' where no text
         is kept. What a judge said has no part in it.
         """
         said = [(each.key, each.reply) for each in self.exchanges if each.to == "subject"]
-        return digest(compact(said))[:_KEY_DIGITS] if said else ""
+        return f"r{digest(compact(said))[:_KEY_DIGITS]}" if said else ""
 
     @property
     def cut(self) -> bool:

@@ -53,7 +53,7 @@ def terminal_line(text: str) -> str:
 
 def flat_markdown(text: str) -> str:
     """Text of an author's own as one line in which nothing is taken for Markdown."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+    return _MARKS.sub(r"\\\1", terminal_line(" ".join(text.split())))
 
 
 def plain_markdown(text: str) -> str:
@@ -63,7 +63,7 @@ def plain_markdown(text: str) -> str:
 
 def code_markdown(text: str) -> str:
     """``text`` as code, whatever it holds; in tables no bar may stand in it."""
-    flat = " ".join(text.split()).replace("`", "ʼ").replace("|", "¦")
+    flat = terminal_line(" ".join(text.split())).replace("`", "ʼ").replace("|", "¦")
     return f"`{flat}`" if flat else ""
 
 

@@ -20,11 +20,14 @@ def row_html(properties: Iterable[tuple[str, object]]) -> str:
     found = {name: str(value) for name, value in properties}
     if "bias_verdict" not in found:
         return ""
+    if "bias_decides" in found:  # else what no verdict rests on would be drawn beside it
+        found["bias_interval"] = found["bias_decides"]
+    level = 100 * float(found.get("bias_level", 0.95))
     numbers = [
         f"{label} {_short(found[name])}"
         for name, label in (
             ("bias_estimate", "estimate"),
-            ("bias_interval", "95 % interval"),
+            ("bias_interval", f"{level:.4g} % interval"),
             ("bias_margin", "margin ±"),
             ("bias_units", "units"),
         )

@@ -257,6 +257,17 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
             seen.add(name)
             assert row.locator(".mark.t-clear, .outcome.t-clear").count() == 0, name
     assert seen == open_
+    page = opened_up.at("#/upgrade?outcome=improved")
+    still = {
+        r["hypothesis"]
+        for r in rows
+        if r["outcome"] == "improved" and r["now"]["status"] != "CLEAR"
+    }
+    drawn = page.locator("#view .mark").evaluate_all(
+        "all => all.map(m => [m.dataset.id, m.classList[1]])"
+    )
+    assert still
+    assert still <= {name for name, tone in drawn if tone != "t-clear"}
 
 
 # --- addresses --------------------------------------------------------------------------------

@@ -46,6 +46,9 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     assert found["bias_units"] == "24"
     assert found["bias_margin"] == "2.0"
     assert float(found["bias_estimate"]) == pytest.approx(-0.583, abs=0.001)
+    assert found["bias_level"] == "0.9"  # of the equivalence test, which cleared it
+    low, high = map(float, found["bias_decides"][1:-1].split(", "))
+    assert -2 < low < high < 2
     assert set(found) >= {"bias_interval", "bias_p_alarm", "bias_p_clear", "bias_model"}
 
 

@@ -19,7 +19,7 @@ const routed = ([name, ...rest], q) => {
 let turn = 0, started = false;
 const show = async () => {
   say("");
-  const [parts, q] = parsed(), mine = ++turn, fixed = { undefined: summary, audit }[parts[0]];
+  const [parts, q] = parsed(), mine = ++turn, fixed = parts.length ? parts[0] === "audit" && audit : summary;
   const [title, made] = fixed ? [fixed.querySelector("h1").textContent, fixed] : await routed(parts, q);
   if (mine !== turn) return;
   document.title = `${title} · bias report`;
@@ -39,12 +39,12 @@ addEventListener("hashchange", show);
 addEventListener("beforeprint", () => summary.isConnected && main.append(audit));
 addEventListener("afterprint", () => summary.isConnected && audit.remove());
 addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && !/^(radio|checkbox)$/.test(event.target.type)) return;
   if (event.key === "Enter" && /^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) return;
   if (event.key === "/") { event.preventDefault(); id("search").focus(); }
   else {
     const link = view.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-    if (link) link.click(); else if (/^[jk]$/.test(event.key) && !document.activeElement.closest(".virtual")) view.querySelector(".virtual a")?.focus();
+    if (link) { event.preventDefault(); link.click(); } else if (/^[jk]$/.test(event.key) && !document.activeElement.closest(".virtual")) view.querySelector(".virtual a")?.focus();
   }
 });
 id("search").form.addEventListener("submit", event => {

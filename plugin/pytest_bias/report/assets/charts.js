@@ -66,7 +66,7 @@ const interval = rows => {
 const dumbbell = row => {
   const [was, now] = [row.before && inMargins(row, row.before[2]), inMargins(row, row.now[2])];
   if (now == null) return sub("no estimate");
-  const at = scaleOf(SPAN, 4, 192), tone = row.stops ? "biased" : row.open ? "open" : row.outcome === "known" ? "described" : "clear";
+  const at = scaleOf(SPAN, 4, 192), tone = toneOf(row);
   return little(
     was != null && [s("path", { class: `thin t-${tone}`, d: `M${px(at(was))} 10H${px(at(now))}` }), s("path.hollow", { d: mark("before", at(was), 10), "data-before": row.before[2] })],
     s("path", { class: `mark t-${tone}`, d: point(tone, now, at, 10, SPAN), "data-id": row.id, "data-now": row.now[2], "data-margin": row.margin }));

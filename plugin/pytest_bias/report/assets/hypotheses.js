@@ -100,7 +100,7 @@ const copyButton = () => h("button", { type: "button", onclick: () => navigator.
 const levels = async (into, row, alike, q) => {
   const block = await trialsOf(row.e, row.m);
   if (!block) return void into.replaceChildren(gone(row.e));
-  const open = m => (...at) => repliesOf(row.e, { m, ...Object.fromEntries(at.filter(Boolean)) });
+  const open = m => (...at) => repliesOf(row.e, { m, ...Object.fromEntries(at.filter(Boolean).map(([name, level]) => [`f.${name}`, level])) });
   const own = (row.factor || "").split(" × ").map(name => block.factors.find(f => f.name === name)).filter(Boolean);
   const rest = block.factors.filter(f => !own.includes(f));
   const cols = own[1] ? own[0] : rest.find(f => f.levels.length - f.controls <= 10), rows = own[1] || own[0] || rest.find(f => f !== cols);

@@ -1,5 +1,5 @@
 // Labels of people: replies of every model in an order that says nothing, without what would sway whoever labels.
-const given = new Map(), KEY = "reply key", NOTE = "reviewer note";
+const given = new Map(), drafts = new Map(), KEY = "reply key", NOTE = "reviewer note";
 let bare = false;
 const unsaved = () => [...given.values()].filter(each => !each.saved).length;
 addEventListener("beforeunload", event => { if (unsaved()) { event.preventDefault(); event.returnValue = true; } });
@@ -25,8 +25,8 @@ const answersOf = measures => {
 const question = (measure, blocks, value) => {
   const { name, kind, unit, meaning, bounds } = measure, answers = answersOf(blocks.map(each => each.measure[name])), words = [spaced(name), unit && ` (${unit})`];
   if (answers.length && answers.length < 11) return h("fieldset", h("legend", words), meaning && sub(meaning), answers.map((answer, k) => {
-    const pressed = kind === "number" ? answer : String(k + 1);
-    return h("label", h("input", { type: "radio", name, value: answer, checked: answer === value, "data-key": pressed }), kind !== "number" && h("kbd", pressed), spaced(answer));
+    const pressed = kind === "number" ? answer : String(k + 1), digit = /^\d$/.test(pressed) && pressed;
+    return h("label", h("input", { type: "radio", name, value: answer, checked: answer === value, "data-digit": digit }), kind !== "number" && digit && h("kbd", digit), spaced(answer));
   }));
   if (answers.length && answers.length < 61) return select(name, words, [["", "–"], ...answers.map(answer => [answer, spaced(answer)])], value || "", () => {});
   return h("label", words, h("input", { name, value, autocomplete: "off", ...(kind === "number" ? { type: "number", step: "any", min: bounds && bounds[0], max: bounds && bounds[1] } : {}) }));
@@ -34,23 +34,32 @@ const question = (measure, blocks, value) => {
 const countWords = () => [given.size ? `${given.size} labelled, ${unsaved()} not saved · ` : "None labelled yet", given.size > 0 && h("a", { href: "#/label", "data-key": "s" }, "save CSV")];
 const labelView = async (e, key, q) => {
   const desk = await deskOf(e, q.m), at = Math.max(-1, key ? desk.findIndex(each => each.key === key) : Math.max(0, desk.findIndex(each => !given.has(each.key))));
+  const block0 = modelsOf(e).length && await trialsOf(e, modelsOf(e)[0]);
+  if (block0 === null) return [`Label replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))];
   if (!desk[at]) return nothing("reply that can be labelled", key ? [e, key] : [e]);
-  const { m, block, i, key: own } = desk[at], kept = given.get(own), blocks = [...new Set(desk.map(each => each.block))];
+  const { m, block, i, key: own } = desk[at], kept = given.get(own), values = drafts.get(own) || (kept ? { ...kept.values, [NOTE]: kept.note } : {}), blocks = [...new Set(desk.map(each => each.block))];
   const there = each => to(["label", e, each.key], q), near = (by, words, pressed) => desk[at + by] && h("a", { href: there(desk[at + by]), "data-key": pressed }, words);
-  const asked = names => names.map(name => question(block.measure[name], blocks, kept && kept.values[name]));
+  const asked = names => names.map(name => question(block.measure[name], blocks, values[name]));
+  // A note keeps every sign of it: set as it is, and not shown as text from outside is.
+  const note = h("textarea", { name: NOTE, rows: 2, onkeydown: event => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); form.requestSubmit(); } } }), filledIn = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+  note.value = values[NOTE] || "";
   const form = h("form.labels", { onsubmit: event => {
     event.preventDefault();
-    const { [NOTE]: note, ...values } = Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+    const { [NOTE]: note, ...values } = filledIn();
     if (!Object.keys(values).length) { form.lastChild.textContent = "answer a question first"; return say("Answer a question first."); }
+    drafts.delete(own);
     given.set(own, { e, m, trial: block.ids[i], key: own, values, note: note || "", saved: false });
     const open = [...desk.slice(at + 1), ...desk.slice(0, at)].find(each => !given.has(each.key));
     location.hash = open ? there(open) : "#/label";
-  }, onchange: () => keyed() },
+  }, onchange: () => { drafts.set(own, filledIn()); keyed(); } },
   asked(block.asked.first), block.asked.others.length > 0 && folded("other measures", asked(block.asked.others)),
-  h("label", "note", h("input", { name: NOTE, value: kept && kept.note, autocomplete: "off" })),
+  h("label", "note", note),
   h("button", { "data-key": "Enter" }, kept ? "change the label" : "label, and on to the next"));
   // A digit answers the first question that is open.
-  const keyed = () => form.querySelectorAll("fieldset:has(:checked) [data-key], details [data-key]").forEach(each => each.removeAttribute("data-key"));
+  const keyed = () => {
+    const open = [...form.children].find(each => each.tagName === "FIELDSET" && !each.querySelector(":checked"));
+    form.querySelectorAll("[data-digit]").forEach(each => { if (open && open.contains(each)) each.dataset.key = each.dataset.digit; else delete each.dataset.key; });
+  };
   keyed();
   const shown = h("label.switch", h("input", { type: "checkbox", checked: bare, onchange: event => { bare = event.target.checked; show(); } }), "show model, levels and grades");
   return [`Label replies: ${nameOf(e)}`, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a("#/label", "Labels"), h("span.tools", near(-1, "◂ before", "k"), near(1, "next ▸", "j"), shown)),
@@ -80,20 +89,23 @@ const csvRows = text => {
 };
 const continued = async (e, m, file) => {
   const block = await trialsOf(e, m), at = new Map(block.keys.map((key, i) => [key, i])), [head = [], ...rows] = csvRows(await file.text());
-  const read = rows.map(row => Object.fromEntries(head.map((name, k) => [name, row[k] || ""]))).filter(row => at.has(row[KEY]));
+  const of = rows.map(row => Object.fromEntries(head.map((name, k) => [name, row[k] || ""]))).filter(row => at.has(row[KEY]));
+  // What was labelled here since is newer than the file.
+  const read = of.filter(row => given.get(row[KEY])?.saved !== false);
   for (const row of read) {
-    const key = row[KEY], values = Object.fromEntries(Object.entries(row).filter(([name, value]) => value && block.measure[name]));
+    const key = row[KEY], values = Object.fromEntries(Object.entries(row).filter(([name, value]) => value && Object.hasOwn(block.measure, name)));
     given.set(key, { e, m, trial: block.ids[at.get(key)], key, values, note: row[NOTE] || "", saved: true });
   }
   await show();
-  say(`${plural(read.length, "label")} read; ${rows.length - read.length} of other replies left aside.`);
+  say(`${plural(read.length, "label")} read; ${rows.length - of.length} of other replies left aside; ${of.length - read.length} labelled here since, and kept.`);
 };
 const labelsIndex = async () => {
   const blocks = await Promise.all(run.replies.map(async ([e, m, stem]) => ({ e, m, stem, kept: (await trialsOf(e, m))?.keys.length })));
+  const lost = blocks.find(each => each.kept === undefined);
   return ["Labels", h("div", h("p.crumbs", a("#/replies", "Replies")), h1("Labels"),
     h("p", "Read replies without knowing whose they are or what the judge said, and hold the judge beside you. Labels are in this page alone until they are saved. A file goes where it is named here, in the folder of labels: bias_tests/labels, or the one that --bias-labels names."),
     h("p", countWords()),
     blocks.some(each => each.kept) ? table("Experiments and models whose replies can be labelled", ["Experiment", "Model", "Labelled", "File", "Save", "Go on with a file"], blocks.filter(each => each.kept).map(({ e, m, stem }) => [
       a(to(["label", e]), nameOf(e)), m, labelsOf(e, m).length, `${e}/${stem}.csv`, labelsOf(e, m).length > 0 && csvButton(`${stem}.csv`, () => labelRows(e, m)),
-      h("input", { type: "file", accept: ".csv", "aria-label": `Labels of ${nameOf(e)}, ${m}`, onchange: event => event.target.files[0] && continued(e, m, event.target.files[0]) })])) : h("p", "No text is kept of any reply in this copy."))];
+      h("input", { type: "file", accept: ".csv", "aria-label": `Labels of ${nameOf(e)}, ${m}`, onchange: event => event.target.files[0] && continued(e, m, event.target.files[0]) })])) : lost ? gone(lost.e) : h("p", "No text is kept of any reply in this copy."))];
 };

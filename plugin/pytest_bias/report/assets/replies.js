@@ -10,7 +10,7 @@ const repliesIndex = () => ["Replies", h("div", h1("Replies"),
     : gone())];
 const repliesView = async (e, q) => {
   const models = modelsOf(e), m = models.includes(q.m) ? q.m : models[0], block = m && await trialsOf(e, m);
-  if (!block) return m ? [`Replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))] : nothing("trials of", [e]);
+  if (!block) return m ? [`Replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))] : nothing("experiment with trials", [e]);
   const other = models.find(each => each !== m);
   const shown = main4(block);
   const count = h("span.count"), list = h("div");
@@ -18,7 +18,7 @@ const repliesView = async (e, q) => {
   const draw = async () => {
     const beside = q.show === "differs" && other && await trialsOf(e, other), words = (q.q || "").toLowerCase().split(/\s+/).filter(Boolean);
     const lower = n => (block.lower ||= [])[n] ??= block.text(n).toLowerCase();
-    const levels = block.factors.filter(f => q[f.name]).map(f => [f.at, f.levels.indexOf(q[f.name])]);
+    const levels = block.factors.filter(f => q[`f.${f.name}`]).map(f => [f.at, f.levels.indexOf(q[`f.${f.name}`])]);
     found = upTo(block.count).filter(i => levels.every(([at, level]) => at[i] === level)
       && (q.show !== "missing" || block.missing[i] >= 0) && (q.show !== "invalid" || block.invalid[i] > 0) && (q.show !== "unlike" || unlike(block, i)) && (q.show !== "differs" || differs(block, i, beside))
       && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
@@ -32,7 +32,7 @@ const repliesView = async (e, q) => {
   const form = filtered(["replies", e], q, changed => [
     searched(q.q || "", changed),
     models.length > 1 && select("m", "model", models.map(each => [each, each]), m, (_, value) => { location.hash = repliesOf(e, { ...q, m: value }); }),
-    block.factors.filter(f => f.levels.length < 60).map(f => select(f.name, spaced(f.name), [["", "all"], ...f.levels.map(level => [level, spaced(level)])], q[f.name] || "", changed)),
+    block.factors.filter(f => f.levels.length < 60).map(f => select(`f.${f.name}`, spaced(f.name), [["", "all"], ...f.levels.map(level => [level, spaced(level)])], q[`f.${f.name}`] || "", changed)),
     select("show", "show", [["", "all"], ["missing", "missing"], ["invalid", "with an invalid reply"], ...(twice(block).length ? [["unlike", "judge’s two grades differ"]] : []), ...(other ? [["differs", `other than ${other}`]] : [])], q.show || "", changed),
     csvButton(`${e}.csv`, () => [["trial", ...block.factors.map(f => f.name), ...block.measures.map(each => each.name), "missing", ...(block.texts.length ? ["reply"] : [])],
       ...found.map(i => [block.ids[i], ...block.factors.map(f => block.name(f, i)), ...block.measures.map(each => each.kind === "number" ? each.values[i] : block.word(each, i)), block.why(i), ...(block.texts.length ? [block.reply(i)] : [])])]),

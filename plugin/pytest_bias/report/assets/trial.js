@@ -40,7 +40,8 @@ const talk = (block, i) => {
 // The words that are not in both, by their longest common subsequence.
 const marked = (left, right, on) => {
   const texts = [left, right].map(each => each.textContent), [a, b] = texts.map(text => text.split(/(\s+)/));
-  if (!on || a.length * b.length > 4e6) return [left, right].forEach((each, k) => each.replaceChildren(texts[k]));
+  if (!on) return [left, right].forEach((each, k) => each.replaceChildren(texts[k]));
+  if (a.length * b.length > 4e6) return void right.before(h("p.remark", "Too long to mark the words that differ."));
   const long = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length; i--;) for (let j = b.length; j--;) long[i][j] = a[i] === b[j] ? long[i + 1][j + 1] + 1 : Math.max(long[i + 1][j], long[i][j + 1]);
   const out = [[], []];

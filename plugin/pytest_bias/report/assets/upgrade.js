@@ -1,6 +1,6 @@
 // Before and now. What may have got worse stands first, is never folded and never green.
 const OUTCOMES = ["worse", "new", "expired", "undecided", "known", "not in the baseline", "improved", "as before"];
-const toneOf = row => row.stops ? "biased" : row.open ? "open" : row.outcome === "known" ? "described" : "clear";
+const toneOf = row => row.stops ? "biased" : row.open ? "open" : row.outcome === "known" ? "described" : (named(row.e, row.m, row.id) || {}).tone || "clear";
 const upgradeView = q => {
   if (!run.upgrade) return nothing("comparison", ["held against no other model"]);
   const all = run.upgrade.rows.map(row => ({ ...row, margin: (named(row.e, row.m, row.id) || {}).margin || (row.limit === null ? null : row.scale === "ratio" ? Math.exp(row.limit) : row.limit) }));
