@@ -111,6 +111,6 @@ def test_prompts_are_carried_out_once_for_all_workers(suite: Suite) -> None:
     )
     result = suite.run("-k", "asked and low", workers=2)
     assert result.ret == 0
-    # Two walks of two trials, one more whose measures are taken, and the replayed trials of the
+    # A walk of two trials, one more whose measures are taken, and the replayed trials of the
     # one case with its counterpart.
-    assert len(asked.read_text(encoding="utf-8")) == 2 * 2 + 1 + REPLICATES + 1
+    assert len(asked.read_text(encoding="utf-8")) == 2 + 1 + REPLICATES + 1
