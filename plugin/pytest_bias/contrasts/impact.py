@@ -18,6 +18,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.impact import Impact
 from ..experiments.records import Record, Records
 from ..statistics.results import Interval
+from ..statistics.threads import one_thread
 from .pairs import RateRatio
 
 LINE = 0.8
@@ -108,6 +109,7 @@ def impact_rows(
     )
 
 
+@one_thread()
 def impacts_of(experiment: Experiment, records: Records) -> tuple[ImpactFound, ...]:
     """The tables that an experiment asks for, of ``records`` without those of its controls."""
     return tuple(_found(impact, experiment, records) for impact in experiment.impacts)

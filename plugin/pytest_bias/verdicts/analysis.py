@@ -24,6 +24,7 @@ from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, records_of, uncollected
+from ..statistics.threads import one_thread
 from .controls import judged_control, licence_of
 from .drift import Readings, readings_of
 from .judge_agreement import (
@@ -88,6 +89,7 @@ def is_screen(analysis: Analysis) -> bool:
 
 
 @uncollected()
+@one_thread()
 def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budget)
     experiment: Experiment,
     design: Design,
