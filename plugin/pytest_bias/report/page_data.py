@@ -50,7 +50,8 @@ _CLAIMS = {
     "describe": "describe: it is reported, and never keeps the suite from passing",
     "detect": "detect: it can show bias; left undecided, it does not keep the suite from passing",
 }
-_FAR = 1e6
+FAR = 1e6
+"""Margins that stand for more than any number of them, as of a ratio of 0."""
 _WORDS = {
     "levels": (
         "Means of the valid replies, over all trials but those of controls; a colour is the "
@@ -238,7 +239,7 @@ def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
     if finding.scale != "ratio":
         return value / finding.margin
     if not 0 < value < math.inf:
-        return -_FAR if value <= 0 else _FAR
+        return -FAR if value <= 0 else FAR
     return math.log(value) / math.log(finding.margin)
 
 

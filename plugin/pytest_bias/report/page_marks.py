@@ -15,7 +15,7 @@ from typing import Any
 from ..statistics.results import Interval
 from ..verdicts.verdict import interval_words, margin_words, unit_words
 from .numbers import writable
-from .page_data import PageRow, in_margins
+from .page_data import FAR, PageRow, in_margins
 
 SPAN = 6.0
 """Margins either way that are drawn; an estimate farther out is an arrow at the edge."""
@@ -52,9 +52,9 @@ def strip(line: PageRow) -> str:
 
 
 def margins_words(line: PageRow) -> str:
-    """``+5.4 margins``: the estimate in units of its margin; '' without one."""
+    """``+5.4 margins``: the estimate in units of its margin; '' where no number says it."""
     size = in_margins(line.verdict)
-    return "" if size is None else f"{size:+z.1f} margins"
+    return "" if size is None or abs(size) >= FAR else f"{size:+z.1f} margins"
 
 
 def ratio_strip(row: Mapping[str, Any]) -> str:

@@ -239,6 +239,19 @@ def test_no_picture_contradicts_its_verdict(browser: Browser, tmp_path: Path) ->
     opened.page.close()
 
 
+def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(
+    browser: Browser, tmp_path: Path
+) -> None:
+    found = factory.finding(scale="ratio", margin=1.25, unit="", estimate=0.0, equivalence=None)
+    run = factory.view(factory.analysis(factory.verdict(found)))
+    opened = Opened(browser, written(tmp_path, run))
+    for route in ("#/", "#/hypotheses"):
+        cell = opened.at(route).locator("tbody td.draw").first
+        assert cell.locator(".mark").count() == 1
+        assert cell.inner_text().strip() == ""
+    opened.page.close()
+
+
 def test_what_may_have_got_worse_is_never_green_and_never_folded(
     opened_up: Opened, up: Run
 ) -> None:

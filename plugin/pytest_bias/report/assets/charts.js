@@ -39,9 +39,10 @@ const drawn = (row, at, y, span, wide) => {
 const little = (...kids) => s("svg.strip", { viewBox: "0 0 200 20", "aria-hidden": "true" }, kids);
 const SPAN = 6;
 const strip = row => {
-  if (!row.margin || row.estimate === null) return sub(row.p == null ? "no estimate" : `no margin; p ${row.p < 1e-4 ? "< 0.0001" : "= " + row.p.toFixed(4)}`);
-  const at = scaleOf(SPAN, 4, 192);
-  return little(drawn(row, at, 10, SPAN));
+  const size = inMargins(row, row.estimate);
+  if (size == null) return sub(row.p == null ? "no estimate" : `no margin; p ${row.p < 1e-4 ? "< 0.0001" : "= " + row.p.toFixed(4)}`);
+  // A ratio of 0 is beyond every number of margins.
+  return [little(drawn(row, scaleOf(SPAN, 4, 192), 10, SPAN)), size > -1e6 && sub(`${fixed(size, 1).replace(/^(?!-)/, "+")} margins`)];
 };
 // As wide as there is room for, so that letters keep their size.
 const room = () => Math.min(730, innerWidth - 36);

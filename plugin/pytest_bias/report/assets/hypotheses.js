@@ -60,7 +60,7 @@ const hypothesisTable = (rows, several) => h("div.scroll", h("table", { class: "
   h("thead", h("tr", [["What should hold"], ["Verdict"], ["÷ margin, −6 to 6", "draw"], ["Estimate", "n"]].map(([words, kind]) => h("th", { scope: "col", class: kind }, words)))),
   rowsIn(rows, row => h("tr", { class: row.stops && "stopping" },
     h("th", { scope: "row" }, a(address(row), row.title), sub(row.contrast || row.id, several && ` · ${row.m}`), row.reason && sub(row.reason)),
-    h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row), inMargins(row, row.estimate) != null && sub(`${fixed(inMargins(row, row.estimate), 1).replace(/^(?!-)/, "+")} margins`)),
+    h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row)),
     h("td.n", row.text || "–", sub(row.within))))));
 
 const hypothesisView = (e, m, name, q) => {
