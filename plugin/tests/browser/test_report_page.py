@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -371,6 +372,21 @@ def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
     opened.page.close()
     assert opened.complaints == []
     assert len(opened.requests) == 1
+
+
+def test_of_replies_too_long_to_mark_the_button_says_so(browser: Browser, tmp_path: Path) -> None:
+    view, replies = hostile()
+    opened = Opened(browser, written(tmp_path, view, replies, replace(replies, model=NEW)))
+    page = opened.at(f"#/replies/{replies.experiment}")
+    page.locator(".virtual-rows a").first.click()
+    page.wait_for_selector("#view .columns")
+    remarks, button = page.locator("#view .remark").count(), page.locator("button[data-key=d]")
+    for _ in range(2):
+        page.keyboard.press("d")
+        assert button.inner_text() == "too long to mark in full"
+        assert button.get_attribute("aria-pressed") == "false"
+    assert page.locator("#view .remark").count() == remarks
+    opened.page.close()
 
 
 def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 // One trial: what was asked and replied, what the judge saw and said, with every model side by side.
+const MARK = "mark words that differ";
 const trialView = async (e, m, name) => {
   const block = await trialsOf(e, m), at = block && block.at.get(name);
   if (!block && modelsOf(e).includes(m)) return [name, h("div", h1(name), gone(e))];
@@ -8,12 +9,13 @@ const trialView = async (e, m, name) => {
   const near = by => block.ids[at + by] !== undefined && h("a", { href: to(["t", e, m, block.ids[at + by]]), "data-key": by < 0 ? "k" : "j" }, by < 0 ? "◂ before" : "next ▸");
   const columns = h("div.columns", models.map((model, k) => h("section", { "aria-label": model }, h("h2", model, roleOf(model) && sub(roleOf(model))),
     places[k] === undefined ? h("p", "This model has no such trial.") : [measured(blocks[k], places[k], blocks[0], k ? at : undefined), talk(blocks[k], places[k])])));
-  const compare = places[1] !== undefined && block.texts.length > 0 && h("button", { type: "button", "data-key": "d", "aria-pressed": "false", onclick: event => {
-    const on = event.currentTarget.getAttribute("aria-pressed") !== "true";
-    event.currentTarget.setAttribute("aria-pressed", on);
+  const compare = places[1] !== undefined && block.texts.length > 0 && h("button", { type: "button", "data-key": "d", "aria-pressed": "false", onclick: ({ currentTarget: button }) => {
+    const on = button.ariaPressed !== "true";
     const [mine, theirs] = [...columns.children].slice(0, 2).map(each => [...each.querySelectorAll(".subject > p.text")]);
-    mine.forEach((left, i) => theirs[i] && marked(left, theirs[i], on));
-  } }, "mark words that differ");
+    const done = mine.map((left, i) => theirs[i] && marked(left, theirs[i], on));
+    button.ariaPressed = done.includes(true);
+    button.textContent = done.includes(false) ? "too long to mark in full" : MARK;
+  } }, MARK);
   return [name, h("div", h("p.crumbs", a("#/replies", "Replies"), " / ", a(repliesOf(e, { m }), nameOf(e)), h("span.tools", near(-1), near(1), block.keys[at] && block.missing[at] < 0 && h("a", { href: to(["label", e, block.keys[at]]), "data-key": "l" }, given.has(block.keys[at]) ? "labelled" : "label"), compare, copyButton())),
     h1(name), h("p.contrast", block.factors.map(f => `${spaced(f.name)}: ${spaced(block.name(f, at) || "–")}` + (f.by && f.by[at] >= 0 ? ` (${f.exemplars[f.by[at]]})` : "")).join(" · "), block.control(at) && " · of a positive control"),
     columns)];
@@ -37,11 +39,11 @@ const talk = (block, i) => {
     return each.judge ? h("details", { open: true }, h("summary", `Judge${graded > 1 ? ` (${++grade} of ${graded})` : ""}: ${each.reply.slice(0, 90)}`), body) : body;
   });
 };
-// The words that are not in both, by their longest common subsequence.
+// The words that are not in both, by their longest common subsequence: whether they are marked; false of texts too long.
 const marked = (left, right, on) => {
   const texts = [left, right].map(each => each.textContent), [a, b] = texts.map(text => text.split(/(\s+)/));
   if (!on) return [left, right].forEach((each, k) => each.replaceChildren(texts[k]));
-  if (a.length * b.length > 4e6) return void right.before(h("p.remark", "Too long to mark the words that differ."));
+  if (a.length * b.length > 4e6) return false;
   const long = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length; i--;) for (let j = b.length; j--;) long[i][j] = a[i] === b[j] ? long[i + 1][j + 1] + 1 : Math.max(long[i + 1][j], long[i][j + 1]);
   const out = [[], []];
@@ -52,4 +54,5 @@ const marked = (left, right, on) => {
     else put(1, b[j++], true);
   }
   [left, right].forEach((each, k) => each.replaceChildren(...out[k].map(([own, word]) => own && word.trim() ? h("mark", word) : word)));
+  return true;
 };
