@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..verdicts.verdict import number_words, range_words
+from ..contrasts.impact import LINE
+from ..verdicts.verdict import digits_beside, number_words, range_words
 from .audit import NOTICE, RECORDED, REHEARSED
 
 AuditRecord = Mapping[str, Any]
@@ -191,12 +192,11 @@ def ratio_words(row: Mapping[str, Any]) -> str:
     if row["ratio"] is None:
         return ""
     interval = row["interval"]
-    bounds = f" ({_bound(interval['low'])} to {_bound(interval['high'])})" if interval else ""
+    bounds = f" ({_beside(interval['low'])} to {_beside(interval['high'])})" if interval else ""
     said = {"shown": ", all below .80", "estimated": ", below .80, its interval not all"}
-    return f"{row['ratio']:.2f}{bounds}{said.get(row['below'], '')}"
+    return f"{_beside(row['ratio'])}{bounds}{said.get(row['below'], '')}"
 
 
-def _bound(value: float) -> str:
-    """A bound of a ratio; finer where it would read as the line it lies beside."""
-    words = f"{value:.2f}"
-    return f"{value:.4f}" if words == "0.80" else words
+def _beside(value: float) -> str:
+    """A ratio, or a bound of one; finer where it would read as the line it lies beside."""
+    return f"{value:.{digits_beside([value], [LINE])}f}"

@@ -261,24 +261,21 @@ def number_form(margin: float | None, scale: Scale | None, shown: Sequence[Inter
     """
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > _EQUAL
-    digits = _DIGITS + fine
     edges = [1.0 if scale == "ratio" else 0.0]
     if margin is not None:
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
-    beside = [
-        (bound, edge)
-        for interval in shown
-        for bound in (interval.low, interval.high)
-        for edge in edges
-        if abs(bound - edge) > _EQUAL
-    ]
-    while digits < _MOST_DIGITS and any(_alike(*pair, digits) for pair in beside):
+    bounds = [bound for interval in shown for bound in (interval.low, interval.high)]
+    return f"{sign}z.{digits_beside(bounds, edges, _DIGITS + fine)}f"
+
+
+def digits_beside(values: Sequence[float], edges: Sequence[float], digits: int = _DIGITS) -> int:
+    """Decimals, ``digits`` or a few more, by which no value reads as an edge it lies beside."""
+    beside = [(value, edge) for value in values for edge in edges if abs(value - edge) > _EQUAL]
+    while digits < _MOST_DIGITS and any(
+        f"{value:z.{digits}f}" == f"{edge:z.{digits}f}" for value, edge in beside
+    ):
         digits += 1
-    return f"{sign}z.{digits}f"
-
-
-def _alike(value: float, other: float, digits: int) -> bool:
-    return f"{value:z.{digits}f}" == f"{other:z.{digits}f}"
+    return digits
 
 
 def allowed_words(verdict: Verdict) -> str:

@@ -16,6 +16,7 @@ import pytest
 from benchmarks import page_script
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
 from pytest_bias.report.page import asset, report_html, tone_of
+from pytest_bias.report.page_audit import ratio_words
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import AcceptedVerdict, RunView, simulated_words
@@ -106,6 +107,21 @@ def test_links_are_ids_and_never_places() -> None:
         "#/e/anchoring/simulated%2Fbiased",
         "#/e/anchoring/simulated%2Feven",
     }
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ((0.85, 0.8026, 0.91, ""), "0.85 (0.803 to 0.91)"),
+        ((0.7, 0.61, 0.7996, "shown"), "0.70 (0.61 to 0.7996), all below .80"),
+        ((0.7996, 0.8, 0.81, ""), "0.7996 (0.80 to 0.81)"),
+    ],
+)  # fmt: skip
+def test_a_ratio_beside_its_line_does_not_read_as_the_line(row: Any, words: str) -> None:
+    ratio, low, high, below = row
+    interval = {"low": low, "high": high}
+    found = {"left_out": False, "ratio": ratio, "interval": interval, "below": below}
+    assert ratio_words(found) == words
 
 
 def test_headings_go_down_one_step_at_a_time() -> None:
