@@ -231,8 +231,17 @@ def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteracti
 
 
 def decode_completion(line: bytes, path: str, number: int) -> Completion:
-    """The reply alone of an interaction's line: all that a replay takes of it."""
-    return decoded(line, path, number, _completion)
+    """The reply alone of an interaction's line: all that a replay takes of it.
+
+    DamagedCassette when it is not what was written, as of the whole interaction.
+    """
+    return decoded(line, path, number, _replied)
+
+
+def _replied(parsed: dict[str, Any]) -> Completion:
+    # Looked up, not read: the rest of it is nothing that a replay needs.
+    _ = parsed["request"], parsed["place"]
+    return _completion(parsed)
 
 
 def _completion(parsed: dict[str, Any]) -> Completion:

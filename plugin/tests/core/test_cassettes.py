@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_bias.cassettes.format import (
     Provenance,
     RecordedInteraction,
     combined,
+    decode_completion,
     decode_header,
     decode_interaction,
     decode_provenance,
@@ -26,6 +28,7 @@ from pytest_bias.cassettes.format import (
     encode_text,
     text_digest,
     with_sum,
+    without_sum,
 )
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, cassette_path, cassettes_in
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
@@ -231,6 +234,21 @@ def test_a_thousand_interactions_load_without_parsing_json(
     assert parsed == []
     replay(many, MODEL, plan(many, many.design())[0], cassette.lookup)
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("part", ["request", "place", "reply"])
+@pytest.mark.parametrize("decode", [decode_completion, decode_interaction])
+def test_a_line_without_a_part_is_refused_by_whoever_reads_it(
+    recorded: Path, part: str, decode: Callable[[bytes, str, int], object]
+) -> None:
+    lines = recorded.read_bytes().splitlines()
+    line = next(each for each in lines if each.startswith(cassette_format.KEY_START))
+    assert decode(line, "x", 2)
+    body = without_sum(line)
+    assert body is not None
+    rest = {name: value for name, value in json.loads(body).items() if name != part}
+    with pytest.raises(DamagedCassette, match=r"line of a cassette \(KeyError\)"):
+        decode(with_sum(json.dumps(rest, separators=(",", ":")).encode()), "x", 2)
 
 
 def test_what_the_fast_parser_refuses_is_read() -> None:
