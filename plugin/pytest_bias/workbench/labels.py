@@ -38,7 +38,7 @@ def labels_path(folder: Path, experiment_id: str, model: str) -> Path:
 
 
 def read_labels(
-    folder: Path | None,
+    folder: Path,
     experiment: Experiment,
     design: Design,
     model: str,
@@ -52,8 +52,6 @@ def read_labels(
     labelled measure, for trials and measures that the experiment does not have, and for labels
     of another reply than the one that is recorded now.
     """
-    if folder is None:
-        return None
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         return None

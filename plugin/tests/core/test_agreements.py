@@ -561,9 +561,8 @@ def test_the_key_of_a_reply_is_of_what_was_asked_and_said_and_of_nothing_else() 
     assert key() == key(graded) == ""
 
 
-def test_without_a_file_or_a_folder_there_are_no_labels(tmp_path: Path) -> None:
+def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     of = judged()
-    assert read_labels(None, of, of.design(), MODEL, KEYS) is None
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
 
 

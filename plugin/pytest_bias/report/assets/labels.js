@@ -34,8 +34,7 @@ const question = (measure, blocks, value) => {
 const countWords = () => [given.size ? `${given.size} labelled, ${unsaved()} not saved · ` : "None labelled yet", given.size > 0 && h("a", { href: "#/label", "data-key": "s" }, "save CSV")];
 const labelView = async (e, key, q) => {
   const desk = await deskOf(e, q.m), at = Math.max(-1, key ? desk.findIndex(each => each.key === key) : Math.max(0, desk.findIndex(each => !given.has(each.key))));
-  const block0 = modelsOf(e).length && await trialsOf(e, modelsOf(e)[0]);
-  if (block0 === null) return [`Label replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))];
+  if (modelsOf(e).length && !await trialsOf(e, modelsOf(e)[0])) return [`Label replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))];
   if (!desk[at]) return nothing("reply that can be labelled", key ? [e, key] : [e]);
   const { m, block, i, key: own } = desk[at], kept = given.get(own), values = drafts.get(own) || (kept ? { ...kept.values, [NOTE]: kept.note } : {}), blocks = [...new Set(desk.map(each => each.block))];
   const there = each => to(["label", e, each.key], q), near = (by, words, pressed) => desk[at + by] && h("a", { href: there(desk[at + by]), "data-key": pressed }, words);
