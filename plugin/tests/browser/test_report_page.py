@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pytest_bias.contrasts.findings import Finding, WorstCase
+from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
@@ -295,10 +296,33 @@ def test_addresses_hold_across_runs_and_unknown_ones_say_so(
         titles = {name: each.at(route).title() for name, each in opened.items()}
         assert titles["up"] == titles["three"]
         assert "Not here" not in titles["up"]
-    page = opened["up"].at("#/h/no-such/simulated%2Fdrifted/hypothesis")
-    assert "There is no such hypothesis" in page.locator("h1:visible").inner_text()
+    of_nothing = {"#/h/no-such/simulated%2Fdrifted/hypothesis": "hypothesis"}
+    for route in ("#/constructor", "#/__proto__", "#/toString/a"):
+        of_nothing[route] = "page"
+    for route, what in of_nothing.items():
+        heading = opened["up"].at(route).locator("h1:visible")
+        assert heading.inner_text() == f"There is no such {what} in this report"
     for each in opened.values():
+        assert each.complaints == []
         each.page.close()
+
+
+def test_factors_may_be_named_as_the_addresses_own_words_are(
+    browser: Browser, tmp_path: Path
+) -> None:
+    names = ("m", "show", "q", "o")
+    of = experiment(factors=[Factor(name, {"a": "Ada", "b": "Bob"}) for name in names])
+    outcomes = [Outcome(trial, None, "", (), 1, ()) for trial in plan(of, of.design())]
+    replies = [replies_of(of, model, outcomes) for model in (OLD, NEW)]
+    opened = Opened(browser, written(tmp_path, factory.view(), *replies))
+    page = opened.at(f"#/replies/{of.id}?m={NEW}")
+    for left, name in enumerate(names, start=1):
+        page.locator(f"select[name='f.{name}']").select_option("b")
+        expect(page.locator("#view h1 .count")).to_have_text(f"{48 >> left} of 48")
+        assert page.locator("select[name=m]").input_value() == NEW
+        assert page.locator("select[name=show]").input_value() == ""
+    opened.page.close()
+    assert opened.complaints == []
 
 
 def test_an_open_hypothesis_says_why_in_the_list_and_a_group_has_its_own(
@@ -410,10 +434,11 @@ def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_p
         if content is not None:
             (folder / name).write_text(content, encoding="utf-8")
         opened = Opened(browser, file)
-        shown = opened.at(route).locator("#view").inner_text()
-        assert ("copy the folder of the same run with the page" in shown) is not said
+        for at in (route, f"#/label/{replies.experiment}", "#/label"):
+            shown = opened.at(at).locator("#view").inner_text()
+            assert ("copy the folder of the same run with the page" in shown) is not said
         if said:
-            opened.page.locator(".virtual-rows a").first.click()
+            opened.at(route).locator(".virtual-rows a").first.click()
             opened.page.wait_for_selector("#view .subject")
             assert opened.complaints == []
             assert opened.requests == [file.as_uri(), (folder / name).as_uri()]

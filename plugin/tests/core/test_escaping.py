@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 
 import pytest_bias
 from pytest_bias import csv_text
-from pytest_bias.report.escapes import CsvValue, terminal_line, terminal_text
+from pytest_bias.report.escapes import (
+    CsvValue,
+    code_markdown,
+    flat_markdown,
+    plain_markdown,
+    terminal_line,
+    terminal_text,
+)
 
 PACKAGE = Path(pytest_bias.__file__).parent
 
@@ -103,3 +111,20 @@ def test_whatever_else_stands_in_a_cell_stays() -> None:
         float("-inf"),
     ]
     assert csv_text([row]) == 'a=b,,"x,""y""\n",***,−1,True,,-3,-0.1,1e-300,-inf\r\n'
+
+
+@pytest.mark.parametrize("written", [flat_markdown, code_markdown, plain_markdown])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b]0;title\x07b", r"a\x1b]0;title\x07b"),
+        ("PASS\b\x7f\x9b1m", r"PASS\x08\x7f\x9b1m"),
+        ("safe\u202etxt.exe\u2066", r"safe\u202etxt.exe\u2066"),
+        ("a\r\nb\u2028c", "a b c"),
+        ("::error::x", r"\x3a:error::x"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_shown_in_markdown_too(
+    written: Callable[[str], str], text: str, shown: str
+) -> None:
+    assert re.sub(r"\\(\W)|^`|`$", r"\1", written(text)) == shown
