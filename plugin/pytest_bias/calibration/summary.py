@@ -196,7 +196,7 @@ def _of_all(
 
 
 def _of_claims(cell: _Cell, subject: PlantedSubject, drawn: Sequence[Line]) -> Iterator[Rate]:
-    """What is said of each claim that gates."""
+    """The sentences on each claim that gates."""
     names = drawn[0]["verdicts"]
     for name in names:
         said = [line["verdicts"][name] for line in drawn]

@@ -197,7 +197,7 @@ def checked_line(line: bytes, path: str, number: int) -> bytes:
 def decoded(
     line: bytes, path: str, number: int, read: Callable[[dict[str, Any]], Decoded]
 ) -> Decoded:
-    """What ``read`` makes of a line's JSON; DamagedCassette when that, or it, is none of ours."""
+    """Return what ``read`` makes of a line's JSON; DamagedCassette when either is none of ours."""
     body = checked_line(line, path, number)
     try:
         return read(_parsed(body))
