@@ -160,6 +160,10 @@ def _csv(data: bytes) -> RawTable:
     if not lines:
         return _unread("", 0, NO_ROWS)
     (first, columns), *rest = lines
+    for sign in ";\t" if len(columns) == 1 else "":
+        if sign in columns[0]:
+            words = f"the cells are parted by {sign!r}: save it with commas, as a CSV has them"
+            return _unread("", first, words)
     problems = _twice(columns, first)
     rows: list[TableRow] = []
     for line, cells in rest:

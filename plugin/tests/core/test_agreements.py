@@ -605,6 +605,8 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
             "trial,reply key,reviewer note\na#1,0123456789ab,so\n",
             "line 1: needs a column 'trial' and one or more named after measures",
         ),
+        ("trial;score\na#1;2,5\n", "line 1: the cells are parted by ';': save it with commas"),
+        ("trial\tscore\na#1\t3\n", "line 1: the cells are parted by '\\t': save it with"),
         ("trial,score\na#1\n", "line 2: has 1 cells, and the first line names 2 columns"),
         ("trial,score\na#1,3,4\n", "line 2: has 3 cells, and the first line names 2 columns"),
         ('trial,score\na#1,"3\n', "line 2: the file is no CSV from here on: unexpected end"),
