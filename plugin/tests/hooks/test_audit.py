@@ -239,6 +239,23 @@ def test_tables_margins_and_acceptances_stand_in_both_forms(run: Suite) -> None:
         assert cells[3] == f"{100 * row['selected'] / row['assessed']:.1f} %"
 
 
+def test_what_can_only_be_found_and_was_not_is_counted_apart(run: Suite) -> None:
+    run.run(*AUDIT)
+    found = record(run)
+    (hypothesis,) = found["experiments"][0]["hypotheses"]
+    counted = {"CLEAR": 1, "INCONCLUSIVE": 2, "NOTHING FOUND": 3}
+    found["experiments"][0]["hypotheses"] = [
+        {**hypothesis, "status": label.replace("NOTHING FOUND", "INCONCLUSIVE"), "label": label}
+        for label, number in counted.items()
+        for _ in range(number)
+    ]
+    text = audit_files(found)[f"{EVEN}/rehearsal.md"].partition("## Verdicts")[2]
+    head, _, line = text.strip().splitlines()[:3]
+    cells = zip(head.split(" | "), line.split(" | "), strict=True)
+    said = {name: int(cell) for name, cell in cells if name in counted}
+    assert said == counted
+
+
 def test_a_model_card_is_read_by_its_front_matter(run: Suite) -> None:
     run.run(*AUDIT)
     made = files(run, "audit")
