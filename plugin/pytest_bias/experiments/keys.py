@@ -57,13 +57,20 @@ def _where_text(
     return compact({"experiment": experiment_id, "model": model, "place": place}, sort_keys=True)
 
 
-@lru_cache
 def _asked_text(messages: tuple[Message, ...], parameters: Parameters) -> str:
-    asked = {
-        "messages": [[message.role, message.text] for message in messages],
-        "parameters": parameters_of(parameters),
-    }
-    return compact(asked, sort_keys=True)
+    # Message by message: every turn of a conversation says again what was said before it.
+    said = ",".join([_said_text(message.role, message.text) for message in messages])
+    return f'{{"messages":[{said}],"parameters":{_parameters_text(parameters)}}}'
+
+
+@lru_cache(maxsize=1024)
+def _said_text(role: str, text: str) -> str:
+    return compact([role, text])
+
+
+@lru_cache
+def _parameters_text(parameters: Parameters) -> str:
+    return compact(parameters_of(parameters), sort_keys=True)
 
 
 @lru_cache

@@ -8,7 +8,7 @@ asked, the first recorded trial has to show it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -71,9 +71,7 @@ class Tracer:
         self.invalid: list[tuple[Place, str]] = []
         self.lenient = "subject" in experiment.read_leniently(self.players)
         self.fenced = False
-        self.spoken: list[Spoken] = []
-        self.origins: list[Origin] = []
-        self.exchanges: list[Exchange] = []
+        self.answered: list[tuple[Wanted, Completion]] = []
 
     def note(self, request: Request, place: Place) -> Wanted:
         """Add one interaction.
@@ -104,7 +102,7 @@ class Tracer:
         ordered = sorted(self.interactions, key=lambda wanted: place_order(wanted.place))
         self.invalid.sort(key=lambda pair: place_order(pair[0]))
         reasons = dict(self.invalid)
-        exchanges = sorted(self.exchanges, key=lambda said: place_order(said.place))
+        said = sorted(self.answered, key=lambda pair: place_order(pair[0].place))
         return Outcome(
             trial=self.trial,
             result=result,
@@ -117,17 +115,21 @@ class Tracer:
                 if wanted.place.attempt == 1
                 for text in newly_told(wanted.request, self.players)
             ),
-            spoken=tuple(self.spoken),
-            origins=tuple(self.origins),
+            spoken=tuple(
+                spoken_of(completion)
+                for wanted, completion in self.answered
+                if wanted.request.to == "subject"
+            ),
+            origins=tuple(
+                Origin(wanted.request.to, completion.served_model, completion.recorded_at)
+                for wanted, completion in self.answered
+            ),
             format_kept=not self.fenced if self.lenient else None,
             attempts={
                 to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
                 for to in {wanted.request.to for wanted in ordered}
             },
-            exchanges=tuple(
-                replace(said, invalid=reasons[said.place]) if said.place in reasons else said
-                for said in exchanges
-            ),
+            exchanges=tuple(exchange_of(*each, reasons.get(each[0].place, "")) for each in said),
         )
 
 
@@ -201,7 +203,6 @@ class Walk(Tracer):
     ) -> None:
         super().__init__(experiment, players, trial)
         self._answer = answer
-        self.answered: list[tuple[Wanted, Completion]] = []
         self.missing: Wanted | None = None
         self.result: object = None
         self.invalid_as: str | None = None
@@ -234,10 +235,6 @@ class Walk(Tracer):
         if completion is None:
             raise Unrecorded(wanted)
         self.answered.append((wanted, completion))
-        self.origins.append(Origin(request.to, completion.served_model, completion.recorded_at))
-        self.exchanges.append(exchange_of(wanted, completion))
-        if request.to == "subject":
-            self.spoken.append(spoken_of(completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
@@ -271,8 +268,8 @@ def spoken_of(completion: Completion) -> Spoken:
     return Spoken(words, completion.usage.get("output"), completion.latency, cut)
 
 
-def exchange_of(wanted: Wanted, completion: Completion) -> Exchange:
-    """One interaction as it was said."""
+def exchange_of(wanted: Wanted, completion: Completion, invalid: str) -> Exchange:
+    """One interaction as it was said; ``invalid`` is why its reply is not valid, or empty."""
     return Exchange(
         to=wanted.request.to,
         place=wanted.place,
@@ -283,6 +280,7 @@ def exchange_of(wanted: Wanted, completion: Completion) -> Exchange:
         at=completion.recorded_at,
         latency=completion.latency,
         key=wanted.key,
+        invalid=invalid,
     )
 
 
