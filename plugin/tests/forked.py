@@ -127,10 +127,12 @@ def _become(arguments: Sequence[str], folder: str, environ: dict[str, str]) -> N
 
 
 def _run() -> None:
-    """Carry out ``-m MODULE``, or ``-c CODE``, and what follows them."""
+    """Carry out ``-m MODULE``, ``-mMODULE`` or ``-c CODE``, and what follows them."""
     while sys.argv[0] == "-u":
         del sys.argv[0]
         sys.stdout.reconfigure(write_through=True)  # type: ignore[union-attr]
+    if sys.argv[0][2:]:
+        sys.argv[:1] = sys.argv[0][:2], sys.argv[0][2:]
     how, what, *_ = sys.argv
     if how == "-m":
         sys.path.insert(0, str(Path.cwd()))
@@ -172,6 +174,9 @@ def _import() -> None:
 
     for name in _LATE:
         import_module(name)
+    # Runs that load all plugins would warn that these are imported before they can be rewritten.
+    for plugin in (pytest_bias, sys.modules["anyio"]):
+        plugin.__doc__ = "PYTEST_DONT_REWRITE"
     for each in pkgutil.walk_packages(pytest_bias.__path__, "pytest_bias."):
         # xdist is a worker's own, to be read by pytest: it rewrites the assertions of plugins.
         if each.name != "pytest_bias.session.distribution":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from benchmarks import real_models
+from tests import forked
 
 TABLE = Path(__file__).parents[1] / "published" / "anchoring_replies.csv"
 NAMES = {
@@ -28,6 +30,16 @@ NAMES = {
     "openrouter/openai/gpt-4o": "gpt-4o",
 }
 """As the source names them → as subjects."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def runs() -> Iterator[None]:
+    """Runs of the suite are forked."""
+    with pytest.MonkeyPatch.context() as here:
+        here.setattr(sys, "executable", forked.python())
+        yield
+
+
 NO_SPREAD = {"claude-opus-4-5", "claude-opus-4-5-20251101", "claude-sonnet-4-20250514"}
 """Subjects with one sentence after each demand, of which no t is defined."""
 

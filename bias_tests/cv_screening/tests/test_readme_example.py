@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.statistics.power import verdict_chances
 from pytest_bias.verdicts.analysis import analyse
+from tests import forked
 from tests.core.factories import Script
 from tests.core.in_memory import NOTHING_KEPT
 
@@ -104,7 +104,7 @@ def test_its_commands_record_and_analyse_it_with_groups_and_scaffolds_of_its_own
     environ["PYTHONPATH"] = str(CASSETTES.parents[1])
     said = ""
     for line in commands.replace("pytest-bias", "pytest_bias.cli.entry").splitlines():
-        command = [sys.executable, "-m", *line.split()]
+        command = [forked.python(), "-m", *line.split()]
         done = subprocess.run(  # noqa: S603  (our own README)
             command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
         )

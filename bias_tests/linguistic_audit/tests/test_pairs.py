@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from pytest_bias import SimulatedPrompt, plan
 from pytest_bias.errors import BadDesign, BadStimuli
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.messages import Message
+from tests import forked
 
 from ..audit import MARGINS
 from ..experiment import SEEDS, render
@@ -117,7 +117,7 @@ def test_the_readmes_example_from_csv_to_verdicts(tmp_path: Path) -> None:
     for options in (("--bias-record=missing", "--bias-qpm=60000"), ("-n", "2")):
         command = ["-m", "pytest", "-q", "-p", "no:randomly", "--bias-model=simulated/biased"]
         run = subprocess.run(  # noqa: S603  (this Python, and a file of this repository)
-            [sys.executable, *command, "--bias-replicates=12", "--bias-results=r.json", *options],
+            [forked.python(), *command, "--bias-replicates=12", "--bias-results=r.json", *options],
             cwd=tmp_path,
             env={**env, "PYTHONPATH": str(ROOT)},
             capture_output=True,

@@ -10,11 +10,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from .. import forked
 
 PIP = '#!/bin/sh\necho "$@" >> "$PIP_LOG"\n'
 TOOL = '#!/bin/sh\nexec "{python}" -m {module} "$@"\n'
@@ -32,7 +33,7 @@ class Service:
         tools = folder / "bin"
         tools.mkdir()
         modules = {"pytest": "pytest", "pytest-bias": "pytest_bias.cli.entry"}
-        scripts = {n: TOOL.format(python=sys.executable, module=m) for n, m in modules.items()}
+        scripts = {n: TOOL.format(python=forked.python(), module=m) for n, m in modules.items()}
         for name, text in {"pip": PIP, **scripts}.items():
             (tools / name).write_text(text, encoding="utf-8")
             (tools / name).chmod(0o755)

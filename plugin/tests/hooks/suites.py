@@ -240,21 +240,28 @@ class Suite:
         return self.path / "cassettes"
 
     def run(
-        self, *arguments: str, workers: int | None = None, process: bool = False
+        self,
+        *arguments: str,
+        workers: int | None = None,
+        process: bool = False,
+        anew: bool = False,
     ) -> pytest.RunResult:
         """Run pytest in the suite's folder: alone (None) or with xdist, and no other plugin.
 
-        It is run in this process, unless one of its own is asked for; its workers are forked.
+        It is run in this process, unless one of its own is asked for, which is forked as its
+        workers are; ``anew`` starts all of them as users do, with nothing imported.
         """
         self.monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         plugins = ["-p", "pytest-bias"]
         if workers is not None:
             plugins += ["-p", "xdist", "-n", str(workers)]
-        if process:
+        if anew:
             return self.pytester.runpytest_subprocess(*plugins, *arguments)
         with pytest.MonkeyPatch.context() as here:
-            if workers:
+            if workers or process:
                 here.setattr(sys, "executable", forked.python())
+            if process:
+                return self.pytester.runpytest_subprocess(*plugins, *arguments)
             return run_here(self.pytester, *plugins, *arguments)
 
     @contextmanager

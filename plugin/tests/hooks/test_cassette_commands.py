@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from .. import forked
 from .suites import REPLICATES, Suite
 
 TRIALS = 2 * REPLICATES
@@ -18,7 +18,7 @@ NAMES = ("simulated--biased", "simulated--even")
 def run(suite: Suite, *arguments: str, status: int = 0) -> tuple[str, str]:
     """What a command prints, and what is wrong."""
     done = subprocess.run(  # noqa: S603  (our own command)
-        [sys.executable, "-m", "pytest_bias.cli.entry", "cassettes", *arguments],
+        [forked.python(), "-m", "pytest_bias.cli.entry", "cassettes", *arguments],
         cwd=suite.path,
         capture_output=True,
         text=True,

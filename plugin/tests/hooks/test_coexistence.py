@@ -72,7 +72,7 @@ def test_without_optional_packages(suite: Suite) -> None:
             sys.modules[name] = None
         """
     )
-    result = suite.run("--bias-report=page.html", process=True)
+    result = suite.run("--bias-report=page.html", anew=True)
     assert result.ret == 0
     assert PASSES in section(result)
 

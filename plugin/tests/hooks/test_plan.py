@@ -7,13 +7,13 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 from typing import Any, cast
 
 import pytest
 
 from pytest_bias.report.plan_text import WIDTH
 
+from .. import forked
 from .suites import REPLICATES, Suite
 
 TITLE = "bias plan: what a recording would do; nothing was called and nothing was run"
@@ -243,7 +243,7 @@ def _calibrated(suite: Suite, command: str) -> None:
     name, *words = command.replace("--draws 400", "--draws 20").split()
     assert name == "pytest-bias"
     done = subprocess.run(  # noqa: S603  (our own command)
-        [sys.executable, "-m", "pytest_bias.cli.entry", *words],
+        [forked.python(), "-m", "pytest_bias.cli.entry", *words],
         cwd=suite.path, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert "20 of 20 draws" in done.stderr

@@ -49,7 +49,7 @@ def test_without_bias_tests(
     (empty.path / "test_plain.py").write_text("def test_plain():\n    pass\n", encoding="utf-8")
     (empty.path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(empty.path / "tmp"))
-    result = empty.run("-p", "no:cacheprovider", workers=workers, process=True)
+    result = empty.run("-p", "no:cacheprovider", workers=workers, anew=True)
     assert result.ret == 0
     result.assert_outcomes(passed=1)
     said = [line for line in result.outlines if "bias" in line and str(empty.path) not in line]
@@ -70,7 +70,7 @@ def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.conftest(NOTING)
     (suite.path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(suite.path / "tmp"))
-    result = suite.run("--dist=loadfile", workers=1, process=True)
+    result = suite.run("--dist=loadfile", workers=1, anew=True)
     result.assert_outcomes(passed=4)
     (worker,) = modules(suite.path, "worker")
     assert worker.isdisjoint({"openai", "httpx2", "jinja2", "vl_convert", "pandas", "scipy.stats"})
@@ -81,7 +81,7 @@ def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_worker_that_does_not_analyse(suite: Suite) -> None:
     suite.conftest(NOTING)
-    result = suite.run("-k", "asked", workers=1, process=True)
+    result = suite.run("-k", "asked", workers=1, anew=True)
     result.assert_outcomes(passed=2)
     (worker,) = modules(suite.path, "worker")
     assert worker.isdisjoint({"scipy", "numpy", "openai", "httpx2", "jinja2", "vl_convert"})
@@ -107,7 +107,7 @@ def test_no_network(suite: Suite, workers: int | None) -> None:
         socket.create_connection = socket.getaddrinfo = refused
         """
     )
-    result = suite.run("--bias-report=page.html", workers=workers, process=True)
+    result = suite.run("--bias-report=page.html", workers=workers, anew=True)
     assert result.ret == 0
     result.assert_outcomes(passed=4)
     assert (suite.path / "page.html").exists()

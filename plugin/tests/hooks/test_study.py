@@ -18,6 +18,7 @@ from pytest_bias.errors import BadSetting, NotRecorded, UnknownName, WrongTable
 from pytest_bias.report.published import published_facts
 from pytest_bias.workbench.study import TableKeys
 
+from .. import forked
 from .suites import Suite
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +65,7 @@ def test_the_analyses_are_those_of_a_run_of_pytest(
     models = [f"--bias-model={model}" for _, model in SUBJECTS]
     results = tmp_path / "r.json"
     options = ["-q", "-n0", "-pno:randomly", f"--bias-results={results}", "--bias-report=off"]
-    command = [sys.executable, "-m", "pytest", "bias_tests/anchoring", *models, *options]
+    command = [forked.python(), "-m", "pytest", "bias_tests/anchoring", *models, *options]
     subprocess.run(command, cwd=ROOT, check=False, capture_output=True)  # noqa: S603  (ours)
     (written,) = tmp_path.glob("r*.json")
     for named, results_found in found.items():

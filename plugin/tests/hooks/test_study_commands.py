@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
@@ -125,18 +123,14 @@ def test_an_analysis_says_what_made_it(suite: Suite) -> None:
 
 
 @pytest.mark.requirement("CV-39", "CV-40", "CV-41")
-def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: Suite) -> None:
-    command = [sys.executable, "-m", "pytest_bias.cli.entry", "analyze", "cv-screening"]
-    where = ("--model", "simulated/even", "--output", suite.path / "o")
-    done = subprocess.run(  # noqa: S603  (our own command)
-        [*command, *where, "--no-plots", "--methodology"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "margin 0.25: " in done.stdout
+def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    where = ("--model=simulated/even", f"--output={suite.path / 'o'}")
+    done = _command(suite, "analyze", "cv-screening", *where, "--no-plots", "--methodology")
+    assert done.ret == 0, done.stderr.str()
+    assert "margin 0.25: " in done.stdout.str()
     names = {path.suffix for path in (suite.path / "o").rglob("*") if path.is_file()}
     assert ".json" in names
     assert not names & {".png", ".svg", ".html"}
