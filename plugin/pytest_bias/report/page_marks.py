@@ -45,8 +45,8 @@ def strip(line: PageRow) -> str:
     paths = "".join(_path(tone, marks) for tone, marks in _marks([(line, 10.0)], scale).items())
     before = line.change.before if line.change is not None else None
     if before is not None and before.estimate is not None:
-        was = scale.at(in_margins(line.verdict, before.estimate) or 0.0)
-        paths += f'<path class="hollow" d="{mark("clear", was, 10.0)}"/>'
+        was = in_margins(line.verdict, before.estimate) or 0.0
+        paths += f'<path class="hollow" d="{mark("clear", scale.at(was), 10.0, beyond=was)}"/>'
     # The band and no effect are the picture's background: ``.strip`` of the style.
     return f'<svg class="strip" viewBox="0 0 200 20" aria-hidden="true">{paths}</svg>'
 

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
+from pytest_bias.baselines.table import Upgrade
 from pytest_bias.contrasts.findings import Finding, WorstCase
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
@@ -28,6 +29,7 @@ from pytest_bias.verdicts.verdict import Status, Verdict
 from ..core.factories import experiment
 from ..core.report import factory
 from ..core.report.reading import blocks
+from ..core.test_upgrade_words import ROW, SIDE
 from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
 
 # Every drawn estimate: what it says it is, and where its mark lies in the picture.
@@ -251,6 +253,26 @@ def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(
         cell = opened.at(route).locator("tbody td.draw").first
         assert cell.locator(".mark").count() == 1
         assert cell.inner_text().strip() == ""
+    opened.page.close()
+
+
+@pytest.mark.parametrize(("before", "shape"), [(5.0, "a4.5"), (7.0, "l-9"), (-7.0, "l9")])
+def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
+    browser: Browser, tmp_path: Path, before: float, shape: str
+) -> None:
+    verdict = factory.verdict(factory.finding(margin=1.0))
+    experiment, model, name = verdict.named
+    row = replace(
+        ROW, experiment=experiment, model=model, hypothesis=name, margin="±1",
+        before=replace(SIDE, estimate=before), now=replace(SIDE, status="BIASED", estimate=1.7),
+        outcome="worse", stops=True,
+    )  # fmt: skip
+    upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
+    run = factory.view(factory.analysis(verdict), upgrade=upgrade)
+    opened = Opened(browser, written(tmp_path, run))
+    for route in ("#/", "#/upgrade"):
+        (drawn,) = opened.at(route).locator(".hollow").all()
+        assert shape in (drawn.get_attribute("d") or "")
     opened.page.close()
 
 

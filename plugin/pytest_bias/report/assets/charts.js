@@ -69,7 +69,7 @@ const dumbbell = row => {
   if (now == null) return sub("no estimate");
   const at = scaleOf(SPAN, 4, 192), tone = toneOf(row);
   return little(
-    was != null && [s("path", { class: `thin t-${tone}`, d: `M${px(at(was))} 10H${px(at(now))}` }), s("path.hollow", { d: mark("before", at(was), 10), "data-before": row.before[2] })],
+    was != null && [s("path", { class: `thin t-${tone}`, d: `M${px(at(was))} 10H${px(at(now))}` }), s("path.hollow", { d: point("before", was, at, 10, SPAN), "data-before": row.before[2] })],
     s("path", { class: `mark t-${tone}`, d: point(tone, now, at, 10, SPAN), "data-id": row.id, "data-now": row.now[2], "data-margin": row.margin }));
 };
 // Two arms over one axis, side by side where values are few.
