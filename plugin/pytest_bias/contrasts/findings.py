@@ -176,13 +176,15 @@ class HumanComparison:
     """A mean difference beside the one published for people.
 
     ``published`` takes the human difference as fixed; ``primary`` carries its standard error and
-    calls similar only what is shown to lie within ``similar_within``.
+    calls similar only what is shown to lie within ``similar_within``. ``people`` is the human
+    difference's own interval.
     """
 
     low_mean: float
     high_mean: float
     difference: float
     se: float
+    people: Interval
     p: float
     n: int
     citation: str

@@ -189,7 +189,7 @@ def published_facts_of(verdict: Verdict) -> Iterator[Fact]:
 
 def human_facts(human: HumanComparison) -> Iterator[Fact]:
     """A difference beside the one published for people."""
-    low, high = human_interval(human)
+    low, high = human.people.low, human.people.high
     means = f"{human.high_mean:z.2f} − {human.low_mean:z.2f}"
     yield (
         "People",
@@ -205,11 +205,3 @@ def human_facts(human: HumanComparison) -> Iterator[Fact]:
     carries = f"carries both standard errors; SIMILAR only when shown to be within {within}"
     yield "Primary", RELATIONS[human.primary], carries
     yield "Published", RELATIONS[human.published], "takes people’s difference as fixed"
-
-
-def human_interval(human: HumanComparison) -> tuple[float, float]:
-    """People's difference at 95 %, by Student's t on n − 2 degrees of freedom."""
-    from scipy.special import stdtrit  # type: ignore[import-untyped] # noqa: PLC0415  (slow)
-
-    half = human.se * float(stdtrit(human.n - 2, 0.975))
-    return human.difference - half, human.difference + half

@@ -8,7 +8,7 @@ from ..errors import BiasError, DamagedResults
 from ..experiments.canonical import compact, digest, parsed_as, plain
 from .view import RunView
 
-FORMAT = 6
+FORMAT = 7
 
 _VALUES = (
     *("accepted", "analyses", "failing", "judged", "leniencies", "scope", "unasked", "upgrade"),

@@ -274,6 +274,7 @@ def test_beside_people() -> None:
     assert human.difference == pytest.approx(2.05)
     assert human.se == pytest.approx(0.976, abs=5e-4)
     assert human.p == pytest.approx(0.0426, abs=5e-5)
+    assert (human.people.low, human.people.high) == pytest.approx((0.072, 4.028), abs=5e-4)
     assert human.estimate == pytest.approx(np.mean(HIGH) - np.mean(LOW) - 2.05)
     assert analysed(HIGH, LOW).human is None
 

@@ -15,7 +15,7 @@ from ...statistics.checks import Floats
 from ...statistics.effect_size import standardized_difference
 from ...statistics.means import StudentEstimate, difference_of, p_from_t, se_from_t
 from ...statistics.resampling import bootstrap_difference, label_permutation
-from ...statistics.results import Bootstrap
+from ...statistics.results import LEVEL, Bootstrap
 from ..findings import HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
 from .bounded import are_alike, bounded_p, identical_interval, is_skewed, may_miss
@@ -142,6 +142,7 @@ def beside_people(welch: StudentEstimate, study: HumanStudy) -> HumanComparison:
         high_mean=study.high,
         difference=difference,
         se=se,
+        people=means.t_interval(difference, se, study.df, level=LEVEL),
         p=p_from_t(study.t, study.df),
         n=study.n,
         citation=study.citation,

@@ -40,6 +40,7 @@ def human(**changed: Any) -> HumanComparison:
         "high_mean": 6.05,
         "difference": 2.05,
         "se": 0.976,
+        "people": between(0.07, 4.03),
         "p": 0.0426,
         "n": 39,
         "citation": "People et al. (2006)",
