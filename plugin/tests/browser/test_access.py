@@ -139,6 +139,14 @@ def test_axe_finds_nothing(browser: Browser, up: Run, axe: str) -> None:
     assert opened.complaints == []
 
 
+def test_what_scrolls_has_a_name_and_is_reached_by_keyboard(browser: Browser, path: Path) -> None:
+    opened = Opened(browser, path)
+    for route in ("#/", "#/hypotheses", "#/audit"):
+        bare = opened.at(route).locator(".scroll:not([tabindex='0'][role][aria-label])")
+        assert bare.count() == 0, route
+    opened.page.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_text_stands_out(browser: Browser, up: Run, scheme: Any) -> None:
     """What axe leaves open as well: text in pictures, and text that is scrolled away."""

@@ -31,11 +31,12 @@ const plural = (n, one, many) => `${grouped(n)} ${n === 1 ? one : many || one + 
 const badge = (label, tone) => h("span", { class: `badge t-${tone}` }, label);
 const pairs = (facts, kind = "pairs") => h("dl", { class: kind }, facts.filter(f => f[1]).map(([name, value, note]) =>
   h("div", h("dt", name), h("dd", value, note && sub(note)))));
-const table = (caption, head, rows, kind = "") => h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption },
-  h("table", { class: kind }, h("caption.unseen", caption),
-    h("thead", h("tr", head.map(name => name ? h("th", { scope: "col" }, name) : h("td")))),
-    h("tbody", rows.map(row => h("tr", row.map((cell, place) => cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell
-      : place ? h("td", cell) : h("th", { scope: "row" }, cell)))))));
+// What is wide scrolls in its place, by keyboard too.
+const scrolled = (caption, kind, ...kids) => h("div.scroll", { tabindex: 0, role: "region", "aria-label": caption }, h("table", { class: kind }, h("caption.unseen", caption), kids));
+const table = (caption, head, rows, kind = "") => scrolled(caption, kind,
+  h("thead", h("tr", head.map(name => name ? h("th", { scope: "col" }, name) : h("td")))),
+  h("tbody", rows.map(row => h("tr", row.map((cell, place) => cell instanceof Element && /^T[DH]$/.test(cell.tagName) ? cell
+    : place ? h("td", cell) : h("th", { scope: "row" }, cell))))));
 // The rows in sight first, the others when those are drawn.
 const rowsIn = (rows, drawn, first = 20) => {
   const body = h("tbody", rows.slice(0, first).map(drawn));

@@ -55,13 +55,12 @@ const hypothesesView = q => {
   draw();
   return ["Hypotheses", h("div", h1("Hypotheses ", count), form, list)];
 };
-const hypothesisTable = (rows, several) => h("div.scroll", h("table", { class: "rows" },
-  h("caption.unseen", "Hypotheses, in units of their margins"),
+const hypothesisTable = (rows, several) => scrolled("Hypotheses, in units of their margins", "rows",
   h("thead", h("tr", [["What should hold"], ["Verdict"], ["÷ margin, −6 to 6", "draw"], ["Estimate", "n"]].map(([words, kind]) => h("th", { scope: "col", class: kind }, words)))),
   rowsIn(rows, row => h("tr", { class: row.stops && "stopping" },
     h("th", { scope: "row" }, a(address(row), row.title), sub(row.contrast || row.id, several && ` · ${row.m}`), row.reason && sub(row.reason)),
     h("td", badge(row.label, row.tone), stopping(row)), h("td.draw", strip(row)),
-    h("td.n", row.text || "–", sub(row.within))))));
+    h("td.n", row.text || "–", sub(row.within)))));
 
 const hypothesisView = (e, m, name, q) => {
   const row = named(e, m, name);
