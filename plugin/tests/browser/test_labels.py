@@ -246,6 +246,22 @@ def test_leaving_with_labels_that_are_not_saved_is_asked_about(page: Page, tmp_p
     assert asked == ["beforeunload"]
 
 
+def test_what_is_out_of_the_range_of_a_question_is_no_label(page: Page, tmp_path: Path) -> None:
+    made_up(tmp_path / "bias-report.html")
+    opened(page, tmp_path / "bias-report.html", "#/label/tiny")
+    number = page.locator("input[name=length]")
+    for typed in ("101", "-6"):
+        number.fill(typed)
+        for button in ("Enter", "Tab"):
+            number.press(button)
+        page.keyboard.press("Enter")
+        assert number.evaluate("each => each.matches(':invalid')")
+        assert "None labelled yet" in page.locator("#view").inner_text()
+    number.fill("100")
+    number.press("Enter")
+    page.wait_for_selector(".note:has-text('1 labelled')")
+
+
 def test_a_note_keeps_its_lines_and_a_draft_what_was_typed(page: Page, tmp_path: Path) -> None:
     keys = made_up(tmp_path / "bias-report.html")
     route = f"#/label/tiny/{min(key for m in MODELS for key in keys['tiny', m].values())}"
