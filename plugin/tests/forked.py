@@ -69,6 +69,16 @@ def python() -> str:
     return str(launcher)
 
 
+def scripts(folder: Path) -> Path:
+    """Make a folder with the scripts ``pytest`` and ``pytest-bias``, which are forked as well."""
+    folder.mkdir()
+    for name, module in (("pytest", "pytest"), ("pytest-bias", "pytest_bias.cli.entry")):
+        path = folder / name
+        path.write_text(f'#!/bin/sh\nexec {python()} -m {module} "$@"\n', encoding="utf-8")
+        path.chmod(0o755)
+    return folder
+
+
 def _serve(address: str) -> None:
     """Fork a process for every call; returns in each of them, and at the end of the first."""
     with socket.socket(socket.AF_UNIX) as here:

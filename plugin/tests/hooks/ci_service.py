@@ -18,7 +18,6 @@ from typing import Any
 from .. import forked
 
 PIP = '#!/bin/sh\necho "$@" >> "$PIP_LOG"\n'
-TOOL = '#!/bin/sh\nexec "{python}" -m {module} "$@"\n'
 
 
 class Service:
@@ -30,13 +29,9 @@ class Service:
         self.artifacts = folder / "artifacts"
         self.log = folder / "pip.log"
         self.commands: list[str] = []
-        tools = folder / "bin"
-        tools.mkdir()
-        modules = {"pytest": "pytest", "pytest-bias": "pytest_bias.cli.entry"}
-        scripts = {n: TOOL.format(python=forked.python(), module=m) for n, m in modules.items()}
-        for name, text in {"pip": PIP, **scripts}.items():
-            (tools / name).write_text(text, encoding="utf-8")
-            (tools / name).chmod(0o755)
+        tools = forked.scripts(folder / "bin")
+        (tools / "pip").write_text(PIP, encoding="utf-8")
+        (tools / "pip").chmod(0o755)
         self.path = f"{tools}{os.pathsep}{os.environ['PATH']}"
 
     def job(self, name: str) -> Path:

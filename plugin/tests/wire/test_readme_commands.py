@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +25,8 @@ from pytest_bias.providers.simulator.exchange import FINGERPRINT, SEED_FIELD
 from pytest_bias.providers.simulator.listener import Incoming, Outgoing, Silence
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.workbench.suite import find_experiments
+
+from .. import forked
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -78,6 +79,7 @@ def checkout(tmp_path: Path) -> Path:
     """What of the repository the commands need, in a folder that may be written to."""
     folder = tmp_path / "checkout"
     folder.mkdir()
+    forked.scripts(folder.with_name("bin"))
     for name in ("bias_tests", "cassettes"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("bias_budget.toml", "bias_models.toml", "conftest.py", "pyproject.toml"):
@@ -89,7 +91,7 @@ def run(command: str, checkout: Path, **environ: str) -> subprocess.CompletedPro
     """Run a line of the README in a shell, without what this test runs under."""
     own = ("CI", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST") and k not in own}
-    scripts = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    scripts = f"{checkout.with_name('bin')}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(  # noqa: S602  (our own README, with no text of anybody else)
         command,
         shell=True,

@@ -17,6 +17,7 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.providers.simulator.faults import Fault, RequestFacts
 from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.recording.caller import Retries
 
 from ..core.report.reading import inflated
 from ..helpers import Asked, answering, saying
@@ -186,6 +187,7 @@ def test_no_key_is_told_whatever_goes_wrong(
             for model in TROUBLES
         ]
         write_ini(folder, *models, timeout=0.5)
+        monkeypatch.setattr(Retries, "wait", lambda *_: 0.0)  # tested on a clock of its own
         # With a user and a password in its URL, OpenAI's key is not sent; here it is.
         write_roster(folder, "bare", f"{server.url}/v1", "OPENAI_API_KEY")
         result = run_here(pytester, *EVERYTHING)

@@ -22,7 +22,7 @@ BY_ARM = pairwise("arm", ["a"], ["b"])
 N, PAIRS, RUNS, MARGIN = 800, 700, 1500, 0.10
 
 
-def read(events_a: int, events_b: int, error: Misclassified | None) -> tested.Tested:
+def read(events_a: int, events_b: int) -> tested.Tested:
     cells = tuple(
         Cell(
             labels={"arm": arm},
@@ -33,10 +33,11 @@ def read(events_a: int, events_b: int, error: Misclassified | None) -> tested.Te
         for arm, events in (("a", events_a), ("b", events_b))
     )
     grid = Grid(cells=cells, bounds=(0, 1), flags=True)
-    found = rate_difference(grid, BY_ARM, margin=MARGIN, null="margin")
-    if error is None:
-        return found
-    return misclassified.corrected(found, error, margin=MARGIN, null="margin")
+    return rate_difference(grid, BY_ARM, margin=MARGIN, null="margin")
+
+
+def corrected(plain: tested.Tested, error: Misclassified) -> tested.Tested:
+    return misclassified.corrected(plain, error, margin=MARGIN, null="margin")
 
 
 def test_the_difference_is_that_of_the_two_true_prevalences() -> None:
@@ -84,8 +85,8 @@ def test_at_the_margin_a_judge_that_errs_clears_no_more_than_five_in_a_hundred(
             int(rng.binomial(N, rate * (1 - wrong) + (1 - rate) * wrong)) for rate in (0.75, 0.65)
         )
         differ = int(rng.binomial(PAIRS, 2 * wrong * (1 - wrong)))
-        found = read(a, b, retest_errors(differ=differ, pairs=PAIRS, source="twice"))
-        plain = read(a, b, None)
+        plain = read(a, b)
+        found = corrected(plain, retest_errors(differ=differ, pairs=PAIRS, source="twice"))
         assert found.p_clear is not None
         assert plain.p_clear is not None
         assert found.interval is not None
@@ -105,7 +106,8 @@ def test_rates_of_other_replies_correct_no_estimate_but_clearing_must_hold_at_th
     error = Misclassified(
         sensitivity=0.7, specificity=1.0, se=0.08, source="labels", sampled=False, worst=worst
     )
-    plain, found = read(56, 24, None), read(56, 24, error)
+    plain = read(56, 24)
+    found = corrected(plain, error)
     assert (found.estimate, found.interval, found.p_alarm) == (
         plain.estimate,
         plain.interval,
