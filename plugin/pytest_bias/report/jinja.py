@@ -9,6 +9,7 @@ from urllib.parse import quote
 from ..baselines.table import counts_words, notes_words
 from ..verdicts.verdict import (
     cell_words,
+    digits_beside,
     interval_words,
     margin_words,
     number_words,
@@ -30,7 +31,7 @@ _FILTERS = {
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(cell_words, interval_words, margin_words, number_words, range_words),
+    *(cell_words, digits_beside, interval_words, margin_words, number_words, range_words),
     *(counts_words, notes_words, simulated_words),
 )
 """Functions that templates call by their names."""

@@ -249,7 +249,10 @@ def test_what_can_only_be_found_and_was_not_is_counted_apart(run: Suite) -> None
         for label, number in counted.items()
         for _ in range(number)
     ]
+    of, *_ = found["experiments"][0]["impact_ratios"][0]["tables"][0]["rows"]
+    of |= {"ratio": 0.7996, "interval": {"level": 0.95, "low": 0.7, "high": 0.8026}}
     text = audit_files(found)[f"{EVEN}/rehearsal.md"].partition("## Verdicts")[2]
+    assert "| 0.7996 | 95 % 0.70 to 0.803 |" in text
     head, _, line = text.strip().splitlines()[:3]
     cells = zip(head.split(" | "), line.split(" | "), strict=True)
     said = {name: int(cell) for name, cell in cells if name in counted}
