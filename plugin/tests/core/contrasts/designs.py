@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_bias.contrasts.estimation import bounded
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
+from pytest_bias.statistics.bounded import bounded_equivalence
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Trial], float | bool | str | None]
@@ -20,6 +25,12 @@ TONE = Factor("tone", {"low": 3, "high": 9})
 STYLE = Factor("style", {"plain": "p", "formal": "f"})
 SCALE = Measure("score", unit="points", bounds=(-10, 10))
 YES = Measure("yes")
+
+
+def fewer_weightings() -> AbstractContextManager[object]:
+    """A tenth of those that a p on a bounded scale is of, for what is drawn hundreds of times."""
+    fewer = partial(bounded_equivalence, resamples=1_999)
+    return mock.patch.object(bounded, "bounded_equivalence", fewer)
 
 
 async def unused(trial: Trial, subject: object) -> None:

@@ -33,6 +33,8 @@ from pytest_bias.statistics.permutation import contrast_permutation, group_permu
 from pytest_bias.statistics.resampling import bootstrap_t_equivalence
 from pytest_bias.statistics.simultaneous import holm
 
+from .designs import fewer_weightings
+
 RUNS = 200
 BOUND = 0.05 + 2 * sqrt(0.05 * 0.95 / RUNS)
 ICC = 0.3
@@ -47,9 +49,9 @@ FEWER = partial(bootstrap_t_equivalence, resamples=999)
 
 @pytest.fixture(autouse=True)
 def _fewer_resamples() -> Iterator[None]:
-    """A permutation p is valid with any number of them; 999 take a tenth of the time."""
+    """A p is valid with any number of them; a tenth takes a tenth of the time."""
     fewer = partial(group_permutation, resamples=999)
-    with mock.patch.object(group_engines, "group_permutation", fewer):
+    with mock.patch.object(group_engines, "group_permutation", fewer), fewer_weightings():
         yield
 
 
