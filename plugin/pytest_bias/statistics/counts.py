@@ -115,10 +115,11 @@ def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int) -> RateDiff
 
 def _log_chances(n_a: int, n_b: int, events: int) -> NDArray[np.float64]:
     """Return the logarithms of the chances of each possible count in a, up to a constant."""
-    possible = np.arange(max(0, events - n_b), min(n_a, events) + 1)
-    cells = (possible, n_a - possible, events - possible, n_b - events + possible)
-    found: NDArray[np.float64] = -sum(special.gammaln(cell + 1) for cell in cells)
-    return found
+    # Of ratios of neighbours, whose sum is exact to more digits than differences of factorials.
+    count_a = np.arange(max(0, events - n_b), min(n_a, events), dtype=np.float64)
+    left = events - count_a
+    ratios = (n_a - count_a) / (count_a + 1) * (left / (n_b - left + 1))
+    return np.concatenate([[0.0], np.log(ratios).cumsum()])
 
 
 def _fisher(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
@@ -127,10 +128,7 @@ def _fisher(successes_a: int, n_a: int, successes_b: int, n_b: int) -> float:
     The chance of all tables that are no more likely than the one seen.
     """
     events = successes_a + successes_b
-    # Of ratios of neighbours, whose sum is exact to more digits than differences of factorials.
-    at = np.arange(max(0, events - n_b), min(n_a, events), dtype=np.float64)
-    ratios = (n_a - at) / (at + 1) * ((events - at) / (n_b - events + at + 1))
-    logs = np.concatenate([[0.0], np.log(ratios).cumsum()])
+    logs = _log_chances(n_a, n_b, events)
     chances = np.exp(logs - logs.max())
     seen = chances[successes_a - max(0, events - n_b)]
     return min(1.0, float(chances[chances <= seen * (1 + _TIED)].sum() / chances.sum()))
