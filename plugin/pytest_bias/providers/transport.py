@@ -99,7 +99,7 @@ async def _body(response: Any) -> bytes:
     return bytes(body[:LONGEST_REPLY])
 
 
-_POOLS = 10
+_POOLS = 50
 
 
 def loopback_client(transport: ModuleType, **options: Any) -> Any:

@@ -55,6 +55,7 @@ from .limits import Spending, Stop, Throttle
 from .process import (
     HeldSignals,
     ends_the_process,
+    garbage_seldom,
     handlers_restored,
     in_event_loop,
     quiet_sdks,
@@ -125,7 +126,7 @@ def collect(
     report = CollectionReport()
     if in_event_loop():
         raise RecordingRefused("pytest runs inside an event loop; run it from a shell")
-    with handlers_restored(held, lambda: report.interrupted), quiet_sdks():
+    with handlers_restored(held, lambda: report.interrupted), quiet_sdks(), garbage_seldom():
         asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()

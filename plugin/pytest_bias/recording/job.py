@@ -148,6 +148,10 @@ Keeping = KeepsReplies | KeepsMeasures
 
 _FAILURES_IN_A_ROW = 5
 
+_WINGS = 4
+"""For so many trials that are called one more has its request ready: it is sent as soon as a call
+is answered, before that reply is kept and its trial replayed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -237,15 +241,15 @@ class JobRecording:
     async def run(self, trials: Sequence[Trial]) -> None:
         """Record ``trials`` in their order, as many at once as the model takes."""
         queue = iter(trials)
-        ceiling = min(self._throttle.concurrency.ceiling, len(trials))
-        workers = [self._work(number, queue) for number in range(ceiling)]
+        most = min(_with_wings(self._throttle.concurrency.ceiling), len(trials))
+        workers = [self._work(number, queue) for number in range(most)]
         # All of them end before the journal is closed, whatever ends one of them.
         for ended in await asyncio.gather(*workers, return_exceptions=True):
             if isinstance(ended, BaseException):
                 raise ended
 
     async def _work(self, number: int, queue: Iterator[Trial]) -> None:
-        """Record trials while there are any; begins when so many calls may be in flight."""
+        """Record trials while there are any; begins when about so many calls may be in flight."""
         try:
             while not self._exhausted:
                 if not self._may_begin(number):
@@ -267,8 +271,8 @@ class JobRecording:
 
     def _may_begin(self, number: int) -> bool:
         """Return whether a worker may begin: one alone, until a trial shows the protocol sound."""
-        sound = bool(self.rehearsed)
-        return number < (int(self._throttle.concurrency.limit) if sound else 1)
+        limit = int(self._throttle.concurrency.limit)
+        return number < (_with_wings(limit) if self.rehearsed else 1)
 
     async def _record(self, trial: Trial) -> None:
         job, report = self.job, self.report
@@ -392,6 +396,11 @@ class _LiveExecutor(Tracer):
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
+
+
+def _with_wings(calls: int) -> int:
+    """Number of trials under way beside so many calls in flight."""
+    return calls + calls // _WINGS
 
 
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import os
@@ -133,6 +134,38 @@ def test_the_header_says_how_it_was_recorded(tmp_path: Path) -> None:
         f"openai {openai.__version__}, chat completions over loopback HTTP"
     )
     assert header.provenance.recorded_with.startswith("pytest-bias ")
+
+
+def test_the_next_request_waits_for_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four calls may be in flight: a fifth is sent while nothing is kept yet of any of them."""
+    of, endpoint = experiment(replicates=4, simulated=lambda _: '{"score": 5}'), Endpoint()
+    put = Recorder._put
+
+    def when_five_were_asked(recorder: Recorder, data: bytes) -> None:
+        endpoint.wait_for_arrivals(5)
+        put(recorder, data)
+
+    monkeypatch.setattr(Recorder, "_put", when_five_were_asked)
+    job, _ = recorded(of, tmp_path, endpoint, concurrency=4)
+    assert (job.recorded, job.problems) == (8, [])
+
+
+@pytest.mark.parametrize(("before", "meanwhile"), [(0, 0), (700, 10_000), (50_000, 50_000)])
+def test_garbage_is_looked_for_less_often_meanwhile(
+    tmp_path: Path, before: int, meanwhile: int
+) -> None:
+    asked: list[int] = []
+    endpoint = Endpoint(on_call=lambda _: asked.append(gc.get_threshold()[0]))
+    usual = gc.get_threshold()
+    gc.set_threshold(before, 10, 10)
+    try:
+        recorded(experiment(replicates=1), tmp_path, endpoint)
+        assert set(asked) == {meanwhile}
+        assert gc.get_threshold() == (before, 10, 10)
+    finally:
+        gc.set_threshold(*usual)
 
 
 def test_seeds_are_those_of_trial_and_place(tmp_path: Path) -> None:
