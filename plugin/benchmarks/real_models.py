@@ -67,9 +67,11 @@ def results(cases: str, models: Sequence[str], *given: str) -> Mapping[str, Any]
     with tempfile.TemporaryDirectory(prefix="pytest-bias-") as folder:
         path, written = (Path(folder) / f"results{part}.json" for part in ("", ".partial"))
         command = [sys.executable, "-m", "pytest", cases, "-p", "no:cacheprovider"]
+        command += ["-p", "pytest-bias"]
         command += [f"--bias-model={model}" for model in models]
         command += [f"--bias-results={path}", "--bias-report=off", *given]
         keep = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+        keep["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # and no other is needed
         run = subprocess.run(  # noqa: S603  (our own suite)
             command, cwd=ROOT, env=keep, capture_output=True, text=True, check=False
         )
