@@ -148,9 +148,9 @@ Keeping = KeepsReplies | KeepsMeasures
 
 _FAILURES_IN_A_ROW = 5
 
-_WINGS = 4
-"""For so many trials that are called one more has its request ready: it is sent as soon as a call
-is answered, before that reply is kept and its trial replayed."""
+_CALLS_PER_READY = 4
+"""Calls in flight for each request more that is ready: it is sent as soon as a call is answered,
+before that reply is kept and its trial replayed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class JobRecording:
     async def run(self, trials: Sequence[Trial]) -> None:
         """Record ``trials`` in their order, as many at once as the model takes."""
         queue = iter(trials)
-        most = min(_with_wings(self._throttle.concurrency.ceiling), len(trials))
+        most = min(_under_way(self._throttle.concurrency.ceiling), len(trials))
         workers = [self._work(number, queue) for number in range(most)]
         # All of them end before the journal is closed, whatever ends one of them.
         for ended in await asyncio.gather(*workers, return_exceptions=True):
@@ -272,7 +272,7 @@ class JobRecording:
     def _may_begin(self, number: int) -> bool:
         """Return whether a worker may begin: one alone, until a trial shows the protocol sound."""
         limit = int(self._throttle.concurrency.limit)
-        return number < (_with_wings(limit) if self.rehearsed else 1)
+        return number < (_under_way(limit) if self.rehearsed else 1)
 
     async def _record(self, trial: Trial) -> None:
         job, report = self.job, self.report
@@ -398,9 +398,9 @@ class _LiveExecutor(Tracer):
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
 
 
-def _with_wings(calls: int) -> int:
+def _under_way(calls: int) -> int:
     """Number of trials under way beside so many calls in flight."""
-    return calls + calls // _WINGS
+    return calls + calls // _CALLS_PER_READY
 
 
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:
