@@ -196,9 +196,10 @@ def _together(load: Load, blocks: Sequence[Block], processes: int, until: float)
             fill()
             yield block, drawn
     finally:
-        pool.shutdown(wait=not running, cancel_futures=True)
         for child in multiprocessing.active_children() if running else ():
             child.terminate()
+        # Waited for here: Python's end wakes a pool that is just closing, and prints its error.
+        pool.shutdown(cancel_futures=True)
 
 
 def _begin() -> None:
