@@ -148,10 +148,6 @@ Keeping = KeepsReplies | KeepsMeasures
 
 _FAILURES_IN_A_ROW = 5
 
-_CALLS_PER_READY = 4
-"""Calls in flight for each request more that is ready: it is sent as soon as a call is answered,
-before that reply is kept and its trial replayed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -241,15 +237,15 @@ class JobRecording:
     async def run(self, trials: Sequence[Trial]) -> None:
         """Record ``trials`` in their order, as many at once as the model takes."""
         queue = iter(trials)
-        most = min(_under_way(self._throttle.concurrency.ceiling), len(trials))
-        workers = [self._work(number, queue) for number in range(most)]
+        ceiling = min(self._throttle.concurrency.ceiling, len(trials))
+        workers = [self._work(number, queue) for number in range(ceiling)]
         # All of them end before the journal is closed, whatever ends one of them.
         for ended in await asyncio.gather(*workers, return_exceptions=True):
             if isinstance(ended, BaseException):
                 raise ended
 
     async def _work(self, number: int, queue: Iterator[Trial]) -> None:
-        """Record trials while there are any; begins when about so many calls may be in flight."""
+        """Record trials while there are any; begins when so many calls may be in flight."""
         try:
             while not self._exhausted:
                 if not self._may_begin(number):
@@ -271,8 +267,8 @@ class JobRecording:
 
     def _may_begin(self, number: int) -> bool:
         """Return whether a worker may begin: one alone, until a trial shows the protocol sound."""
-        limit = int(self._throttle.concurrency.limit)
-        return number < (_under_way(limit) if self.rehearsed else 1)
+        sound = bool(self.rehearsed)
+        return number < (int(self._throttle.concurrency.limit) if sound else 1)
 
     async def _record(self, trial: Trial) -> None:
         job, report = self.job, self.report
@@ -396,11 +392,6 @@ class _LiveExecutor(Tracer):
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
-
-
-def _under_way(calls: int) -> int:
-    """Number of trials under way beside so many calls in flight."""
-    return calls + calls // _CALLS_PER_READY
 
 
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:

@@ -25,8 +25,6 @@ REPOSITORY = Path(__file__).parents[3]
 MODEL = "simulated/even"
 CONCURRENCY = 16
 """Calls in flight, unless a test says otherwise."""
-UNDER_WAY = CONCURRENCY + CONCURRENCY // 4
-"""Trials under way: their replies are in flight, or being kept while the next request is sent."""
 
 
 @dataclass

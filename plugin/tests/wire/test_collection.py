@@ -136,22 +136,6 @@ def test_the_header_says_how_it_was_recorded(tmp_path: Path) -> None:
     assert header.provenance.recorded_with.startswith("pytest-bias ")
 
 
-def test_the_next_request_waits_for_no_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Four calls may be in flight: a fifth is sent while nothing is kept yet of any of them."""
-    of, endpoint = experiment(replicates=4, simulated=lambda _: '{"score": 5}'), Endpoint()
-    put = Recorder._put
-
-    def when_five_were_asked(recorder: Recorder, data: bytes) -> None:
-        endpoint.wait_for_arrivals(5)
-        put(recorder, data)
-
-    monkeypatch.setattr(Recorder, "_put", when_five_were_asked)
-    job, _ = recorded(of, tmp_path, endpoint, concurrency=4)
-    assert (job.recorded, job.problems) == (8, [])
-
-
 @pytest.mark.parametrize(("before", "meanwhile"), [(0, 0), (700, 10_000), (50_000, 50_000)])
 def test_garbage_is_looked_for_less_often_meanwhile(
     tmp_path: Path, before: int, meanwhile: int

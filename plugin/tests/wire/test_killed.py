@@ -21,7 +21,7 @@ from pytest_bias.providers.simulator.server import Served
 
 from ..core.factories import ask_twice, experiment
 from ..helpers import Endpoint, serving
-from .processes import CONCURRENCY, MODEL, UNDER_WAY, Recorders
+from .processes import CONCURRENCY, MODEL, Recorders
 from .test_collection import files, is_whole, recorded
 
 KILLS = 20
@@ -112,7 +112,7 @@ def test_killed_twenty_times_every_reply_is_paid_once_and_recorded_once(
         # What is on disk was answered in this round, or before.
         assert each.after <= each.before | set(each.answered)
         lost = set(each.answered) - each.after
-        assert len(lost) <= UNDER_WAY
+        assert len(lost) <= CONCURRENCY
         again.update(lost)
     assert rounds[-1].answered.total() == job.calls
     answered = sum((each.answered for each in rounds), Counter[int | None]())
@@ -187,7 +187,7 @@ def test_killed_at_the_worst_moments(
         # What was in flight at the kill may be answered when nobody waits for it any more.
         late = endpoint.answered.total() - paid - job.calls
         assert 0 <= late <= CONCURRENCY
-        assert endpoint.answered.total() - 40 <= UNDER_WAY
+        assert endpoint.answered.total() - 40 <= CONCURRENCY
         if moment in (BEFORE_THE_MERGE_IS_SEEN, AFTER_THE_MERGE):
             assert paid == 40
             assert job.calls == 0

@@ -33,7 +33,7 @@ from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..core.in_memory import NOTHING_KEPT
 from ..core.test_measured import CANARY, KEY
 from ..helpers import Endpoint, serving
-from .processes import CONCURRENCY, MODEL, UNDER_WAY, Recorders
+from .processes import CONCURRENCY, MODEL, Recorders
 from .test_collection import files, first_turns_only, interrupt_twice, recorded, terms
 
 SILENT = "this experiment keeps no text, so no more is said"
@@ -125,7 +125,7 @@ def test_a_killed_recording_goes_on_with_whole_trials(
         assert files(tmp_path) == {journal}
         whole = len(list(Cassette(path, anew=mode == "all").measured_trials()))
         begun_only = 50 - 2 * whole
-        assert 0 <= begun_only <= UNDER_WAY
+        assert 0 <= begun_only <= CONCURRENCY
         endpoint.release()
     # Other books: the first may still count calls that were held when their caller was killed.
     resumed = Endpoint()
@@ -167,7 +167,7 @@ def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Pa
         recorded(of, tmp_path, server.url)
     whole = measured(of, tmp_path)
     assert whole == [{"score": 5.0}] * len(whole)
-    assert 20 - UNDER_WAY <= 2 * len(whole) <= 20
+    assert 20 - CONCURRENCY <= 2 * len(whole) <= 20
 
 
 def test_a_trial_that_a_cap_would_cut_short_is_lost_as_a_whole(tmp_path: Path) -> None:
