@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import IncompleteDesign, TooFewUnits
@@ -182,7 +182,13 @@ def _without_error(engine: Engine, asked: Asked, experiment: Experiment) -> Engi
     if error is None:
         return engine
     margin, null = asked.declared.margin, asked.declared.null_of(experiment, asked.compared)
-    return lambda grid, weights: corrected(engine(grid, weights), error, margin=margin, null=null)
+
+    def tested(grid: Grid, weights: Weights) -> Tested:
+        # the interval's width is the standard error that is corrected
+        whole = replace(grid, imagined=False) if grid.imagined else grid
+        return corrected(engine(whole, weights), error, margin=margin, null=null)
+
+    return tested
 
 
 def taken_over(tested: Tested) -> dict[str, Any]:

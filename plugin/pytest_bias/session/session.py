@@ -115,8 +115,10 @@ class BiasSession:
             items.clear()
         elif any_selected and not state.refused and not is_listing(self.config):
             from .checks import drop_faulty  # noqa: PLC0415
+            from .garbage import put_aside  # noqa: PLC0415
 
-            drop_faulty(self.run, items)
+            with put_aside():
+                drop_faulty(self.run, items)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -169,6 +171,16 @@ class BiasSession:
             self.exit.settle(session, 0)
 
     # --- cases --------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Look for no garbage while a case runs: replies and rows stay to the end."""
+        if case_of(item) is None:
+            return (yield)
+        from .garbage import put_aside  # noqa: PLC0415
+
+        with put_aside():
+            return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -278,8 +290,10 @@ class BiasSession:
         elif state.concerned and not state.refused:
             self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
+            from .garbage import put_aside  # noqa: PLC0415
 
-            self.closed = close_books(state, exitstatus)
+            with put_aside():
+                self.closed = close_books(state, exitstatus)
             self.exit.settle(session, self.closed.status)
             reporter = self.config.pluginmanager.get_plugin("terminalreporter")
             if self.closed.view is None and reporter is not None:

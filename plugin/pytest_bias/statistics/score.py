@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -230,8 +230,20 @@ def ratio_interval(strata: Strata, *, level: float) -> Interval:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTest:
+@dataclass(frozen=True, kw_only=True)
+class _WithInterval:
+    """What has an interval, which is looked for when it is asked for: it takes most of a test."""
+
+    _interval: Callable[[], Interval] = field(repr=False, compare=False)
+
+    @cached_property
+    def interval(self) -> Interval:
+        """The interval."""
+        return self._interval()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreTest(_WithInterval):
     """The difference or ratio of two rates, which are weighted means over strata.
 
     `p` is the two-sided one of equal rates. Of ratios `LARGEST_RATIO` stands for an upper bound
@@ -239,21 +251,19 @@ class ScoreTest:
     """
 
     estimate: float
-    interval: Interval
     p: float
     rate_a: float
     rate_b: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTost:
+@dataclass(frozen=True, kw_only=True)
+class ScoreTost(_WithInterval):
     """Score tests that a difference or ratio is above a lower limit and below an upper one.
 
     `p`, the larger, is at most .05 exactly where `interval`, at 90 %, lies within the limits.
     """
 
     p: float
-    interval: Interval
 
 
 @checked
@@ -268,7 +278,7 @@ def score_difference(*counts: Counts, level: float = LEVEL) -> ScoreTest:
     strata = checked_strata(*counts)
     return ScoreTest(
         estimate=strata.rate_a - strata.rate_b,
-        interval=difference_interval(strata, level=level),
+        _interval=partial(difference_interval, strata, level=level),
         p=p_of_z(z_difference(strata, 0.0), "two-sided"),
         rate_a=strata.rate_a,
         rate_b=strata.rate_b,
@@ -304,7 +314,7 @@ def tost_rates(*counts: Counts, margin: float) -> ScoreTost:
         p_of_z(z_difference(strata, -margin), "greater"),
         p_of_z(z_difference(strata, margin), "less"),
     )
-    return ScoreTost(p=p, interval=difference_interval(strata, level=1 - 2 * ALPHA))
+    return ScoreTost(p=p, _interval=partial(difference_interval, strata, level=1 - 2 * ALPHA))
 
 
 @checked
@@ -321,7 +331,7 @@ def score_ratio(*counts: Counts, level: float = LEVEL) -> ScoreTest:
     rate_a, rate_b = strata.rate_a, strata.rate_b
     return ScoreTest(
         estimate=min(LARGEST_RATIO, rate_a / rate_b) if rate_b else LARGEST_RATIO,
-        interval=ratio_interval(strata, level=level),
+        _interval=partial(ratio_interval, strata, level=level),
         p=p_of_z(z_ratio(strata, 1.0), "two-sided"),
         rate_a=rate_a,
         rate_b=rate_b,
@@ -351,4 +361,4 @@ def tost_ratio(*counts: Counts, margin: float) -> ScoreTost:
     p = max(
         p_of_z(z_ratio(strata, 1 / margin), "greater"), p_of_z(z_ratio(strata, margin), "less")
     )
-    return ScoreTost(p=p, interval=ratio_interval(strata, level=1 - 2 * ALPHA))
+    return ScoreTost(p=p, _interval=partial(ratio_interval, strata, level=1 - 2 * ALPHA))

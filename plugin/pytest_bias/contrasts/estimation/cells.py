@@ -100,6 +100,8 @@ class Grid:
     """What was worked out of where the cells stand, once for all measures and fillings of them."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these cells once, for the hypotheses that share it."""
+    imagined: bool = False
+    """Whether what is missing was filled in: of these cells nobody asks for an interval."""
 
     @property
     def width(self) -> float | None:

@@ -18,6 +18,7 @@ from ...statistics.means import StratifiedContrast, stratified_contrast
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Interval, Permutation
 from ...statistics.score import (
+    ScoreTost,
     score_difference,
     score_difference_p,
     score_ratio,
@@ -25,7 +26,7 @@ from ...statistics.score import (
     tost_rates,
     tost_ratio,
 )
-from ..findings import Null
+from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful, identical_interval, may_miss
 from .cells import Cell, Grid, Stratum, Weights
@@ -261,11 +262,13 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
     """Test the difference of two rates, stratified (Miettinen & Nurminen 1985).
 
     One stratum has the hybrid score interval (Newcombe 1998) and Pearson's or Fisher's test.
-    Clearing is by two one-sided score tests at the margin, which 0 % and 100 % do not upset.
+    Clearing is by two one-sided score tests at the margin, which 0 % and 100 % do not upset. Of
+    imagined cells no interval is looked for before it is asked for: that takes most of the time.
     """
     counts = counts_of(grid, weights)
     given = counts.as_given
     tost = None if margin is None else tost_rates(*given, margin=margin)
+    interval: Interval | None
     if len(counts.n_a) == 1:
         single = newcombe(*(numbers[0] for numbers in given))
         estimate, interval, p_alarm = single.difference, single.interval, single.p
@@ -273,7 +276,8 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         method = f"hybrid score interval; {_TEST_NAMES[single.test]}"
     else:
         found = score_difference(*given)
-        estimate, interval, p_alarm = found.estimate, found.interval, found.p
+        estimate, p_alarm = found.estimate, found.p
+        interval = None if grid.imagined else found.interval
         sides = (found.rate_a, found.rate_b)
         method = "stratified score interval and test"
     if null == "margin" and margin is not None:
@@ -297,10 +301,10 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         fewest=min(counts.sizes),
         unit_name=REPLIES,
         sides=sides,
-        se=(interval.high - interval.low) / (2 * _Z95),
+        se=None if interval is None else (interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
-        extras={} if tost is None else _clearing(tost.interval),
-        at_level=partial(_difference_at, counts, None if tost is None else tost.interval),
+        extras={} if tost is None or interval is None else _clearing(tost.interval),
+        at_level=partial(_difference_at, counts, tost),
     )
 
 
@@ -338,15 +342,15 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     )
 
 
-def _difference_at(counts: Counts, known: Interval | None, level: float) -> Interval:
+def _difference_at(counts: Counts, known: ScoreTost | None, level: float) -> Interval:
     """Return the differences that score tests do not reject; with no event, what so many hide.
 
     A single stratum has this one too, not its hybrid interval: clearing is by score tests.
     """
     if not counts.fewer:
         return identical_interval(0.0, min(counts.sizes), 1.0, level)
-    if known is not None and known.level == level:
-        return known
+    if known is not None and level == 1 - 2 * ALPHA:
+        return known.interval
     return score_difference(*counts.as_given, level=level).interval
 
 

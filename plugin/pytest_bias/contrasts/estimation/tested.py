@@ -375,6 +375,7 @@ def _shifted(grid: Grid, weights: Weights, by: float) -> Grid:
         grid,
         cells=tuple(filled.get(id(cell), cell) for cell in grid.cells),
         bounds=None if grid.bounds is None else (low - widest, high + widest),
+        imagined=True,
     )
 
 
@@ -404,4 +405,4 @@ def _filled(grid: Grid, weights: Weights, sign: int) -> Grid:
     cells = tuple(
         cell.filled(high if place in up else low) for place, cell in enumerate(grid.cells)
     )
-    return replace(grid, cells=cells)
+    return replace(grid, cells=cells, imagined=True)
