@@ -9,8 +9,10 @@ the category where it is highest; for sex, for race and ethnicity, and for their
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from statistics import median
 
 from ..errors import NoFinding
@@ -123,11 +125,20 @@ def _found(impact: Impact, experiment: Experiment, records: Records) -> ImpactFo
     people = [_shown(impact, row) if pools else _assessed(impact, row, middle) for row in rows]
     flagged = () if pools else _flagged(rows, people)
     records = Records(flagged, lean=True)  # one for all ratios: what they share is found once
+    counts = Counter(chain.from_iterable(people))
     axes = [(axis,) for axis in impact.categories]
+    every_axis = [*axes, tuple(impact.categories)][: len(axes) + (len(axes) > 1)]
+    categories = {names: _category_of(impact, names) for names in every_axis}
+    ratio = (
+        _ratio_of_pools(people, categories.values())
+        if pools
+        else partial(_of_people, impact, experiment, records)
+    )
     tables = []
-    for names in [*axes, tuple(impact.categories)][: len(axes) + (len(axes) > 1)]:
-        of = _category_of(impact, names)
-        counted = Counter((of.get(label), chosen) for each in people for label, chosen in each)
+    for names, of in categories.items():
+        counted: Counter[tuple[Category | None, bool]] = Counter()
+        for (label, chosen), number in counts.items():
+            counted[of.get(label), chosen] += number
         found = impact_rows(
             {
                 each: (counted[each, True] + counted[each, False], counted[each, True])
@@ -138,12 +149,7 @@ def _found(impact: Impact, experiment: Experiment, records: Records) -> ImpactFo
         beside = [
             row
             if highest in (None, row.category) or row.ratio is None
-            else replace(
-                row,
-                interval=_of_pools(people, *_sides(of, row.category, highest))
-                if pools
-                else _of_people(impact, experiment, records, *_sides(of, row.category, highest)),
-            )
+            else replace(row, interval=ratio(*_sides(of, row.category, highest)))
             for row in found
         ]
         unknown = counted[None, True] + counted[None, False]
@@ -214,17 +220,23 @@ def _of_people(
         return None
 
 
-def _of_pools(people: Iterable[People], high: list[str], low: list[str]) -> Interval | None:
-    """The same of items selected from pools, as :class:`~pytest_bias.Selection` has it."""
-    from .estimation.selection import Pool, selection_ratio  # noqa: PLC0415  (scipy)
+def _ratio_of_pools(
+    people: Sequence[People], categories: Iterable[Mapping[str, Category]]
+) -> Callable[[list[str], list[str]], Interval | None]:
+    """Return the same of items selected from pools, as :class:`~pytest_bias.Selection` has it."""
+    from .estimation.selection import Pool, ratio_beside  # noqa: PLC0415  (scipy)
 
-    sides = {*high, *low}
-    among = [[pair for pair in each if pair[0] in sides] for each in people]
     pools = [
         Pool([label for label, _ in each], [label for label, chosen in each if chosen])
-        for each in among
+        for each in people
     ]
-    try:
-        return selection_ratio(pools, high, margin=None, alarm=False, memo={}).tested.interval
-    except NoFinding:
-        return None
+    asked = [side for of in categories for side in _sides(of, *dict.fromkeys(of.values()))]
+    memo: dict[object, object] = {}
+
+    def interval(high: list[str], low: list[str]) -> Interval | None:
+        try:
+            return ratio_beside(pools, high, low, asked=asked, memo=memo)
+        except NoFinding:
+            return None
+
+    return interval

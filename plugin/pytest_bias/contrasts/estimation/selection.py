@@ -123,6 +123,40 @@ def selection_ratio(
     return SelectionTest(tested, tuple(by_pool.tolist()))
 
 
+def ratio_beside(
+    pools: Sequence[Pool],
+    high: Collection[str],
+    low: Collection[str],
+    *,
+    asked: Sequence[Collection[str]],
+    memo: dict[object, object],
+) -> Interval:
+    """Return the interval of the ratio of the rates of ``high`` and ``low``, of nothing else.
+
+    It is that of :func:`selection_ratio` in pools without all other items, whose errors it has.
+    Resamples are drawn once for all sides ``asked`` about in these pools, and kept in their
+    ``memo``.
+    """
+    if len(pools) < FEWEST_POOLS:
+        raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
+    sides = tuple(map(frozenset, asked))
+
+    def counted(side: frozenset[str]) -> Floats:
+        return _counts(pools, side, memo)[:, :2]
+
+    def resampled(_: Floats, *draws: int) -> Floats:
+        columns = np.hstack([counted(side) for side in sides])
+        drawn = np.hsplit(
+            once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws)), len(sides)
+        )
+        return np.hstack([drawn[sides.index(frozenset(side))] for side in (high, low)])
+
+    sums = np.hstack([counted(frozenset(side)) for side in (high, low)])
+    if (sums == sums[0]).all():
+        raise NoVariance(statistic="bootstrap of pools")
+    return _interval(bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled), LEVEL)
+
+
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
     """Return a row per pool: selected and shown of the group, and of the others."""
 
