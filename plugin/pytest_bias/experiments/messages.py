@@ -158,9 +158,9 @@ def token_count(value: object) -> int | None:
 
 def believable_counts(usage: object) -> dict[str, int]:
     """Name → number of tokens, as far as they can be believed."""
-    given = cast("Mapping[str, object]", usage) if isinstance(usage, Mapping) else {}
-    counts = ((name, token_count(value)) for name, value in given.items())
-    return {name: count for name, count in counts if count is not None}
+    if not isinstance(usage, dict | Mapping):  # a plain dict is told without asking the ABC
+        return {}
+    return {n: count for n, value in usage.items() if (count := token_count(value)) is not None}
 
 
 def believable_seconds(value: object) -> float | None:

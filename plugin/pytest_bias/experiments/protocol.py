@@ -169,18 +169,18 @@ class Subject:
             name, schema = reply.__name__, reply_schema(reply)
             request = Request(messages, self.parameters, name, schema, to=self.player)
 
-        told = "\n".join(m.text for m in messages if m.role != "assistant")
-
         def accept(completion: Completion) -> Reply[Any]:
             text, finish = completion.text, completion.finish
-            inside = unfenced(text) if self.lenient and reply is not None else None
-            value: object = (
-                accept_text(text, finish, check)
-                if reply is None
-                else accept_object(
+            inside: str | None = None
+            value: object
+            if reply is None:
+                value = accept_text(text, finish, check)
+            else:
+                inside = unfenced(text) if self.lenient else None
+                told = "\n".join([m.text for m in messages if m.role != "assistant"])
+                value = accept_object(
                     text if inside is None else inside, finish, reply, check, told=told
                 )
-            )
             said = (*messages, Message("assistant", text))
             return Reply(value, text, said, completion.latency, fenced=inside is not None)
 

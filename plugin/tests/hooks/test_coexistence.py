@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from .suites import Suite, section
@@ -28,6 +30,22 @@ def test_all_plugins_at_once(suite: Suite) -> None:
     result.assert_outcomes(passed=4)
     assert (suite.path / "coverage.xml").exists()
     assert PASSES in section(result)
+
+
+def test_garbage_is_looked_for_but_while_a_case_runs(suite: Suite) -> None:
+    note = """
+    import gc
+    from pathlib import Path
+
+    with Path("seen.txt").open("a", encoding="utf-8") as file:
+        file.write(f"{gc.isenabled()} {gc.get_freeze_count() > 0}, ")
+"""
+    suite.body(note, "").file("bias_tests/coin/test_plain.py", f"def test_plain():{note}")
+    assert suite.run().ret == 0
+    assert (suite.path / "seen.txt").read_text(encoding="utf-8") == "False True, True True, "
+    assert gc.isenabled()
+    suite.run("--co", "bias_tests/coin/test_plain.py")
+    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.parametrize("workers", [None, 1])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb, sqrt
 
 import numpy as np
@@ -7,9 +8,12 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import MISSING
+from pytest_bias.contrasts.estimation.cells import Weights, grid_of
+from pytest_bias.contrasts.estimation.fixed import rate_difference
 from pytest_bias.contrasts.pairs import RateDifference, RateRatio
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import CAP, Record, Records
 
 from .designs import TONE, at, items, level, recorded, study
@@ -58,6 +62,25 @@ def test_strata_count_alike_and_are_judged_by_the_score_test() -> None:
     assert (found.units, found.fewest) == (174, 86)
     pooled = at(records, "yes", tone="high").mean() - at(records, "yes", tone="low").mean()
     assert found.estimate != pytest.approx(pooled, abs=1e-3)
+
+
+def test_of_cells_that_were_filled_in_only_the_interval_waits_to_be_asked_for() -> None:
+    of, records = counted(COMMON, 30)
+    assert isinstance(of, Experiment)
+    grid = grid_of(of, records, "yes")
+    weights = Weights({"tone": {"high": 1.0, "low": -1.0}})
+    seen, imagined = (
+        rate_difference(each, weights, margin=0.1, null="zero")
+        for each in (grid, replace(grid, imagined=True))
+    )
+    assert imagined.interval is None
+    assert imagined.at_level is not None
+    assert seen.at_level is not None
+    for width in (0.9, 0.95, 0.99):
+        assert imagined.at_level(width) == seen.at_level(width)
+    assert seen.interval == seen.at_level(0.95)
+    for same in ("estimate", "p_alarm", "p_clear", "units", "sides", "method"):
+        assert getattr(imagined, same) == getattr(seen, same)
 
 
 def test_rare_events_are_judged_by_a_permutation_within_strata() -> None:
