@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Literal, TypeVar, cast
 
 from ..errors import BadDesign, NoControl, NotJudged
-from ..experiments.design import Condition, Design, Trial
+from ..experiments.design import Condition, Design, Trial, is_control
 from ..experiments.experiment import Experiment, plan, plan_condition
 from ..experiments.fields import need, wrong
 from ..experiments.measures import MISSING
@@ -86,8 +86,9 @@ class Case:
     @property
     def is_planned(self) -> bool:
         """Whether its design has its condition: one at a control level may have no trials."""
-        there = self.experiment.conditions_of(self.design)
-        return self.condition is None or self.condition in there
+        if self.condition is None or self.design.controls:
+            return True
+        return not is_control(self.condition, self.experiment.factors)
 
     def trials(self) -> tuple[Trial, ...]:
         """The trials this case needs: its condition's, or all of its experiment's."""

@@ -163,10 +163,13 @@ def words_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[L
     Only what is asked before any reply is compared: later turns depend on replies. A word of the
     item may be one that other levels lose (``perfect`` where ``l2`` rewrites the sentence).
     """
+    openings = "\n".join(prompt.opening.lower() for prompt in prompts)
     for factor in experiment.factors:
         for level, value in factor.levels.items():
             if "_" in level or len(level) < _SHORTEST or level in _ORDINARY:
                 continue
+            if level.lower() not in openings:
+                continue  # most are in none: to ask each prompt for each level takes longer
             if _stands_in(level, (value, *factor.exemplars.get(level, ()))):
                 continue
             label = _Label(level, f"factor {factor.name!r}", _level_of(factor.name))
