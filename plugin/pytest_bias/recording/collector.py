@@ -37,6 +37,7 @@ from ..settings.model_names import SERVED_BY
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
 from .caller import Caller, Retries, Tally
+from .held_signals import HeldSignals, handlers_restored
 from .job import (
     Job,
     JobRecording,
@@ -53,10 +54,8 @@ from .job import (
 )
 from .limits import Spending, Stop, Throttle
 from .process import (
-    HeldSignals,
     ends_the_process,
     garbage_seldom,
-    handlers_restored,
     in_event_loop,
     quiet_sdks,
     signals_told,

@@ -6,18 +6,13 @@ import asyncio
 import gc
 import logging
 import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from types import FrameType
 from typing import TypeVar
 
-_HANGUP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
-"""What a terminal's end sends; Windows has none."""
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, *_HANGUP)
+from .held_signals import HANGUP, SIGNALS
 
 _T = TypeVar("_T")
 
@@ -47,13 +42,13 @@ def signals_told(
     heard: set[signal.Signals] = set()
 
     def hear(number: signal.Signals) -> None:
-        if number in _HANGUP and heard:
+        if number in HANGUP and heard:
             return
         heard.add(number)
         tell()
 
-    for number in _SIGNALS:
-        if number in _HANGUP and signal.getsignal(number) is signal.SIG_IGN:
+    for number in SIGNALS:
+        if number in HANGUP and signal.getsignal(number) is signal.SIG_IGN:
             continue
         try:
             loop.add_signal_handler(number, hear, number)
@@ -69,66 +64,6 @@ def signals_told(
         for number in caught:
             loop.remove_signal_handler(number)
         afterwards()
-
-
-class HeldSignals:
-    """Takes note of signals, in the main thread, while an interrupted session closes its books.
-
-    They asked for what happens already, and one more would leave a traceback in place of reports.
-    """
-
-    def __init__(self) -> None:
-        self.noted = False
-        self._before: dict[signal.Signals, _Handler] = {}
-
-    def hold(self, before: Mapping[signal.Signals, _Handler] | None = None) -> None:
-        """From now on only take note; ``before`` are the handlers to go back to."""
-        if threading.current_thread() is threading.main_thread():
-            if before is not None or not self._before:
-                self._before = dict(before or _handlers())
-            for number, handler in self._before.items():
-                if handler not in (None, signal.SIG_IGN):  # as under nohup
-                    signal.signal(number, self._note)
-
-    def release(self) -> None:
-        """Put back the handlers that were there."""
-        _restore(self._before)
-        self._before = {}
-
-    def _note(self, *_: object) -> None:
-        self.noted = True
-
-
-_Handler = Callable[[int, FrameType | None], object] | int | None
-
-
-def _handlers() -> dict[signal.Signals, _Handler]:
-    return {number: signal.getsignal(number) for number in _SIGNALS}
-
-
-def _restore(before: Mapping[signal.Signals, _Handler]) -> None:
-    for number, handler in before.items():
-        # One that Python did not set is None, and cannot be set by it.
-        if handler is not None and signal.getsignal(number) is not handler:
-            signal.signal(number, handler)
-
-
-@contextmanager
-def handlers_restored(
-    held: HeldSignals | None = None, interrupted: Callable[[], bool] = lambda: False
-) -> Iterator[None]:
-    """Leave behind the signal handlers that were there: asyncio's own are the defaults.
-
-    After an interruption leave signals ``held`` instead.
-    """
-    before = _handlers()
-    try:
-        yield
-    finally:
-        if held is not None and interrupted():
-            held.hold(before)
-        else:
-            _restore(before)
 
 
 @contextmanager

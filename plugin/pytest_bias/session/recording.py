@@ -11,7 +11,7 @@ from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
 from ..errors import BiasError
 from ..errors.said import Said
-from ..recording.process import HeldSignals
+from ..recording.held_signals import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress

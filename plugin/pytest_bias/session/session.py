@@ -38,7 +38,7 @@ from .state import RESULT, WORKER_KEY, State
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..errors.said import Said
-    from ..recording.process import HeldSignals
+    from ..recording.held_signals import HeldSignals
     from ..report.view import RunView
     from .closing import Closed
     from .run import Run
@@ -64,8 +64,8 @@ class BiasSession:
 
     @cached_property
     def signals(self) -> HeldSignals:
-        """Signals that are held while the books are closed; asyncio comes in with it."""
-        from ..recording.process import HeldSignals  # noqa: PLC0415
+        """Signals that are held while the books are closed."""
+        from ..recording.held_signals import HeldSignals  # noqa: PLC0415  (only with cases)
 
         return HeldSignals()
 

@@ -21,9 +21,9 @@ from ..experiments.experiment import GATE, Experiment
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.collector import CollectionReport, Terms, collect
+from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, Progress, Teller, untold
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
-from ..recording.process import HeldSignals
 from ..settings.options import read_environment
 from .analyses import Workbench
 

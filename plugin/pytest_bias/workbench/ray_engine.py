@@ -34,8 +34,8 @@ from ..contrasts.cases import wanted_of
 from ..errors import BadSetting, MissingPackage
 from ..recording.caller import Tally
 from ..recording.collector import CollectionReport
+from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, missing
-from ..recording.process import HeldSignals
 from ..report.progress import Display
 from ..settings.shards import Shard
 from .plans import capped, jobs_of

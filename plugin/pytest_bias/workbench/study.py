@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.measures import MeasureValue
     from ..recording.collector import CollectionReport
-    from ..recording.process import HeldSignals
+    from ..recording.held_signals import HeldSignals
     from ..tables.reader import Source
     from ..verdicts.analysis import Analysis
 
