@@ -114,7 +114,7 @@ def shrunken(versions: Sequence[Effect]) -> Effect | None:
     first = versions[0]
     if first.scale == "size" or any(each.scale != first.scale for each in versions):
         return None
-    from ..statistics.noninferiority import (  # noqa: PLC0415  (scipy)
+    from ..statistics.noninferiority import (  # noqa: PLC0415  (numpy)
         shrunken_best,
         shrunken_best_from_estimates,
     )
@@ -272,7 +272,7 @@ def _pairs(candidate: Effect, best: Effect) -> _Pairs:
 
 def _paired(pairs: _Pairs, limit: float | None, alpha: float, *, ratio: bool) -> Compared | None:
     """The two-sign rule on paired units; None where their differences hardly vary."""
-    import numpy as np  # noqa: PLC0415  (scipy: only where there is something to compare)
+    import numpy as np  # noqa: PLC0415  (only where there is something to compare)
 
     from ..contrasts.estimation.bounded import are_alike  # noqa: PLC0415
     from ..statistics.noninferiority import non_inferior_paired_groups  # noqa: PLC0415
@@ -362,7 +362,7 @@ def _independent(
     """The two-sign rule on independent estimates; None without standard errors of both."""
     if ours.se is None or ours.df is None or theirs.se is None or theirs.df is None:
         return None
-    from ..statistics.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (scipy)
+    from ..statistics.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (numpy)
 
     given = {
         "candidate": ours.estimate,
@@ -381,7 +381,7 @@ def _independent(
 
 def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Compared | None:
     """Return the two-sign rule's result; None where it cannot say anything."""
-    from ..statistics.noninferiority import replication_to_decide  # noqa: PLC0415  (scipy)
+    from ..statistics.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
 
     try:
         found = test()

@@ -178,7 +178,7 @@ def upgrade_of(
     ``tolerated`` is whether a case that the gate stopped passed all the same. ``new`` gives the
     analysis of an experiment and model, ``old`` the same, checked against a digest.
     """
-    from ..verdicts.drift import Drift, drift_of  # noqa: PLC0415  (scipy, below)
+    from ..verdicts.drift import Drift, drift_of  # noqa: PLC0415  (numpy, below)
 
     if settings.baseline is None:
         return None

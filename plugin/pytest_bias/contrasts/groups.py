@@ -279,7 +279,7 @@ class TotalGap(Declared):
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a cell has no valid reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
-        from .estimation.groups import total_gap  # noqa: PLC0415  (scipy takes half a second)
+        from .estimation.groups import total_gap  # noqa: PLC0415  (numpy)
         from .estimation.largest import Linear, largest_of, signed_sums, worst_of  # noqa: PLC0415
 
         levels = dict.fromkeys(

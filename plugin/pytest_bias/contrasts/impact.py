@@ -224,7 +224,7 @@ def _ratio_of_pools(
     people: Sequence[People], categories: Iterable[Mapping[str, Category]]
 ) -> Callable[[list[str], list[str]], Interval | None]:
     """Return the same of items selected from pools, as :class:`~pytest_bias.Selection` has it."""
-    from .estimation.selection import Pool, ratio_beside  # noqa: PLC0415  (scipy)
+    from .estimation.selection import Pool, ratio_beside  # noqa: PLC0415  (numpy)
 
     pools = [
         Pool([label for label, _ in each], [label for label, chosen in each if chosen])

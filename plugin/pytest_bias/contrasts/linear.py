@@ -85,7 +85,7 @@ def analyse_linear(
 
     Raises NoFinding when there are too few replies, or a condition has none.
     """
-    from .estimation.cells import grid_of  # noqa: PLC0415  (scipy takes half a second to import)
+    from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
     from .estimation.tested import units_to_settle, worst_case  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights

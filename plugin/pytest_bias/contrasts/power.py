@@ -237,7 +237,7 @@ def _of_spread(
     effects: Sequence[float],
     alarm: float,
 ) -> Prospect:
-    from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (scipy)
+    from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
 
     n, shape = layout.per_group, layout.shape
     largest = sd = None
@@ -273,7 +273,7 @@ def _rate_outlooks(
     effects: Sequence[float],
     alarm: float,
 ) -> Iterator[Outlook]:
-    from ..statistics.power import units_unseen  # noqa: PLC0415  (scipy)
+    from ..statistics.power import units_unseen  # noqa: PLC0415  (numpy)
     from ..statistics.rate_power import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415
 
     n = layout.per_group
@@ -305,7 +305,7 @@ def _alarm_of_rates(
     n: int, rate: float, difference: float, *, margin: float, alarm: float
 ) -> float:
     """The chance that rates are shown to differ by more than the margin; by their variance."""
-    from ..statistics.power import verdict_chances  # noqa: PLC0415  (scipy)
+    from ..statistics.power import verdict_chances  # noqa: PLC0415  (numpy)
 
     variances = [p * (1 - p) for p in (rate, rate + difference)]
     sd = math.sqrt(max(sum(variances), 0.0) / 2)

@@ -85,8 +85,8 @@ class WelchTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``t``, ``df``, ``p`` and ``d``."""
-        from ..statistics.effect_size import cohen_d  # noqa: PLC0415  (scipy)
-        from ..statistics.means import welch  # noqa: PLC0415  (scipy)
+        from ..statistics.effect_size import cohen_d  # noqa: PLC0415  (numpy)
+        from ..statistics.means import welch  # noqa: PLC0415  (numpy)
 
         a, b = _two(pooled)
         found = welch(a, b)

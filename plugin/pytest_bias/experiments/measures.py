@@ -460,7 +460,7 @@ def error_rates(
     Raises `TooFewUnits` unless there is a refusal and an answer among them, and
     `BadStatisticInput` for a level outside (0, 1). Source: Wilson (1927) for the intervals.
     """
-    from ..statistics.counts import wilson  # noqa: PLC0415  (scipy)
+    from ..statistics.counts import wilson  # noqa: PLC0415  (numpy)
 
     judged = [(bool(label), rules.matches(text)) for text, label in labelled]
     refusals = sum(label for label, _ in judged)

@@ -10,9 +10,9 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance, TooFewUnits
+from ._distributions import f_sf
 from .checks import Floats, alike, bad, checked, constant, known, probability, units
 
 FEWEST_LEVELS = 2
@@ -63,7 +63,7 @@ class AnovaTable:
 
 def f_p(f: float, df_1: float, df_2: float) -> float:
     """Return the p-value of an F statistic, floored."""
-    return probability(float(special.fdtrc(df_1, df_2, max(f, 0.0))))
+    return probability(f_sf(f, df_1, df_2))
 
 
 @checked

@@ -8,10 +8,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance, TooFewUnits
-from ._distributions import crossing, normal_isf, normal_sf
+from ._distributions import chi_square_sf, crossing, normal_isf, normal_sf
 from .checks import MOST_UNITS, array_of, bad, checked, count, fraction, probability
 from .results import LEVEL, Interval
 
@@ -267,7 +266,7 @@ def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
     return ChiSquare(
         chi2=chi2,
         df=df,
-        p=probability(float(special.chdtrc(df, chi2))),
+        p=probability(chi_square_sf(chi2, df)),
         smallest_expected=float(expected.min()),
         cramers_v=min(1.0, math.sqrt(chi2 / (n * (min(rows, columns) - 1)))),
         bergsma_v=_bergsma_v(plain / n, rows, columns, n),

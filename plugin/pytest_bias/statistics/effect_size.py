@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance
-from ._distributions import crossing
+from ._distributions import crossing, gamma_ratio, normal_cdf
 from .checks import LARGEST, bad, checked, mean_and_sd, units
+from .power import NODES, STEEP, average, spreads
 from .results import LEVEL, EffectSize, Interval
 
-SERIES_LIMIT = 100.0  # scipy's noncentral t keeps ten digits up to here, for a few units or many
-
-_Z = np.linspace(-9.0, 9.0, 2001)  # the normal density beyond is below 1e-18
-_Z_WEIGHTS = np.exp(-(_Z**2) / 2) / math.sqrt(2 * math.pi) * (_Z[1] - _Z[0])
+_SMOOTH = 4.0  # times sqrt(df): a t up to which no edge is as sharp as the nodes are dense
 
 
 def _d_and_sizes(a: ArrayLike, b: ArrayLike) -> tuple[float, int, int]:
@@ -56,38 +52,28 @@ def hedges_j(df: float) -> float:
     """
     if not 1 < df <= LARGEST:
         raise bad("df", f"{df} is not a number above 1")
-    # The Pochhammer symbol is that ratio of gamma functions, without their overflow.
-    return min(1.0, float(special.poch((df - 1) / 2, 0.5)) / math.sqrt(df / 2))
+    return min(1.0, gamma_ratio((df - 1) / 2) / math.sqrt(df / 2))
 
 
 def _tails(t: float, df: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Return P(T <= t) and P(T > t) as functions of the noncentrality, for t >= 0.
 
-    scipy's noncentral t is NaN for large t and in some far tails. There the tail of
-    T = (Z + nc) / sqrt(V / df) is averaged over Z instead, given which it is a chi-square tail;
-    that is smooth in Z where t is not small beside sqrt(df), so an evenly spaced sum serves.
+    T is (Z + nc) / S with S the estimated in true SDs, given which a tail is a normal one: it is
+    averaged over S, as power is. scipy's noncentral t is NaN for large t and in some far tails.
     """
-    series = t <= max(SERIES_LIMIT, 0.02 * math.sqrt(df))
+    if t <= _SMOOTH * math.sqrt(df):
+        s, mass = spreads(df, (1.0,), nodes=NODES)  # the same for all noncentralities
+        return (
+            lambda nc: float(mass @ normal_cdf(t * s - nc)),
+            lambda nc: float(mass @ normal_cdf(nc - t * s)),
+        )
 
-    def tail(
-        nc: float, from_series: Callable[..., float], from_chi_square: Callable[..., Any]
-    ) -> float:
-        p = from_series(nc) if series else math.nan
-        if math.isnan(p):
-            ratio = np.maximum(0.0, (_Z + nc) / max(t, 1 / LARGEST))
-            p = float(_Z_WEIGHTS @ from_chi_square(df, df * ratio**2))
-        return p
-
-    def below(nc: float) -> float:
-        return float(special.nctdtr(df, nc, t))
-
-    def above(nc: float) -> float:
-        p = float(special.nctdtr(df, -nc, -t))  # more precise in its tail than the complement
-        return 1 - below(nc) if math.isnan(p) else p
+    def edges(nc: float) -> list[float]:
+        return [(nc + reach) / t for reach in (-STEEP, 0, STEEP)]
 
     return (
-        lambda nc: tail(nc, below, special.chdtrc),
-        lambda nc: tail(nc, above, special.chdtr),
+        lambda nc: average(lambda s: normal_cdf(t * s - nc), df, edges(nc)),
+        lambda nc: average(lambda s: normal_cdf(nc - t * s), df, edges(nc)),
     )
 
 

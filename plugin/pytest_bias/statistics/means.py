@@ -1,8 +1,7 @@
 """Means: described, compared by Welch's t or over fixed cells, and tested for equivalence.
 
 scipy tests a difference from summaries but gives neither its degrees of freedom nor its interval,
-and warns on nearly constant data; so all forms go through one small sum here, and scipy supplies
-the t distribution.
+and warns on nearly constant data; so all forms go through one small sum here.
 """
 
 from __future__ import annotations

@@ -24,10 +24,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import NoVariance
-from ._distributions import t_isf
+from ._distributions import normal_isf, t_isf
 from .checks import (
     Floats,
     alike,
@@ -77,7 +76,7 @@ def _two_signs(
     alpha_larger = fraction(alpha_larger, "alpha_larger")
 
     def end(each: StudentEstimate, level: float) -> float:
-        return each.estimate - float(special.stdtrit(each.df, level)) * each.se
+        return each.estimate + t_isf(level, each.df) * each.se
 
     def upper(each: StudentEstimate) -> float:
         return end(each, ALPHA / 2)
@@ -257,7 +256,7 @@ def replication_to_decide(found: NonInferiority) -> float | None:
     if found.margin is None:
         return None
     t = t_isf(ALPHA / 2, found.df)
-    z = float(special.ndtri(POWER))
+    z = -normal_isf(POWER)
     difference, margin = found.bound - t * found.se, found.margin
 
     def short(x: float) -> bool:

@@ -15,10 +15,9 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import TooFewUnits
-from ._distributions import crossing, t_isf
+from ._distributions import crossing, normal_cdf, t_isf
 from .bounded import unseen_p
 from .checks import Floats, bad, checked, count, fraction, known, number, positive
 from .results import ALPHA, POWER
@@ -29,6 +28,7 @@ PowerNull = Literal["zero", "margin"]
 SMALLEST = 2  # units that leave a degree of freedom
 NODES = 80
 TAIL = 1e-16  # the share of the SD's distribution left out at each end
+_STEPS = 20  # more than bring each end to the last digits, which do not matter
 STEEP = 9.0  # standard errors within which a normal probability goes from 0 to 1
 LARGEST_DF = 1e8  # beyond, the estimated SD is the true one to seven digits
 
@@ -78,8 +78,7 @@ def spreads(df: float, edges: Iterable[float] = (), *, nodes: int) -> tuple[Floa
     """
     if df > LARGEST_DF:
         return np.ones(1), np.ones(1)
-    low = math.sqrt(2 * special.gammaincinv(df / 2, TAIL) / df)
-    high = math.sqrt(2 * special.gammainccinv(df / 2, TAIL) / df)
+    low, high = _ends(df)
     cuts = np.array(sorted({low, high, *(e for e in edges if low < e < high)}))
     places, weights = _nodes(nodes)
     half = np.diff(cuts)[:, None] / 2
@@ -87,6 +86,23 @@ def spreads(df: float, edges: Iterable[float] = (), *, nodes: int) -> tuple[Floa
     log_density = (df - 1) * np.log(s) - df * (s - 1) * (s + 1) / 2
     mass = (half * weights).ravel() * np.exp(log_density - log_density.max())
     return s, mass / mass.sum()
+
+
+@lru_cache(maxsize=2**8)
+def _ends(df: float) -> tuple[float, float]:
+    """Return s below and above which no more than `TAIL` is, by Chernoff's bound.
+
+    That is (s exp((1 - s**2) / 2)) ** df, which is taken to `TAIL` by Newton's steps in log(s).
+    """
+    depth = -math.log(TAIL) / df
+
+    def end(log_s: float) -> float:
+        for _ in range(_STEPS):
+            rise = math.expm1(2 * log_s)
+            log_s += (log_s - rise / 2 + depth) / rise
+        return math.exp(log_s)
+
+    return end(-math.sqrt(depth)), end(math.sqrt(depth))
 
 
 def bends(effect: float, start: float, slope: float) -> list[float]:
@@ -100,7 +116,7 @@ def bends(effect: float, start: float, slope: float) -> list[float]:
 
 def beyond(edge: Floats, effect: float) -> Floats:
     """Return the probability that |Z + effect| exceeds `edge` >= 0."""
-    return np.asarray(special.ndtr(effect - edge) + special.ndtr(-effect - edge), dtype=np.float64)
+    return normal_cdf(effect - edge) + normal_cdf(-effect - edge)
 
 
 def alarm_power(effect: float, *, alpha: float, df: float) -> float:
@@ -115,8 +131,7 @@ def clear_power(effect: float, *, margin: float, df: float) -> float:
 
     def inside(s: Floats) -> Floats:
         edge = np.maximum(margin - t * s, 0)
-        found: Floats = special.ndtr(edge - effect) - special.ndtr(-edge - effect)
-        return found
+        return normal_cdf(edge - effect) - normal_cdf(-edge - effect)
 
     return average(inside, df, [margin / t, *bends(effect, margin, -t)])
 
@@ -124,7 +139,7 @@ def clear_power(effect: float, *, margin: float, df: float) -> float:
 def one_sided_power(effect: float, *, alpha: float, df: float) -> float:
     """Return P(D > t s) for D ~ N(effect, 1), in standard errors."""
     t = t_isf(alpha, df)
-    return average(lambda s: np.asarray(special.ndtr(effect - t * s)), df, bends(effect, 0, t))
+    return average(lambda s: normal_cdf(effect - t * s), df, bends(effect, 0, t))
 
 
 def solve(power_at: Callable[[float], float]) -> float:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import ArrayLike, NDArray
-from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from ._distributions import normal_sf
 from .checks import ROUNDING, Floats, checked, probability, units
 
 MOST_EXACT = 50  # units (per group) up to which p-values are exact, as in R
@@ -49,23 +48,23 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     if ties.size > 1:
         p = _normal_p(u, first.size, second.size, ties)
     if ties.size == pooled.size and max(first.size, second.size) <= MOST_EXACT:
-        p_exact = probability(
-            float(scipy.stats.mannwhitneyu(first, second, method="exact").pvalue)
-        )
+        from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+        p_exact = probability(float(stats.mannwhitneyu(first, second, method="exact").pvalue))
     return MannWhitney(u=u, p=probability(p), p_exact=p_exact)
 
 
 def _normal_p(u: float, n_a: int, n_b: int, ties: NDArray[np.int_]) -> float:
     """Return the two-sided p of U by the normal approximation, with corrections.
 
-    For ties (how many units share each value) and for continuity; to the last bit as
+    For ties (how many units share each value) and for continuity; as
     `scipy.stats.mannwhitneyu`, which takes half a second to import.
     """
     n = n_a + n_b
     tied = (ties**3 - ties).sum()
     spread = np.sqrt(n_a * n_b / 12 * ((n + 1) - tied / (n * (n - 1))))
     beyond = max(u, n_a * n_b - u) - n_a * n_b / 2 - 0.5
-    return min(2 * float(special.ndtr(-(beyond / spread))), 1.0)
+    return min(2 * normal_sf(beyond / spread), 1.0)
 
 
 def snapped(values: Floats) -> Floats:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
@@ -47,7 +46,9 @@ def score_se(a: Floats, b: Floats, *, n: int, null: float) -> Floats:
 
 def _enumerated(n: int, rates: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
     """Return every pair of observed rates that is not `NEGLIGIBLE`, and its probability."""
-    mass = [scipy.stats.binom.pmf(np.arange(n + 1), n, rate) for rate in rates]
+    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    mass = [stats.binom.pmf(np.arange(n + 1), n, rate) for rate in rates]
     kept = [np.flatnonzero(each > NEGLIGIBLE) for each in mass]
     observed = np.meshgrid(*(counts / n for counts in kept), indexing="ij")
     return (*observed, np.outer(*(m[counts] for m, counts in zip(mass, kept, strict=True))))

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NoVariance, TooFewUnits
@@ -67,6 +66,8 @@ def label_permutation(
     part.
     Source: Fisher (1935); Edgington & Onghena (2007).
     """
+    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
     first = units(a, "a")
     second = units(b, "b")
     resamples = draws(resamples)
@@ -78,7 +79,7 @@ def label_permutation(
         drawn = _mean_difference(a, b, axis)
         return np.where(np.abs(drawn - observed) <= rounding, observed, drawn)
 
-    found = scipy.stats.permutation_test(
+    found = stats.permutation_test(
         (first, second),
         tied,
         permutation_type="independent",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from numpy.typing import ArrayLike
 
 from ..errors import NoVariance, TooFewUnits
@@ -78,7 +77,9 @@ def benjamini_hochberg(p: ArrayLike) -> Floats:
     array = _p_values(p)
     if array.size == 0:
         return array
-    return _floored(np.asarray(scipy.stats.false_discovery_control(array, method="bh")))
+    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    return _floored(np.asarray(stats.false_discovery_control(array, method="bh")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -290,7 +290,7 @@ def _adjusted(questions: Sequence[Question], scale: float, *, worst: bool) -> di
 def _holm(
     questions: Sequence[Question], weights: Sequence[float], *, worst: bool
 ) -> dict[str, float]:
-    from ..statistics.simultaneous import holm  # noqa: PLC0415  (scipy)
+    from ..statistics.simultaneous import holm  # noqa: PLC0415  (numpy)
 
     p = [_alarm(question.finding, worst=worst) for question in questions]
     adjusted = holm(p, weights, capped=False).tolist()
@@ -342,7 +342,7 @@ def _summaries(
 def _figures(experiment: Experiment, records: Records) -> tuple[Illustration, ...]:
     if not experiment.figures:
         return ()
-    from ..contrasts.estimation.figures import illustrated  # noqa: PLC0415  (scipy)
+    from ..contrasts.estimation.figures import illustrated  # noqa: PLC0415  (numpy)
 
     return tuple(illustrated(figure, experiment, records) for figure in experiment.figures)
 

@@ -179,7 +179,7 @@ def _drifted(what: What, old: dict[str, float], new: dict[str, float]) -> Drifte
 
 
 def _interval(differences: Sequence[float], magnitude: float) -> Interval | None:
-    from ..statistics.means import t_interval  # noqa: PLC0415  (scipy takes half a second)
+    from ..statistics.means import t_interval  # noqa: PLC0415  (numpy)
 
     number = len(differences)
     if number < _FEWEST:

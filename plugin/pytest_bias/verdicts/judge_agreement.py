@@ -396,7 +396,7 @@ def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, s
     """α, its interval, and why it is not defined."""
     if len(pairs) < _PAIR:
         return None, None, "fewer than two trials have both ratings, so α is undefined"
-    from ..statistics.agreement import krippendorff_alpha  # noqa: PLC0415  (scipy)
+    from ..statistics.agreement import krippendorff_alpha  # noqa: PLC0415  (numpy)
 
     ratings = list(zip(*pairs, strict=True))
     if level != "nominal":

@@ -177,7 +177,7 @@ def _detectable(finding: Finding | None, p_adjusted: float | None) -> float | No
     """The smallest effect that would have been found; None where it is not known."""
     if finding is None or not finding.se or not finding.df or not p_adjusted:
         return None
-    from ..statistics.power import detectable_effect  # noqa: PLC0415  (scipy)
+    from ..statistics.power import detectable_effect  # noqa: PLC0415  (numpy)
 
     level = ALPHA * finding.p_alarm / p_adjusted
     found = detectable_effect(finding.se, df=finding.df, alpha=level)

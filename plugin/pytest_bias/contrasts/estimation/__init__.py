@@ -1,4 +1,4 @@
-"""From the cells of a design to a tested estimate; loaded when an analysis runs (it needs scipy).
+"""From the cells of a design to a tested estimate; loaded when an analysis runs (it needs numpy).
 
 ``cells`` groups replies by condition, exemplar and item, and says what each weighs; ``fixed`` and
 ``two_groups`` test them for this very set of stimuli, ``units`` for a population of them;
