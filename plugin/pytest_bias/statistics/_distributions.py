@@ -95,8 +95,10 @@ def t_isf(p: float, df: float) -> float:
         reach = t / math.sqrt(df)
         log_density = log_unit - (df + 1) * _log_hypotenuse(reach)
         area = t_sf(t, df)
+        if not area:
+            return math.inf
         # By Newton on logarithms, in which both tails are nearly straight.
-        step = math.log(area / p) * area / (t * math.exp(log_density))
+        step = math.log(area / p) * math.exp(math.log(area / t) - log_density)
         t *= math.exp(step)
         if abs(step) <= _NEAR:
             break
