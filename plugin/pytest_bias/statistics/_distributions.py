@@ -98,7 +98,7 @@ def t_isf(p: float, df: float) -> float:
         if not area:
             return math.inf
         # By Newton on logarithms, in which both tails are nearly straight.
-        step = math.log(area / p) * math.exp(math.log(area / t) - log_density)
+        step = math.log(area / p) * math.exp(math.log(area) - math.log(t) - log_density)
         t *= math.exp(step)
         if abs(step) <= _NEAR:
             break
