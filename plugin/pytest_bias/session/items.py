@@ -214,6 +214,11 @@ def amend(
     Errors become plain text, and short where there is a line for each failure alone: in the
     summary, with ``--tb=line`` and as JUnit's message.
     """
+    if report.when == "call" and not item.stash.get(_JUDGED, False):
+        return  # a subtest's
+    if report.passed:  # three times in most cases
+        report.user_properties.append((SEEN, report.outcome))
+        return
     from ..errors import (  # noqa: PLC0415  (nothing is imported without cases)
         BiasError,
         NoJudge,
@@ -221,8 +226,6 @@ def amend(
         StaleRecordings,
     )
 
-    if report.when == "call" and not item.stash.get(_JUDGED, False):
-        return  # a subtest's
     error = call.excinfo.value if call.excinfo is not None else None
     if report.skipped and hasattr(report, "wasxfail"):
         words = _unexpected(item, error)

@@ -8,6 +8,7 @@ the machinery comes in with the first bias case.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -225,7 +226,8 @@ class BiasSession:
             report = yield
             amend_unjudged(call, report)
             return report
-        with untraced(item, call, self.state.portable):
+        failed = call.excinfo is not None
+        with untraced(item, call, self.state.portable) if failed else nullcontext():
             report = yield
         amend(item, call, report, partial(self.run.missing, case), self.state.portable)
         return report
