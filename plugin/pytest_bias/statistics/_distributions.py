@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _CLOSE = 1e-17  # terms no larger beside their sum change nothing
-_STEP = 4e-16  # a factor that is no farther from 1 changes nothing
+_STEP = 1e-15  # a factor that is no farther from 1 may be rounding
 _NEAR = 1e-8  # a quantile that moved by no larger share of itself is found: squared, it is nothing
 _TINY = 1e-300  # in place of 0 in a continued fraction
-_MOST = 100  # steps, of which a dozen are taken
+_MOST = 100  # steps to a quantile, of which a handful are taken
+_LONGEST = 100_000  # parts of a continued fraction: a few times the root of the larger df
 _STIRLING = 10.0  # from here on the six terms of the series are exact
 _DIFFERENCES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 _HALF = 0.5
@@ -142,18 +143,16 @@ def _beta_area(a: float, b: float, w: float) -> float:
     log_y = log_x + 2 * math.log(w)
     x, y = math.exp(log_x), math.exp(log_y)
     front = math.exp(a * log_x + b * log_y + _log_rising(a, b) - math.lgamma(b))
-    n = 0
     if (a + b) * y < b + 4 and (y < _HALF or (a + b + 2) * y <= b + 1):
-        term = total = 1.0
+        n, term, total = 0, 1.0, 1.0
         while term > _CLOSE * total:
             term *= (a + b + n) * y / (b + 1 + n)
             total += term
             n += 1
         return 1 - front * total / b
     fraction = c = a * (a * y - b * x + 1) / (a + 1) or _TINY
-    d, factor = 0.0, 0.0
-    while abs(factor - 1) > _STEP:
-        n += 1
+    d = 0.0
+    for n in range(1, _LONGEST):
         over = n * (b - n) * x / (a + 2 * n - 1)
         above = (a + n - 1) * (a + b + n - 1) * x * over / (a + 2 * n - 1)
         beside = n + over + (a + n) * (a * y - b * x + 1 + n * (1 + y)) / (a + 2 * n + 1)
@@ -161,6 +160,8 @@ def _beta_area(a: float, b: float, w: float) -> float:
         c = beside + above / c or _TINY
         factor = c * d
         fraction *= factor
+        if abs(factor - 1) <= _STEP:
+            break
     return front / fraction
 
 
