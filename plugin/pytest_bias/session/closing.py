@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from ..baselines.accept import accept, refused
 from ..baselines.accepted import ends_soon, read_baseline
 from ..baselines.entries import DamagedBaseline
 from ..baselines.table import to_ask, unasked_of_models, unasked_words, uncompared_words
@@ -156,6 +155,8 @@ def _accept(
     problems: tuple[str, ...],
 ) -> Said:
     """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
+    from ..baselines.accept import accept, refused  # noqa: PLC0415  (only where it is asked for)
+
     ledger = state.ledger
     if state.interrupted or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return refused("the run was cut short")

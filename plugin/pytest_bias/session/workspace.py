@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock, Timeout
-
 from ..cassettes.files import write_atomically
 from ..errors import NotAsWritten, NotRecorded, NoWorkspace
 from ..experiments.canonical import compact, digest, dumps, parsed_as
@@ -104,6 +102,8 @@ class Workspace:
         A name may be any text that names the check and what is checked. Where nothing can be kept,
         every process does all for itself.
         """
+        from filelock import Timeout  # noqa: PLC0415  (as in `once`)
+
         said: dict[str, str] = {}
         # First what nobody else is at, so that several workers share the work; then what is left.
         for timeout in (0, -1):
@@ -151,6 +151,8 @@ class Workspace:
         Raises Timeout when another process has been at it for ``timeout`` seconds. Raises
         NoWorkspace when the folder cannot be written to.
         """
+        from filelock import FileLock  # noqa: PLC0415  (not in who only reads)
+
         path = self.folder / name
         lock = FileLock(path.with_suffix(".lock"))
         with self._told():
@@ -170,9 +172,11 @@ class Workspace:
         """Tell of a folder that is full, or not for this user, in one line."""
         try:
             yield
-        except Timeout:
-            raise
         except OSError as error:
+            from filelock import Timeout  # noqa: PLC0415  (as in `once`)
+
+            if isinstance(error, Timeout):
+                raise
             problem = error.strerror or str(error)
             raise NoWorkspace(path=self.folder, problem=problem) from None
 

@@ -10,9 +10,9 @@ from ..experiments.allocation import Allocation
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
 from ..settings.budget import read_budget
+from ..settings.published import is_tabled
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis, analyse, gating_families
-from .labels import read_labels
 from .recordings import Recordings
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ class Workbench(Recordings):
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         super().__init__(settings)
         check_models(settings, self.roster, settings.models)
-        self.tables.check(settings)
+        if any(map(is_tabled, (*settings.models, settings.baseline or ""))):
+            self.tables.check(settings)
         self.budget = read_budget(settings.error_budget)
         self.registry = registry or Registry()
         self._analyses: dict[tuple[str, str], Analysis] = {}
@@ -106,5 +107,7 @@ class Workbench(Recordings):
         folder = self.settings.labels
         if folder is None:
             return None
+        from .labels import read_labels  # noqa: PLC0415  (only where people labelled)
+
         keys = {each.trial.id: each.reply_key for each in outcomes}
         return read_labels(folder, case.experiment, case.design, case.model, keys)

@@ -23,10 +23,10 @@ from ..settings.model_names import file_stem
 from ..settings.published import is_tabled
 from ..settings.roster import Roster, read_roster
 from ..settings.settings import Settings
-from ..tables.subjects import Replies, Tables
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition, Trial
+    from ..tables.subjects import Replies, Tables
 
 
 class Recordings:
@@ -43,6 +43,8 @@ class Recordings:
     @cached_property
     def tables(self) -> Tables:
         """The tables of published replies."""
+        from ..tables.subjects import Tables  # noqa: PLC0415  (only where a subject is in one)
+
         return Tables(self.roster)
 
     @cached_property
