@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -16,11 +18,19 @@ _BESIDE_PYTEST = Path(pytest.__file__).parents[1]
 _LIBRARIES = (sys.prefix, sys.base_prefix, str(_BESIDE_PYTEST), str(_PLUGIN))
 _SUITES = frozenset({"bias_tests", "conftest", "tests"})
 """Packages of this repository that a run must not find in place of its own."""
+_known: dict[str, ModuleType] = {}
+"""What :func:`libraries` has found before: each run asks for thousands of modules, thrice."""
 
 
 def libraries() -> dict[str, ModuleType]:
     """Return what is imported of the plugin and of what is installed."""
-    return {name: module for name, module in sys.modules.items() if _is_library(module)}
+    found = {
+        name: module
+        for name, module in sys.modules.items()
+        if _known.get(name) is module or _is_library(module)
+    }
+    _known.update(found)
+    return found
 
 
 def _is_library(module: object) -> bool:
@@ -29,6 +39,13 @@ def _is_library(module: object) -> bool:
         return False
     places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or ())
     return any(place.startswith(_LIBRARIES) for place in places)
+
+
+@cache
+def _with_plugins() -> list[metadata.Distribution]:
+    """The distributions that have plugins: pytest reads a file of every other one as well."""
+    known = metadata.distributions()
+    return [each for each in known if each.entry_points.select(group="pytest11")]
 
 
 def keep(modules: Mapping[str, ModuleType]) -> None:
@@ -77,6 +94,7 @@ def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     imports = _Imports()
     with pytest.MonkeyPatch.context() as here, suites_apart():
         here.setattr(os, "_exit", os._exit)  # the plugin holds it for good after a red run
+        here.setattr(metadata, "distributions", _with_plugins().copy)
         result = pytester.runpytest_inprocess(
             *arguments,
             plugins=[imports],
