@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from .. import forked
 from .suites import Suite, section
 from .test_fail_closed import BIASED
 
@@ -82,6 +85,7 @@ def test_without_the_plugin(
 ) -> None:
     bare.tests(CASE, body).change("pytest.ini", "filterwarnings = error\n", "")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", autoload)
+    monkeypatch.setattr(sys, "executable", forked.python())
     options = [] if autoload else ["-p", "no:pytest-bias"]
     result = bare.pytester.runpytest_subprocess(*options)
     assert result.ret == 1

@@ -28,18 +28,21 @@ SUBJECTS = (
     ("anchoring-prosecutor-sentencing-all-in-one", "published/gpt-4o"),
 )
 
-Script = Callable[[str], list[str]]
+Script = Callable[..., list[str]]
 
 
 @pytest.fixture
 def script(suite: Suite) -> Script:
-    """Run Python in the folder of a suite, where pytest cannot be imported."""
+    """Run Python in the folder of a suite, where pytest cannot be imported.
+
+    It is forked, or, ``anew``, started with nothing imported.
+    """
     suite.tests("import pytest\n\n", "")
 
-    def run(text: str) -> list[str]:
+    def run(text: str, *, anew: bool = False) -> list[str]:
         head = 'import sys\nsys.modules["pytest"] = sys.modules["_pytest"] = None\n'
         head += "import pytest_bias\n"
-        ran = suite.pytester.run(sys.executable, "-c", head + text)
+        ran = suite.pytester.run(sys.executable if anew else forked.python(), "-c", head + text)
         assert ran.ret == 0, ran.stderr.str()
         return [*ran.outlines, *ran.errlines]
 
@@ -163,7 +166,8 @@ def test_it_works_without_pytest_and_calls_nothing_unless_told_to(
         "again = pytest_bias.analyze('bias_tests/coin', 'simulated/even')\n"
         "print(again.analysis == found.analysis)\n"
         "path = 'cassettes/game-coin/simulated--biased.jsonl'\n"
-        "print(pytest_bias.analyze('coin', path).view.suite)\n"
+        "print(pytest_bias.analyze('coin', path).view.suite)\n",
+        anew=True,
     )
     assert "no recordings of game-coin with simulated/even" in lines[0]
     assert any("To record it" in line for line in lines)

@@ -17,6 +17,8 @@ from pytest_bias.cli.entry import main
 from pytest_bias.errors import BadSetting
 from pytest_bias.workbench.suite import find_experiments
 
+from .. import forked
+
 REPOSITORY = Path(__file__).parents[3]
 SERVE = [sys.executable, "-m", "pytest_bias.cli.entry", "serve"]
 
@@ -60,16 +62,15 @@ def test_it_serves_until_interrupted() -> None:
 def test_latency_and_log_are_switched_on(tmp_path: Path) -> None:
     log = tmp_path / "served.jsonl"
     switches = ["--latency", "0.02", "--log", str(log)]
+    command = [forked.python(), *SERVE[1:], "--port", "0", *switches]
     with subprocess.Popen(  # noqa: S603  (our own code)
-        [*SERVE, "--port", "0", *switches], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+        command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().rpartition(" ")[2].strip()
             httpx2.post(f"{url}/v1/responses", json={"model": "even"}, trust_env=False)
             (line,) = log.read_text(encoding="ascii").splitlines()
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
         finally:
             process.kill()
     entry = json.loads(line)
