@@ -51,14 +51,14 @@ os._exit(status)
 
 
 @cache
-def python() -> str:
-    """Return the program's path; it is there as long as this process."""
+def python(of: str = sys.executable) -> str:
+    """Return the path of the program that stands for ``of``, there as long as this process."""
     folder = tempfile.mkdtemp(prefix="forked-")
     address, launcher = f"{folder}/socket", Path(folder, "python")
-    launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address), "utf-8")
+    launcher.write_text(_LAUNCHER.format(python=of, address=address), "utf-8")
     launcher.chmod(0o700)
     parent = subprocess.Popen(  # noqa: S603  (this file)
-        [sys.executable, __file__, address],
+        [of, __file__, address],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # no thread outlives a fork
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -69,12 +69,12 @@ def python() -> str:
     return str(launcher)
 
 
-def scripts(folder: Path) -> Path:
+def scripts(folder: Path, of: str = sys.executable) -> Path:
     """Make a folder with the scripts ``pytest`` and ``pytest-bias``, which are forked as well."""
     folder.mkdir()
     for name, module in (("pytest", "pytest"), ("pytest-bias", "pytest_bias.cli.entry")):
         path = folder / name
-        path.write_text(f'#!/bin/sh\nexec {python()} -m {module} "$@"\n', encoding="utf-8")
+        path.write_text(f'#!/bin/sh\nexec {python(of)} -m {module} "$@"\n', encoding="utf-8")
         path.chmod(0o755)
     return folder
 
