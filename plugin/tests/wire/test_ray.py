@@ -21,6 +21,7 @@ from pytest_bias.settings.settings import Limits, Settings
 from pytest_bias.settings.shards import Shard
 from pytest_bias.workbench.shard_worker import ShardOrder, ShardWorker
 
+from .. import forked
 from ..helpers import Endpoint, serving
 from ..hooks.suites import INI, TESTS, experiment_source
 from ..runs import suites_apart
@@ -116,9 +117,11 @@ class Place:
         return self.path / folder / "game-coin" / "simulated--even.jsonl"
 
     @contextmanager
-    def recording(self, server: SimulatorServer, *options: str) -> Iterator[subprocess.Popen[str]]:
+    def recording(
+        self, server: SimulatorServer, *options: str, python: str = sys.executable
+    ) -> Iterator[subprocess.Popen[str]]:
         (self.path / "pytest.ini").write_text(f"{INI}bias_simulated_url = {server.url}\n")
-        command = [sys.executable, "-m", "pytest_bias.cli.entry", "record", "game-coin"]
+        command = [python, "-m", "pytest_bias.cli.entry", "record", "game-coin"]
         size = ("--replicates", str(TRIALS // 2), "--concurrency", str(CONCURRENCY))
         with subprocess.Popen(  # noqa: S603  (our own command)
             [*command, *size, *options],
@@ -133,8 +136,9 @@ class Place:
                 process.kill()
 
     def record(self, server: SimulatorServer, *options: str) -> tuple[int, str]:
-        """Exit status, and what was said."""
-        with self.recording(server, *options) as process:
+        """Exit status, and what was said; who starts a cluster is no fork, nor its workers."""
+        python = sys.executable if "--address" in options else forked.python()
+        with self.recording(server, *options, python=python) as process:
             said = process.communicate()[1]
             return process.returncode, said
 
