@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from pytest_bias.contrasts.findings import WorstCase
 from pytest_bias.report.page import report_html
 from pytest_bias.report.view import RunView
 
+from .. import forked
 from ..core.report import drawn, factory
 
 ROOT = Path(__file__).parents[3]
@@ -59,10 +60,11 @@ class Run(NamedTuple):
 def suite(folder: Path, *arguments: str) -> None:
     """Run the suite on the recordings of this repository, with its reports into a folder."""
     page, results = folder / "bias-report.html", folder / "bias-results.json"
-    command = [sys.executable, "-m", "pytest", "bias_tests", "-n2", "-q", "-pno:randomly"]
+    command = [forked.python(), "-m", "pytest", "bias_tests", "-q", "-ppytest-bias"]
     command += ["-pno:cacheprovider", f"--bias-report={page}", f"--bias-results={results}"]
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(  # noqa: S603  (our own suite)
-        [*command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
     assert results.exists(), done.stdout + done.stderr
 
