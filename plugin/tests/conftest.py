@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import signal
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 
+import httpcore2
 import hypothesis
 import pytest
 
@@ -26,6 +28,17 @@ def heard() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates() -> Iterator[None]:
+    """Read whom to trust once, and not for each of thousands of clients that are made.
+
+    None of them needs it: whom they call is on loopback or made up.
+    """
+    with pytest.MonkeyPatch.context() as here:
+        here.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)
