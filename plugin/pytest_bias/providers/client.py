@@ -33,7 +33,7 @@ from .completion import (
 )
 from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
 from .simulator.exchange import SEED_FIELD
-from .transport import Refused, guarded, loopback_client
+from .transport import Refused, at_one_go, guarded, loopback_client
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
@@ -141,12 +141,13 @@ class Client:
             return problem
         try:
             async with asyncio.timeout(timeout):
-                raw = await self.api.post(
+                posted = self.api.post(
                     path,
                     cast_to=self.transport.Response,  # as it came: nothing is parsed
                     body=body,
                     options={"timeout": timeout},
                 )
+                raw = await at_one_go(posted)
             reply = self._key.purged(parsed(raw.text))
             latency = raw.elapsed.total_seconds()  # of the attempt, without queueing
         except self.sdk.APIStatusError as error:

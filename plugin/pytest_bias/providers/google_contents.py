@@ -38,7 +38,7 @@ from .completion import (
     unsent,
 )
 from .simulator.exchange import SEED_FIELD
-from .transport import Refused, guarded, loopback_client
+from .transport import Refused, at_one_go, guarded, loopback_client
 
 _NAME = "google"
 _DEFAULT_URL = "https://generativelanguage.googleapis.com"
@@ -186,11 +186,12 @@ class GoogleContents(Adapter):
         try:
             # The SDK's own time counts each read, and not the whole.
             async with asyncio.timeout(call.timeout):
-                reply = await self._client.aio.models.generate_content(
+                generated = self._client.aio.models.generate_content(
                     model=model,
                     contents=self._contents(request.messages),
                     config=self._config(request, call, fields),
                 )
+                reply = await at_one_go(generated)
             body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
             return google_failure(name, error, self._secrets.told, sent)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Coroutine, Generator
 from contextlib import aclosing, suppress
 from http import HTTPStatus
 from itertools import cycle
-from types import ModuleType
-from typing import Any
+from types import ModuleType, coroutine
+from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from ..errors import BiasError, FailureKind
@@ -16,6 +17,12 @@ from .sdk import LIMITS, host, is_url
 LONGEST_REPLY = 2**24
 """Bytes a reply may have, packed or not. The longest that models write come to a few megabytes of
 JSON; and calls by the hundred must fit into memory together."""
+
+Result = TypeVar("Result")
+
+_TURNS = 100
+"""Turns in a row that are not given away. What gives them away until something has come to pass,
+as anyio does until a cancellation has arrived, needs that others have theirs."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _PLAIN = frozenset({"", "identity"})
@@ -55,6 +62,34 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
     client.headers["Accept-Encoding"] = "gzip"  # of what is unpacked here
     client.follow_redirects = False
     return client
+
+
+@coroutine
+def at_one_go(call: Coroutine[Any, Any, Result]) -> Generator[Any, Any, Result]:
+    """Await ``call``, which gives its turn to others only where it has to wait.
+
+    Transports give it away several times in every call. Of a hundred that begin together each
+    would then stand still until all are as far, and the first be sent when the last is ready.
+    """
+    turns = 0
+    try:
+        waits_for = call.send(None)
+        while True:
+            if waits_for is None and turns < _TURNS:
+                turns += 1
+                waits_for = call.send(None)
+                continue
+            turns = 0
+            try:
+                answer = yield waits_for
+            except BaseException as error:  # noqa: BLE001  (it is the call's: a cancellation, say)
+                waits_for = call.throw(error)
+            else:
+                waits_for = call.send(answer)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        call.close()
 
 
 def _redirected(response: Any, where: str) -> str:
