@@ -93,6 +93,16 @@ class BiasSession:
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Look for no garbage where cases are to be collected: experiments stay to the end."""
+        if not is_given(self.config):
+            return (yield)
+        from .garbage import put_aside  # noqa: PLC0415
+
+        with put_aside():
+            return (yield)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
@@ -116,10 +126,8 @@ class BiasSession:
             items.clear()
         elif any_selected and not state.refused and not is_listing(self.config):
             from .checks import drop_faulty  # noqa: PLC0415
-            from .garbage import put_aside  # noqa: PLC0415
 
-            with put_aside():
-                drop_faulty(self.run, items)
+            drop_faulty(self.run, items)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
