@@ -16,9 +16,10 @@ n_a and the same n_b, and else by n_a n_b / (n_a + n_b) (Cochran 1954; Mantel & 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -187,9 +188,23 @@ def p_of_z(z: float, alternative: Alternative) -> float:
     return probability(normal_sf(z if alternative == "greater" else -z))
 
 
-def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a falling function crosses 0, or the end that it crosses 0 beyond."""
-    falling = cache(falling)  # at both ends it is asked twice
+def _crossing(
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    known: Mapping[float, float] = MappingProxyType({}),
+) -> float:
+    """Return where a falling function crosses 0, or the end that it crosses 0 beyond.
+
+    What it is at some places may be ``known``.
+    """
+    values = dict(known)  # at both ends it is asked twice
+
+    def falling(at: float) -> float:
+        if at not in values:
+            values[at] = function(at)
+        return values[at]
+
     if low >= high or falling(low) <= 0:
         return low
     if falling(high) >= 0:
@@ -201,8 +216,13 @@ def difference_interval(strata: Strata, *, level: float) -> Interval:
     """Return the differences that a two-sided score test at 1 - level does not reject."""
     z = normal_isf((1 - level) / 2)
     estimate = strata.rate_a - strata.rate_b
-    low = _crossing(lambda null: z_difference(strata, null) - z, -FULL, min(estimate, FULL))
-    high = _crossing(lambda null: z_difference(strata, null) + z, max(estimate, -FULL), FULL)
+    # Of the estimate itself the statistic is 0.
+    low = _crossing(
+        lambda null: z_difference(strata, null) - z, -FULL, min(estimate, FULL), {estimate: -z}
+    )
+    high = _crossing(
+        lambda null: z_difference(strata, null) + z, max(estimate, -FULL), FULL, {estimate: z}
+    )
     return Interval(
         # an end at which nothing was rejected is the end of the scale
         low=-1.0 if low <= -FULL else min(low, estimate),
