@@ -30,16 +30,6 @@ _LONGEST = ("plugin/tests/browser", "plugin/tests/wire/test_ray.py",
 """What takes longest, or shares what it has read in one process."""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
-    """Look for no garbage among what is imported, for there is none."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest, dealt to the workers: none is left with it at the end.
 
