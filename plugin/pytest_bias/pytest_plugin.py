@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -89,7 +88,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker and the session's state."""
     from .session.session import BiasSession  # noqa: PLC0415
 
-    gc.unfreeze()  # what an earlier session in this process kept to its end
     config.addinivalue_line(
         "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
     )

@@ -69,7 +69,8 @@ def at_one_go(call: Coroutine[Any, Any, Result]) -> Generator[Any, Any, Result]:
     """Await ``call``, which gives its turn to others only where it has to wait.
 
     Transports give it away several times in every call. Of a hundred that begin together each
-    would then stand still until all are as far, and the first be sent when the last is ready.
+    would then stand still until all are as far, and the first be sent when the last is ready. A
+    cancellation is heard where the call waits, or after some :data:`_TURNS`.
     """
     turns = 0
     try:

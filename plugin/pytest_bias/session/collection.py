@@ -50,7 +50,7 @@ class Collection:
         """The run; made with the first case."""
         from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
 
-        return Run(self.state.settings, self.state.workspace)
+        return Run(self.state.settings, self.state.workspace, self.state.aside)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.

@@ -1,4 +1,4 @@
-"""Garbage collection around what a session keeps to its end."""
+"""Garbage collection around the replies and rows that a session keeps to its end."""
 
 from __future__ import annotations
 
@@ -6,15 +6,33 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..experiments.records import uncollected
 
+class Aside:
+    """What garbage is not looked for in until the session ends: hundreds of thousands of objects.
 
-@contextmanager
-def put_aside() -> Iterator[None]:
-    """Keep the garbage collector out, and from what is there at the end until the next session.
-
-    It would walk over all replies and rows again and again, at pytest's end and Python's too.
+    The collector would walk over them again and again. Where somebody else has put objects aside,
+    none is put beside them, as they come back only together.
     """
-    with uncollected():
-        yield
-        gc.freeze()
+
+    def __init__(self) -> None:
+        self._used = False
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the collector out, and then from all that there is by now."""
+        if not gc.isenabled() or (not self._used and gc.get_freeze_count()):
+            yield
+            return
+        gc.collect()  # of what others made nothing is kept that is garbage
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.freeze()
+            self._used = True
+            gc.enable()
+
+    def give_back(self) -> None:
+        """Have garbage looked for everywhere again."""
+        if self._used:
+            gc.unfreeze()

@@ -20,6 +20,7 @@ from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
     from ..baselines.upgrade import Against
+    from .garbage import Aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,13 @@ class CaseResult:
 class Run(Workbench):
     """Holds the state of one process of a session: what is declared, and what each case found."""
 
-    def __init__(self, settings: Settings, workspace: Workspace) -> None:
+    def __init__(
+        self, settings: Settings, workspace: Workspace, aside: Aside | None = None
+    ) -> None:
         super().__init__(settings)
         self.workspace = workspace
+        if aside is not None:
+            self.uncollected = aside.kept
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         self._baselines = self._held_against()
@@ -88,6 +93,10 @@ class Run(Workbench):
 
         Here, where the trials have been read: nobody else has to read them again.
         """
+        with self.uncollected():
+            return self._made(case)
+
+    def _made(self, case: Case) -> Analysis:
         analysis, settings = super().made(case), self.settings
         if settings.report is not None:
             self.workspace.keep_replies(self.replies(case))

@@ -93,16 +93,6 @@ class BiasSession:
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self) -> Generator[None, object, object]:
-        """Look for no garbage where cases are to be collected: experiments stay to the end."""
-        if not is_given(self.config):
-            return (yield)
-        from .garbage import put_aside  # noqa: PLC0415
-
-        with put_aside():
-            return (yield)
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
@@ -127,7 +117,8 @@ class BiasSession:
         elif any_selected and not state.refused and not is_listing(self.config):
             from .checks import drop_faulty  # noqa: PLC0415
 
-            drop_faulty(self.run, items)
+            with state.aside.kept():
+                drop_faulty(self.run, items)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -180,16 +171,6 @@ class BiasSession:
             self.exit.settle(session, 0)
 
     # --- cases --------------------------------------------------------------------------------
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Look for no garbage while a case runs: replies and rows stay to the end."""
-        if case_of(item) is None:
-            return (yield)
-        from .garbage import put_aside  # noqa: PLC0415
-
-        with put_aside():
-            return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -300,9 +281,8 @@ class BiasSession:
         elif state.concerned and not state.refused:
             self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
-            from .garbage import put_aside  # noqa: PLC0415
 
-            with put_aside():
+            with state.aside.kept():
                 self.closed = close_books(state, exitstatus)
             self.exit.settle(session, self.closed.status)
             reporter = self.config.pluginmanager.get_plugin("terminalreporter")
@@ -350,6 +330,11 @@ class BiasSession:
 
         table = session.config.stash[metadata_key]
         table.update({k: self.state.placeless(v) for k, v in table.items() if isinstance(v, str)})
+
+    @pytest.hookimpl(specname="pytest_unconfigure", tryfirst=True)
+    def give_back(self) -> None:
+        """Have pytest, which looks for garbage at its end, find all there is."""
+        self.state.aside.give_back()
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .garbage import Aside
 from .options import settings_of
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ class State:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.ledger = Ledger()
+        self.aside = Aside()
         self.is_worker = hasattr(config, "workerinput")
         self.interrupted = False
         self.refused = ""

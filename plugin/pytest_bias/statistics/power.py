@@ -102,7 +102,9 @@ def _ends(df: float) -> tuple[float, float]:
             log_s += (log_s - rise / 2 + depth) / rise
         return math.exp(log_s)
 
-    return end(-math.sqrt(depth)), end(math.sqrt(depth))
+    return end(-math.sqrt(depth)), end(
+        math.log1p(2 * depth) / 2 if depth > 1 else math.sqrt(depth)
+    )
 
 
 def bends(effect: float, start: float, slope: float) -> list[float]:

@@ -252,7 +252,10 @@ def ratio_interval(strata: Strata, *, level: float) -> Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class _WithInterval:
-    """What has an interval, which is looked for when it is asked for: it takes most of a test."""
+    """What has an interval, which is looked for when it is asked for: it takes most of a test.
+
+    It is neither compared nor shown.
+    """
 
     _interval: Callable[[], Interval] = field(repr=False, compare=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -34,6 +36,7 @@ class Recordings:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.uncollected: Callable[[], AbstractContextManager[None]] = uncollected
         self._players: dict[tuple[str, str], Players] = {}
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
@@ -152,7 +155,7 @@ class Recordings:
         key = (case.experiment.id, case.model, condition.id)
         if key not in self._outcomes:
             trials = plan_condition(case.experiment, case.design, condition)
-            with uncollected():
+            with self.uncollected():
                 found = [self._at(case, condition, 0)]
                 found += [self._replay(case, trial) for trial in trials[1:]]
             self._outcomes[key] = (

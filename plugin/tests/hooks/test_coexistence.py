@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-
 import pytest
 
 from .suites import Suite, section
@@ -32,21 +30,59 @@ def test_all_plugins_at_once(suite: Suite) -> None:
     assert PASSES in section(result)
 
 
-def test_garbage_is_looked_for_but_while_a_case_runs(suite: Suite) -> None:
+def test_garbage_is_looked_for_but_in_replies_and_rows_until_the_end(suite: Suite) -> None:
+    """What others have put aside stays so; of what they left behind nothing is kept."""
     note = """
-    import gc
+    import gc, weakref
     from pathlib import Path
 
+    class Ring: ...
+    ring = Ring()
+    ring.itself = ring
+    RINGS.append(weakref.ref(ring))
     with Path("seen.txt").open("a", encoding="utf-8") as file:
-        file.write(f"{gc.isenabled()} {gc.get_freeze_count() > 0}, ")
+        file.write(f"{gc.isenabled()} {gc.get_freeze_count() > FROZEN}, ")
 """
-    suite.body(note, "").file("bias_tests/coin/test_plain.py", f"def test_plain():{note}")
-    assert suite.run().ret == 0
-    assert (suite.path / "seen.txt").read_text(encoding="utf-8") == "False True, True True, "
-    assert gc.isenabled()
-    nothing_given = ("-o", "bias_models=", "-o", "bias_report=")
-    assert suite.run(*nothing_given, "bias_tests/coin/test_plain.py").ret == 0
-    assert gc.get_freeze_count() == 0
+    suite.conftest(
+        """
+        import builtins, gc
+
+        builtins.RINGS = []
+        builtins.FROZEN = gc.get_freeze_count()
+
+
+        def pytest_sessionfinish():
+            gc.collect()
+            print("left", sum(ring() is not None for ring in RINGS))
+        """
+    )
+    for name in ("a", "z"):
+        suite.file(f"bias_tests/{name}/test_{name}.py", f"def test_plain():{note}")
+    suite.body(note, "")
+    result = suite.run("-s", anew=True)
+    assert result.ret == 0
+    assert (suite.path / "seen.txt").read_text(encoding="utf-8") == (
+        "True True, True True, True True, "
+    )
+    result.stdout.fnmatch_lines(["*left 0"])
+
+
+def test_nothing_is_put_aside_beside_what_others_have(suite: Suite) -> None:
+    suite.conftest(
+        """
+        import gc
+
+        gc.freeze()
+        COUNT = gc.get_freeze_count()
+
+
+        def pytest_unconfigure():
+            print("more", gc.get_freeze_count() > COUNT, "any", gc.get_freeze_count() > 0)
+        """
+    )
+    result = suite.run("-s", anew=True)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*more False any True"])
 
 
 @pytest.mark.parametrize("workers", [None, 1])

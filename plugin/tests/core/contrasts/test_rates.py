@@ -10,11 +10,15 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias import MISSING
 from pytest_bias.contrasts.estimation.cells import Weights, grid_of
 from pytest_bias.contrasts.estimation.fixed import rate_difference
+from pytest_bias.contrasts.estimation.misclassified import corrected
+from pytest_bias.contrasts.estimation.tested import _filled, union
+from pytest_bias.contrasts.findings import Null
 from pytest_bias.contrasts.pairs import RateDifference, RateRatio
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import CAP, Record, Records
+from pytest_bias.statistics.results import Misclassified
 
 from .designs import TONE, at, items, level, recorded, study
 
@@ -64,23 +68,52 @@ def test_strata_count_alike_and_are_judged_by_the_score_test() -> None:
     assert found.estimate != pytest.approx(pooled, abs=1e-3)
 
 
-def test_of_cells_that_were_filled_in_only_the_interval_waits_to_be_asked_for() -> None:
-    of, records = counted(COMMON, 30)
+@pytest.mark.parametrize("strata", [1, 3])
+@pytest.mark.parametrize("margin", [None, 0.1])
+@pytest.mark.parametrize("null", ["zero", "margin"])
+def test_of_cells_that_were_filled_in_only_the_interval_waits_to_be_asked_for(
+    strata: int, margin: float | None, null: Null
+) -> None:
+    of, records = counted(dict([*COMMON.items()][:strata]), 30)
     assert isinstance(of, Experiment)
     grid = grid_of(of, records, "yes")
     weights = Weights({"tone": {"high": 1.0, "low": -1.0}})
     seen, imagined = (
-        rate_difference(each, weights, margin=0.1, null="zero")
+        rate_difference(each, weights, margin=margin, null=null)
         for each in (grid, replace(grid, imagined=True))
     )
-    assert imagined.interval is None
+    if strata > 1:
+        assert imagined.interval is None
+        assert seen.interval is not None
     assert imagined.at_level is not None
     assert seen.at_level is not None
     for width in (0.9, 0.95, 0.99):
         assert imagined.at_level(width) == seen.at_level(width)
-    assert seen.interval == seen.at_level(0.95)
     for same in ("estimate", "p_alarm", "p_clear", "units", "sides", "method"):
         assert getattr(imagined, same) == getattr(seen, same)
+
+
+def test_a_worst_case_is_corrected_for_reading_as_what_was_seen_is() -> None:
+    error = Misclassified(sensitivity=0.9, specificity=0.95, se=0.02, source="labels")
+    of, records = counted(COMMON, 30)
+    assert isinstance(of, Experiment)
+    read = replace(of, measures=[replace(of.measure("yes"), error=error)])
+    found = difference().analyse(read, records).worst_case
+    assert found is not None
+    assert found.interval is not None
+    grid = grid_of(of, records, "yes")
+    weights = Weights({"tone": {"high": 1.0, "low": -1.0}})
+    moved = [
+        corrected(
+            rate_difference(replace(each, imagined=False), weights, margin=0.1, null="zero"),
+            error,
+            margin=0.1,
+            null="zero",
+        )
+        for each in (_filled(grid, weights, sign) for sign in (-1, 1))
+    ]
+    assert found.p_clear == max(each.p_clear or 0 for each in moved)
+    assert found.interval() == union([each.clearing_interval for each in moved])
 
 
 def test_rare_events_are_judged_by_a_permutation_within_strata() -> None:

@@ -19,6 +19,7 @@ from pytest_bias.statistics import _distributions as own
 from pytest_bias.statistics._distributions import crossing
 from pytest_bias.statistics.counts import newcombe
 from pytest_bias.statistics.effect_size import _tails
+from pytest_bias.statistics.power import TAIL, _ends
 
 SIZES = st.integers(1, 60)
 
@@ -99,6 +100,32 @@ def test_noncentral_t_is_scipys(t: float, df: int) -> None:
         ):
             if expected > 1e-3:  # intervals end where .025 are left
                 assert close(found, expected), nc
+
+
+@pytest.mark.parametrize("df", [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 100, 1e4])
+def test_power_is_averaged_as_far_as_a_spread_can_be(df: float) -> None:
+    depth = -math.log(TAIL) / df
+    for end in _ends(df):
+        if end > 1e-300:
+            assert math.log(end) + (1 - end**2) / 2 + depth == pytest.approx(0, abs=1e-12 * depth)
+
+
+def test_what_is_no_number_stays_none_and_without_end_t_is_normal() -> None:
+    for none in (
+        own.t_isf(math.nan, 5),
+        own.t_isf(0.1, math.nan),
+        own.t_sf(math.nan, 5),
+        own.f_sf(math.nan, 2, 5),
+        own.chi_square_sf(math.nan, 3),
+        own.normal_isf(math.nan),
+    ):
+        assert math.isnan(none)
+    assert own.t_isf(0.025, math.inf) == own.normal_isf(0.025)
+    assert own.t_sf(1.5, math.inf) == own.normal_sf(1.5)
+    assert own.chi_square_sf(math.inf, 3) == 0
+    assert own.chi_square_sf(0, 3) == 1
+    # 1.6 · 10^1299, which scipy takes for 2.1 · 10^152: its area there is .35
+    assert own.t_isf(0.025, 0.001) == math.inf
 
 
 @given(SIZES, SIZES, st.data())

@@ -59,7 +59,7 @@ def test_power_stays_a_probability_where_the_noncentral_t_fails() -> None:
     assert math.isnan(stats.nct.cdf(-stats.t.isf(0.025, 1), 1, 40))
     found = power_to_alarm(2, sd=1, difference=40 / math.sqrt(2), design="paired")
     assert found == pytest.approx(0.998, abs=0.001)
-    assert power_to_alarm(2, sd=1e-60, difference=1e60) == pytest.approx(1, abs=1e-15)
+    assert 1 - 1e-15 <= power_to_alarm(2, sd=1e-60, difference=1e60) <= 1
     assert power_to_clear(2, sd=1e60, margin=1e-60) == 0
     assert power_to_alarm(10**15, sd=1, difference=0) == close(0.05)
 
