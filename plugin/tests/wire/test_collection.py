@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
 import itertools
 import json
 import os
@@ -21,6 +22,7 @@ from typing import Any
 import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias import recording
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import Cassette
@@ -501,7 +503,11 @@ def test_where_there_is_no_hang_up_nothing_is_asked_of_it(monkeypatch: pytest.Mo
     """As on Windows."""
     hang_up = signal.SIGHUP
     monkeypatch.delattr(signal, "SIGHUP")
-    elsewhere = runpy.run_path(surroundings.__file__)
+    held_signals = importlib.import_module("pytest_bias.recording.held_signals")
+    monkeypatch.delitem(sys.modules, held_signals.__name__)
+    monkeypatch.setattr(recording, "held_signals", held_signals)  # as it is, when all is over
+    elsewhere = runpy.run_module(surroundings.__name__)
+    assert elsewhere["HANGUP"] == ()
     before = signal.getsignal(hang_up)
 
     async def told() -> bool:
