@@ -9,7 +9,6 @@ import itertools
 import json
 import os
 import re
-import runpy
 import signal
 import socket
 import sys
@@ -35,7 +34,6 @@ from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Recording
 from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording import process as surroundings
 from pytest_bias.recording.caller import Retries
 from pytest_bias.recording.collector import CollectionReport, Terms, collect
 from pytest_bias.recording.job import Job, JobReport
@@ -503,16 +501,17 @@ def test_where_there_is_no_hang_up_nothing_is_asked_of_it(monkeypatch: pytest.Mo
     """As on Windows."""
     hang_up = signal.SIGHUP
     monkeypatch.delattr(signal, "SIGHUP")
-    held_signals = importlib.import_module("pytest_bias.recording.held_signals")
-    monkeypatch.delitem(sys.modules, held_signals.__name__)
-    monkeypatch.setattr(recording, "held_signals", held_signals)  # as it is, when all is over
-    elsewhere = runpy.run_module(surroundings.__name__)
-    assert elsewhere["HANGUP"] == ()
+    names = [f"{recording.__name__}.{name}" for name in ("held_signals", "process")]
+    for name in names:  # as they are, when all is over
+        monkeypatch.setattr(name, sys.modules[name])
+        monkeypatch.delitem(sys.modules, name)
+    held_signals, process = map(importlib.import_module, names)
+    assert held_signals.HANGUP == ()
     before = signal.getsignal(hang_up)
 
     async def told() -> bool:
         seen = asyncio.Event()
-        with elsewhere["handlers_restored"](), elsewhere["signals_told"](seen.set):
+        with held_signals.handlers_restored(), process.signals_told(seen.set):
             assert signal.getsignal(hang_up) is before
             os.kill(os.getpid(), signal.SIGTERM)
             return await asyncio.wait_for(seen.wait(), 60)
