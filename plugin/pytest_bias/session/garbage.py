@@ -15,21 +15,24 @@ class Aside:
     """
 
     def __init__(self) -> None:
+        self._alone = gc.get_freeze_count() == 0
         self._used = False
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep the collector out, and then from all that there is by now."""
-        if not gc.isenabled() or (not self._used and gc.get_freeze_count()):
+        if not gc.isenabled():
             yield
             return
-        gc.collect()  # of what others made nothing is kept that is garbage
+        if self._alone:
+            gc.collect()  # of what others made nothing is kept that is garbage
         gc.disable()
         try:
             yield
         finally:
-            gc.freeze()
-            self._used = True
+            if self._alone:
+                gc.freeze()
+                self._used = True
             gc.enable()
 
     def give_back(self) -> None:
