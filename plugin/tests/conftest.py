@@ -6,7 +6,6 @@ import gc
 import signal
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
 
 import httpcore2
@@ -20,35 +19,6 @@ from .runs import keep, libraries
 hypothesis.settings.register_profile("gate", deadline=None, max_examples=50, derandomize=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_000)
 hypothesis.settings.load_profile("gate")
-
-_ROOT = Path(__file__).parents[2]
-_LONGEST = ("plugin/tests/browser", "plugin/tests/wire/test_ray.py",
-            "plugin/tests/wire/test_wheel.py", "plugin/tests/wire/test_readme_commands.py",
-            "plugin/tests/core/contrasts/test_calibration.py", "bias_tests/narrative",
-            "bias_tests/recommendation", "bias_tests/cv_screening", "bias_tests/linguistic_audit",
-            "plugin/tests/hooks/test_calibrate_command.py")  # fmt: skip
-"""What takes longest, or shares what it has read in one process."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, dealt to the workers: none is left with it at the end.
-
-    ``--dist worksteal`` gives each worker an equal share of the tests, in their order.
-    """
-    workers = getattr(config, "workerinput", {"workercount": 1})["workercount"]
-    share = len(items) // workers
-    places = {_ROOT / each: n % workers for n, each in enumerate(_LONGEST)}
-    hands: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    rest: list[pytest.Item] = []
-    for item in items:
-        hand = next((n for place, n in places.items() if item.path.is_relative_to(place)), None)
-        (rest if hand is None else hands[hand]).append(item)
-    items.clear()
-    for first in hands:
-        more = max(0, share - len(first))
-        items += first + rest[:more]
-        del rest[:more]
-    items += rest
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -86,6 +86,8 @@ def _serve(address: str) -> None:
         here.listen()
         os.write(1, b"ready\n")
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that watch are not waited for
+        # As in a terminal: what a shell runs in the background hears none, nor do its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         while here in select.select([sys.stdin, here], [], [])[0]:
             there, _ = here.accept()
             with there:
