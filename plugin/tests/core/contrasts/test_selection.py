@@ -203,9 +203,8 @@ def test_other_factors_do_not_matter() -> None:
     assert found.estimate == pytest.approx(ratio(*counts(records), women))
 
 
-def test_groups_asked_about_together_share_their_resamples(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def columns_drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many columns are resampled at once from now on, each time."""
     drawn: list[int] = []
 
     def resampled(columns: Floats, *draws: int) -> Floats:
@@ -213,6 +212,13 @@ def test_groups_asked_about_together_share_their_resamples(
         return resampled_sums(columns, *draws)
 
     monkeypatch.setattr(estimation, "resampled_sums", resampled)
+    return drawn
+
+
+def test_groups_asked_about_together_share_their_resamples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = columns_drawn(monkeypatch)
     every = [asked(), asked(group="male"), asked(group="male", at={"tone": "low"})]
     alone = [each.analyse(OF, picked(favour=2.0)) for each in every]
     assert drawn == [4, 4, 4]
@@ -224,12 +230,6 @@ def test_groups_asked_about_together_share_their_resamples(
 def test_a_ratio_of_two_groups_is_that_of_pools_without_all_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    drawn: list[int] = []
-
-    def resampled(columns: Floats, *draws: int) -> Floats:
-        drawn.append(columns.shape[1])
-        return resampled_sums(columns, *draws)
-
     rows = [
         (str(r.values["pool"]).split(), str(r.values["picked"]).split()) for r in picked().rows
     ]
@@ -245,7 +245,7 @@ def test_a_ratio_of_two_groups_is_that_of_pools_without_all_others(
         ]
         found = estimation.selection_ratio(both, high, margin=None, alarm=False, memo={})
         alone.append(found.tested.interval)
-    monkeypatch.setattr(estimation, "resampled_sums", resampled)
+    drawn = columns_drawn(monkeypatch)
     memo: dict[object, object] = {}
     together = [
         estimation.ratio_beside(pools, high, low, asked=groups, memo=memo)
