@@ -178,10 +178,17 @@ def shown(text: str, names: Iterable[str]) -> str | None:
     """
     plain = folded(text)
     for each in names:
-        sought = folded(each)
-        if sought.split() and sought.split()[0] in plain and _pattern(sought).search(plain):
+        sought = _sought(each)
+        if sought is not None and sought[0] in plain and sought[1].search(plain):
             return each
     return None
+
+
+@cache
+def _sought(name: str) -> tuple[str, re.Pattern[str]] | None:
+    """The first word of ``name``, folded, and its pattern; None where it has no word."""
+    plain = folded(name)
+    return (plain.split()[0], _pattern(plain)) if plain.split() else None
 
 
 def folded(text: str) -> str:

@@ -177,9 +177,8 @@ class Subject:
                 value = accept_text(text, finish, check)
             else:
                 inside = unfenced(text) if self.lenient else None
-                told = "\n".join([m.text for m in messages if m.role != "assistant"])
                 value = accept_object(
-                    text if inside is None else inside, finish, reply, check, told=told
+                    text if inside is None else inside, finish, reply, check, told=messages
                 )
             said = (*messages, Message("assistant", text))
             return Reply(value, text, said, completion.latency, fenced=inside is not None)

@@ -6,7 +6,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, cast
 
@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from ..errors import BadDesign, InvalidReply
 from .design import frozen
-from .messages import TRUNCATED
+from .messages import TRUNCATED, Message
 
 ReplyPolicy = Literal["strict", "lenient"]
 """How a structured reply is read: ``lenient`` takes it out of one code fence around it."""
@@ -152,11 +152,11 @@ def accept_object(
     model: type[Structured],
     check: Callable[[Structured], None] | None = None,
     *,
-    told: str = "",
+    told: Iterable[Message] = (),
 ) -> Structured:
     """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
 
-    ``told`` is what the subject was told: a number it merely repeats is no answer. Raises
+    ``told`` is the conversation before it: a number it merely repeats is no answer. Raises
     InvalidReply with the reason (see :meth:`pytest_bias.experiments.protocol.Subject.ask`).
     """
     accept_text(text, finish)
@@ -192,10 +192,11 @@ def _check_finish(finish: str) -> None:
         raise InvalidReply(finish)
 
 
-def _why_not_json(text: str, finish: str, told: str) -> str:
+def _why_not_json(text: str, finish: str, told: Iterable[Message]) -> str:
     if finish == "length":
         return TRUNCATED
-    own_numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(told))
+    repeated = (_NUMBER.findall(message.text) for message in told if message.role != "assistant")
+    own_numbers = set(_NUMBER.findall(text)).difference(*repeated)
     if own_numbers or text.lstrip(_BLANK)[:1] in _JSON_STARTS:
         return "not_json"
     return "refusal" if REFUSAL.search(text) else "no_number"

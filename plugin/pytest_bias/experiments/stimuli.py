@@ -187,8 +187,9 @@ class PromptTemplate:
         BadTemplate
             When the names of ``values`` are not exactly the variables.
         """
-        given, known = set(values), set(self.variables)
-        self._check(unknown=known - given, unused=given - known)
+        if values.keys() != self.variables:
+            given, known = set(values), set(self.variables)
+            self._check(unknown=known - given, unused=given - known)
         return self._form % values
 
     def _check(self, *, unknown: Collection[str], unused: Collection[str]) -> None:

@@ -47,6 +47,11 @@ class _Once:
     def __call__(self, value: Hashable) -> int:
         return self._places.setdefault(value, len(self._places))
 
+    def each(self, values: Iterable[Hashable]) -> list[int]:
+        """The numbers of several."""
+        places = self._places
+        return [places.setdefault(value, len(places)) for value in values]
+
     @property
     def values(self) -> list[Hashable]:
         return list(self._places)
@@ -175,7 +180,7 @@ def _said(outcomes: Iterable[Outcome]) -> Mapping[str, object]:
     texts = _Once()
     said = [[_exchange(each, texts) for each in outcome.exchanges] for outcome in outcomes]
     lines = _Once()
-    of_lines = [[lines(line) for line in str(text).split("\n")] for text in texts.values]
+    of_lines = [lines.each(str(text).split("\n")) for text in texts.values]
     return {
         "said": said,
         "texts": [each if len(each) > 1 else each[0] for each in of_lines],

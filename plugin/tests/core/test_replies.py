@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.canonical import dumps
+from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.replies import accept_object, accept_text, reply_schema
 
 
@@ -236,7 +237,7 @@ def test_a_reply_has_exactly_its_fields() -> None:
 )
 def test_a_number_of_the_prompt_is_no_answer(text: str, reason: str) -> None:
     with pytest.raises(InvalidReply) as caught:
-        accept_object(text, "stop", Ruling, told="It is her 12th offence.")
+        accept_object(text, "stop", Ruling, told=[Message("user", "It is her 12th offence.")])
     assert caught.value.reason == reason
 
 
