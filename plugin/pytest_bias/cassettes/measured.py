@@ -15,7 +15,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -206,7 +205,8 @@ def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
 
 
 def replies_on(line: bytes) -> int:
-    """Number of replies that a line of a journal stands for."""
+    """Number of replies that a line stands for."""
     if line.startswith(MEASURED_START):
-        return len(json.loads(line)["calls"])
+        # Counted, not read: within a text these quotation marks would have a backslash.
+        return line.count(b'"place":[')
     return int(line.startswith(KEY_START))

@@ -37,7 +37,7 @@ from .intact_lines import (
     sifted,
     with_way_out,
 )
-from .measured import MEASURED_START, MeasuredTrial, decode_measured
+from .measured import MEASURED_START, MeasuredTrial, decode_measured, replies_on
 from .places import (
     cassette_path,
     content,
@@ -184,10 +184,7 @@ class Cassette:
     @property
     def calls(self) -> int:
         """Number of replies that what is recorded rests on."""
-        return sum(
-            len(decode_measured(*line).calls) if line.data.startswith(MEASURED_START) else 1
-            for line in self._lines.values()
-        )
+        return sum(replies_on(line.data) for line in self._lines.values())
 
     def texts(self) -> dict[str, str]:
         """Digest → text of every message the subject was told."""

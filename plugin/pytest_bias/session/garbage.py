@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 
 class Aside:
@@ -14,9 +15,12 @@ class Aside:
     none is put beside them, as they come back only together.
     """
 
-    def __init__(self) -> None:
-        self._alone = gc.get_freeze_count() == 0
-        self._used = False
+    _used = False
+
+    @cached_property
+    def _alone(self) -> bool:
+        """Whether nobody else has put objects aside: they are counted one by one, and once."""
+        return gc.get_freeze_count() == 0
 
     @contextmanager
     def kept(self) -> Iterator[None]:

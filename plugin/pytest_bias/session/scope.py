@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,13 +103,18 @@ def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[s
         directly = not state.concerned
         if (reason or path not in known) and declares(path, directly=directly):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
-    yield from silent_words(state, collected)
+    yield from silent_words(state, collected, known)
 
 
-def silent_words(state: State, collected: Iterable[Declaration]) -> Iterator[str]:
+def silent_words(
+    state: State,
+    collected: Iterable[Declaration],
+    known: Mapping[Path, ModuleType] | None = None,
+) -> Iterator[str]:
     """The functions that decorators listed in files asked for as a whole, and that are no case.
 
-    After collection, and once more at the end: what is declared while a test runs comes too late.
+    After collection, with what is ``known`` to be imported of those files by then, and once more
+    at the end: what is declared while a test runs comes too late.
     """
     declared_here = tuple(collected)
     made = {each.key for each in declared_here}
@@ -117,7 +123,7 @@ def silent_words(state: State, collected: Iterable[Declaration]) -> Iterator[str
     files = suite.whole_files(concerned=state.concerned)
     if files and not any("::" in argument for argument in suite.arguments):
         yield from _outside(state, made, tested)
-    for path, module in imported(files).items():
+    for path, module in (imported(files) if known is None else known).items():
         place = suite.place(path)
         if REGISTER in vars(module) and _unfinished(state, place) is None:
             from ..contrasts.cases import (  # noqa: PLC0415  (nothing is imported without cases)
