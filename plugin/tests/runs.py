@@ -97,7 +97,7 @@ def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     with pytest.MonkeyPatch.context() as here, suites_apart():
         here.setattr(os, "_exit", os._exit)  # the plugin holds it for good after a red run
         here.setattr(metadata, "distributions", _with_plugins().copy)
-        here.setattr(Aside, "_alone", False)  # what this process has put aside is a lot to count
+        here.setattr(Aside, "_alone", False)  # `spared` has put objects aside: a lot to count
         result = pytester.runpytest_inprocess(
             *arguments,
             plugins=[imports],

@@ -207,6 +207,7 @@ def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
 def replies_on(line: bytes) -> int:
     """Number of replies that a line stands for."""
     if line.startswith(MEASURED_START):
-        # Counted, not read: within a text these quotation marks would have a backslash.
+        # Counted, not read: within a text these quotation marks would have a backslash, and what
+        # else may be named so, a factor or a measure, has no list.
         return line.count(b'"place":[')
     return int(line.startswith(KEY_START))

@@ -178,17 +178,17 @@ def shown(text: str, names: Iterable[str]) -> str | None:
     """
     plain = folded(text)
     for each in names:
-        sought = _sought(each)
-        if sought is not None and sought[0] in plain and sought[1].search(plain):
+        sought, first = _sought(each)
+        if first and first in plain and _pattern(sought).search(plain):
             return each
     return None
 
 
 @cache
-def _sought(name: str) -> tuple[str, re.Pattern[str]] | None:
-    """The first word of ``name``, folded, and its pattern; None where it has no word."""
+def _sought(name: str) -> tuple[str, str]:
+    """``name`` folded, and its first word; empty where it has none."""
     plain = folded(name)
-    return (plain.split()[0], _pattern(plain)) if plain.split() else None
+    return plain, next(iter(plain.split()), "")
 
 
 def folded(text: str) -> str:

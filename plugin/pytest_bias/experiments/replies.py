@@ -156,8 +156,9 @@ def accept_object(
 ) -> Structured:
     """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
 
-    ``told`` is the conversation before it: a number it merely repeats is no answer. Raises
-    InvalidReply with the reason (see :meth:`pytest_bias.experiments.protocol.Subject.ask`).
+    ``told`` is the conversation before it: a number that it repeats of what others said there is
+    no answer. Raises InvalidReply with the reason (see
+    :meth:`pytest_bias.experiments.protocol.Subject.ask`).
     """
     accept_text(text, finish)
     try:

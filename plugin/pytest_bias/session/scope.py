@@ -113,8 +113,8 @@ def silent_words(
 ) -> Iterator[str]:
     """The functions that decorators listed in files asked for as a whole, and that are no case.
 
-    After collection, with what is ``known`` to be imported of those files by then, and once more
-    at the end: what is declared while a test runs comes too late.
+    After collection, and once more at the end: what is declared while a test runs comes too late.
+    ``known`` is what was imported of those files, where that has just been looked for.
     """
     declared_here = tuple(collected)
     made = {each.key for each in declared_here}

@@ -236,8 +236,9 @@ def test_a_reply_has_exactly_its_fields() -> None:
     ],
 )
 def test_a_number_of_the_prompt_is_no_answer(text: str, reason: str) -> None:
+    told = Message("assistant", "6 months"), Message("user", "It is her 12th offence.")
     with pytest.raises(InvalidReply) as caught:
-        accept_object(text, "stop", Ruling, told=[Message("user", "It is her 12th offence.")])
+        accept_object(text, "stop", Ruling, told=told)
     assert caught.value.reason == reason
 
 
