@@ -19,7 +19,7 @@ class Aside:
 
     @cached_property
     def _alone(self) -> bool:
-        """Whether nobody else has put objects aside; to count them takes long, so it is asked once."""
+        """Whether nobody else has put objects aside; asked once, as counting them takes long."""
         return gc.get_freeze_count() == 0
 
     @contextmanager
