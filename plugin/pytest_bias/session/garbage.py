@@ -19,7 +19,7 @@ class Aside:
 
     @cached_property
     def _alone(self) -> bool:
-        """Whether nobody else has put objects aside; asked once, as counting them takes long."""
+        """Return whether nobody else has put objects aside: counted once, as it takes long."""
         return gc.get_freeze_count() == 0
 
     @contextmanager
