@@ -26,6 +26,7 @@ from pytest_bias.cassettes.measured import (
     decode_measured,
     encode_measured,
     keyed_hash,
+    replies_on,
 )
 from pytest_bias.cassettes.misses import not_recorded
 from pytest_bias.cassettes.places import cassette_path
@@ -146,6 +147,23 @@ def test_a_measured_line_comes_back_as_it_was(measured: MeasuredTrial) -> None:
     assert again == measured
     # True is 1.0 to ==, and a float that comes back as an int prints otherwise.
     assert repr(dict(again.values)) == repr(dict(measured.values))
+
+
+def test_its_replies_are_counted_whatever_else_is_named_as_their_places_are() -> None:
+    named = '"place":[[],1,1]'
+    line = encode_measured(
+        MeasuredTrial(
+            key="0" * 64,
+            trial={"condition": {"place": named}, "exemplars": {"place": named}},
+            values={"place": named},
+            missing=named,
+            invalid=(named,),
+            versions={"place": 1},
+            judge=named,
+            calls=tuple({"place": [[], n, 1], "served_model": named} for n in (1, 2)),
+        )
+    )
+    assert replies_on(line) == len(decode_measured(line, "file", 1).calls) == 2
 
 
 @given(MEASURED, st.data())
