@@ -21,18 +21,6 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_0
 hypothesis.settings.load_profile("gate")
 
 
-_LONGEST = frozenset(
-    {"browser", "test_ray.py", "test_local.py", "test_planting.py", "test_readme_commands.py"}
-)
-"""Folder and files of half a minute and more."""
-
-
-@pytest.hookimpl(trylast=True)  # after the tests were shuffled
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files, so that no worker is left with one at the end."""
-    items.sort(key=lambda item: _LONGEST.isdisjoint(item.path.parts[-2:]))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def heard() -> None:
     """Let signals be heard that nohup, a shell's background or a CI service has ignored."""
