@@ -65,7 +65,7 @@ def _asked_text(messages: tuple[Message, ...], parameters: Parameters) -> str:
 
 @lru_cache
 def _said_text(role: str, text: str) -> str:
-    return f"[{compact(role)},{compact(text)}]"  # a list of both takes twice as long to encode
+    return f"[{compact(role)},{compact(text)}]"  # a list of both takes a third longer
 
 
 @lru_cache
