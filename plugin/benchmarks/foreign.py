@@ -3,8 +3,9 @@
     python plugin/benchmarks/foreign.py [--of pluggy iniconfig] [--rounds 3] [--sources FOLDER]
 
 The packages' own tests, of their source distributions, are run with the plugin loaded, as its
-entry point loads it, and without: in one process and by two workers, rounds interleaved. Ends with
-1 where a test has another outcome in any round.
+entry point loads it, without, and with a plugin that is an empty file, which is the least that any
+costs: in one process and by two workers, rounds interleaved. Ends with 1 where a test has another
+outcome in any round.
 
 Sources that are not in ``--sources`` are downloaded with pip; what the tests need beside pytest is
 installed with it, into a temporary folder. pytest itself needs some of these packages, and then
@@ -26,7 +27,12 @@ from xml.etree import ElementTree as ET
 
 from benchmarks.common import PYTEST, Spent, median_and_spread, run, say
 
-PLUGIN = ("-p", "pytest_bias.pytest_plugin")
+EMPTY = "pytest_bias_benchmark_empty"
+PLUGINS = {
+    "without": (),
+    "empty": ("-p", EMPTY),
+    "with": ("-p", "pytest_bias.pytest_plugin"),
+}
 WORKERS = (0, 2)
 
 _PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
@@ -90,7 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     different = 0
     with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as name:
-        say(f"{'':24}{'tests':>8}{'other':>8}{'CPU s without':>16}{'with':>8}{'ratio':>8}")
+        say(
+            f"{'':24}{'tests':>8}{'other':>8}{'CPU s without':>16}{'empty':>8}{'with':>8}"
+            f"{'by without':>12}{'by empty':>10}"
+        )
         for package in given.of:
             folder = Path(name, package)
             folder.mkdir()
@@ -104,31 +113,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _compared(package: str, suite: Suite, project: Path, workers: int, rounds: int) -> int:
     """Run one suite with and without the plugin; how many tests had another outcome."""
-    spent: dict[tuple[str, ...], list[Spent]] = defaultdict(list)
-    found: dict[tuple[str, ...], list[_Outcomes]] = defaultdict(list)
-    path = (project / suite.code, project.parent / "needs", Path(__file__).parents[1])
+    spent: dict[str, list[Spent]] = defaultdict(list)
+    found: dict[str, list[_Outcomes]] = defaultdict(list)
+    (project.parent / f"{EMPTY}.py").touch()
+    ours = Path(__file__).parents[1]
+    path = (project / suite.code, project.parent / "needs", project.parent, ours)
     variables = {"PYTHONPATH": os.pathsep.join(map(str, path))}
     spread = ("-p", "xdist", "-n", str(workers))
     for number in range(rounds):
-        for plugin in ((), PLUGIN):
-            report = project.parent / f"{len(plugin)}-{workers}-{number}.xml"
+        for name, plugin in PLUGINS.items():
+            report = project.parent / f"{name}-{workers}-{number}.xml"
             command = [*PYTEST, *spread, *plugin, f"--junitxml={report}"]
-            spent[plugin].append(
-                run(package, command, project, variables=variables, accepted=_RAN)
-            )
-            found[plugin].append(outcomes(report))
-    reference, *others = (*found[()], *found[PLUGIN])
+            spent[name].append(run(package, command, project, variables=variables, accepted=_RAN))
+            found[name].append(outcomes(report))
+    reference, *others = (each for name in PLUGINS for each in found[name])
     changed = set[tuple[str, str, str]]()
     for other in others:
         changed |= {*(reference - other), *(other - reference)}
     for module, test, outcome in sorted(changed):
         say(f"  {module}.{test}: {outcome} in some runs")
-    without, beside = (
-        median_and_spread([one.cpu for one in spent[plugin]])[0] for plugin in ((), PLUGIN)
+    without, empty, beside = (
+        median_and_spread([one.cpu for one in spent[name]])[0] for name in PLUGINS
     )
     say(
         f"{f'{package}, -n {workers}':24}{reference.total():8}{len(changed):8}"
-        f"{without:16.2f}{beside:8.2f}{beside / without:8.2f}"
+        f"{without:16.2f}{empty:8.2f}{beside:8.2f}{beside / without:12.2f}{beside / empty:10.2f}"
     )
     return len(changed)
 

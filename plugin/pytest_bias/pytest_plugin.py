@@ -1,14 +1,17 @@
-"""The pytest plugin: options, fixtures, and the session that holds the other hooks."""
+"""The pytest plugin: options, fixtures, and the session that holds the other hooks.
+
+Loaded in every pytest run. Where nothing of ours is set there is no session, so that projects
+which have nothing to do with bias pay for the options alone.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import pytest
-
-from .session.items import condition_of, control_of, verdict_of
 
 if TYPE_CHECKING:
     from .contrasts.cases import Case, Recorded
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from .verdicts.verdict import Control, Verdict
 
 SESSION = "pytest-bias-session"
+_USED = f"{__package__}.errors"
+"""Module that all of the package imports, but for what is loaded in every pytest run."""
+
 _LET_GO = pytest.StashKey[Callable[[], None]]()
 _DISTRIBUTED = pytest.StashKey[bool]()
 
@@ -85,16 +91,52 @@ def _due(config: pytest.Config) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker and the session's state."""
-    from .session.session import BiasSession  # noqa: PLC0415
+    """Register the marker, and the session where there may be cases.
+
+    A controller of xdist has one in any case: its workers may find cases, and tell it in a folder.
+    """
+    from .session.options import is_given  # noqa: PLC0415
 
     config.addinivalue_line(
         "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
     )
+    if is_given(config) or getattr(config.option, "dist", "no") != "no":
+        _open_session(config)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Open the session where nothing is set and a module uses ours; it says what has to be."""
+    if _is_wanted(metafunc.config):
+        _open_session(metafunc.config).collection.pytest_generate_tests(metafunc)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Open it for a module that failed, too, or that has tests of another kind."""
+    report = yield
+    if _is_wanted(collector.config):
+        _open_session(collector.config)
+        from .session.items import amend_collected  # noqa: PLC0415
+
+        amend_collected(collector, report)
+    return report
+
+
+def _is_wanted(config: pytest.Config) -> bool:
+    """Return true where something uses ours, and there is no session."""
+    return _USED in sys.modules and _session(config) is None
+
+
+def _open_session(config: pytest.Config) -> BiasSession:
+    from .session.session import BiasSession  # noqa: PLC0415
+
     chosen = config.stash.get(_DISTRIBUTED, False)
     session = BiasSession(config, distributed_by_choice=chosen)
     config.pluginmanager.register(session.collection, f"{SESSION}-collection")
     config.pluginmanager.register(session, SESSION)
+    return session
 
 
 @pytest.fixture
@@ -111,6 +153,8 @@ def bias_case(request: pytest.FixtureRequest) -> Case:
 @pytest.fixture
 def condition(bias_case: Case) -> Condition:
     """The condition of a ``@conditions`` case."""
+    from .session.items import condition_of  # noqa: PLC0415
+
     return condition_of(bias_case)
 
 
@@ -128,12 +172,16 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
 @pytest.fixture
 def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
     """The verdict of a ``@hypotheses`` case."""
+    from .session.items import verdict_of  # noqa: PLC0415
+
     return verdict_of(bias_case, _run(pytestconfig))
 
 
 @pytest.fixture
 def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
     """Return the positive control of a ``@positive_control`` case."""
+    from .session.items import control_of  # noqa: PLC0415
+
     return control_of(bias_case, _run(pytestconfig))
 
 

@@ -1,4 +1,7 @@
-"""The plugin's options and ini keys as pytest takes them, and the settings they make."""
+"""The plugin's options and ini keys as pytest takes them, and the settings they make.
+
+Loaded in every pytest run, so it imports nothing but the table.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..report.escapes import terminal_text
-from ..settings.cores import cores
-from ..settings.options import OPTIONS, read_environment
-from ..workbench.clock import today
+from ..settings.options import OPTIONS
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
@@ -119,6 +119,8 @@ def limit_workers(config: pytest.Config) -> None:
     asked = getattr(config.option, "numprocesses", None)
     if not isinstance(asked, int) or is_distributed_by_choice(config) or not is_given(config):
         return
+    from ..settings.cores import cores  # noqa: PLC0415
+
     most = max(cores(), _LEAST_WORKERS)
     if asked > most:
         from .suite import Suite  # noqa: PLC0415  (only where there are many workers)
@@ -135,8 +137,9 @@ def settings_of(config: pytest.Config) -> Settings:
     BadSetting
         When a value is outside its domain.
     """
-    from ..settings.options import Given  # noqa: PLC0415
+    from ..settings.given import Given  # noqa: PLC0415
     from ..settings.settings import read_settings  # noqa: PLC0415
+    from ..workbench.clock import today  # noqa: PLC0415
 
     typed = [name for name, option in OPTIONS.items() if option.option]
     keys = [option.ini for option in OPTIONS.values() if option.ini]
@@ -169,6 +172,8 @@ def _added_providers(config: pytest.Config) -> dict[str, object]:
 def check_settings(config: pytest.Config) -> None:
     """Refuse what can be refused before anything is collected; UsageError says why."""
     from ..errors import BiasError  # noqa: PLC0415
+    from ..report.escapes import terminal_text  # noqa: PLC0415
+    from ..settings.given import read_environment  # noqa: PLC0415
     from ..settings.roster import read_roster  # noqa: PLC0415
 
     try:

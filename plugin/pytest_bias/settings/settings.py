@@ -11,7 +11,8 @@ from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.design import SCREEN
-from .options import OFF, OPTIONS, Given
+from .given import Given
+from .options import OFF, OPTIONS
 from .shards import Shard, read_shard
 
 OPTION = "--bias-baseline"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import BadSetting
-from ..settings.options import Given
+from ..settings.given import Given
 from ..settings.settings import Settings, read_settings
 from .clock import today
 

@@ -24,7 +24,7 @@ from ..recording.collector import CollectionReport, Terms, collect
 from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, Progress, Teller, untold
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
-from ..settings.options import read_environment
+from ..settings.given import read_environment
 from .analyses import Workbench
 
 if TYPE_CHECKING:

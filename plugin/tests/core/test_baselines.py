@@ -36,7 +36,7 @@ from pytest_bias.experiments.experiment import Experiment, Players
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.settings.options import Given
+from pytest_bias.settings.given import Given
 from pytest_bias.settings.settings import Settings, read_settings
 from pytest_bias.verdicts.verdict import Status, Verdict
 

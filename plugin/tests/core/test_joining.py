@@ -27,8 +27,8 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
+from pytest_bias.settings.given import Given
 from pytest_bias.settings.model_names import SERVED_BY, file_stem, model_of
-from pytest_bias.settings.options import Given
 from pytest_bias.settings.settings import read_settings
 from pytest_bias.settings.shards import Shard, read_shard
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.settings.options import Given
+from pytest_bias.settings.given import Given
 from pytest_bias.settings.settings import read_old
 
 MODELS = ("simulated/drifted",)

@@ -111,7 +111,7 @@ def test_the_baseline_of_another_model_is_damage(accepted: Suite) -> None:
 
 
 def test_what_is_expired_fails_and_says_so(accepted: Suite) -> None:
-    accepted.monkeypatch.setattr("pytest_bias.session.options.today", lambda: "3000-01-01")
+    accepted.monkeypatch.setattr("pytest_bias.workbench.clock.today", lambda: "3000-01-01")
     result = accepted.run(BIASED)
     assert result.ret == 1
     result.assert_outcomes(passed=3, failed=1)
@@ -120,7 +120,7 @@ def test_what_is_expired_fails_and_says_so(accepted: Suite) -> None:
 
 
 def test_what_ends_within_a_fortnight_is_warned_of(accepted: Suite) -> None:
-    accepted.monkeypatch.setattr("pytest_bias.session.options.today", lambda: "2999-12-20")
+    accepted.monkeypatch.setattr("pytest_bias.workbench.clock.today", lambda: "2999-12-20")
     result = accepted.run(BIASED)
     assert result.ret == 0
     lines = section(result)

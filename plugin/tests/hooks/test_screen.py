@@ -42,7 +42,7 @@ def test_a_known_bias_of_the_gate_design_is_let_through_while_it_lasts(suite: Su
     assert result.ret == 0
     result.assert_outcomes(passed=3, xfailed=1)
     assert f"1 known bias {BY_ANN}: known since spring" in section(result)
-    suite.monkeypatch.setattr("pytest_bias.session.options.today", lambda: "3000-01-01")
+    suite.monkeypatch.setattr("pytest_bias.workbench.clock.today", lambda: "3000-01-01")
     result = suite.run(SCREEN, BIASED)
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"  baseline: {BY_ANN} (known since spring), which is past"])

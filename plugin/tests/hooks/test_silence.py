@@ -8,6 +8,19 @@ from pathlib import Path
 import pytest
 
 from .suites import Suite
+from .test_not_judged import METHOD, UNJUDGED
+
+IN_EVERY_RUN = {
+    "pytest_bias",
+    "pytest_bias.pytest_plugin",
+    "pytest_bias.session",
+    "pytest_bias.session.arguments",
+    "pytest_bias.session.hookspecs",
+    "pytest_bias.session.options",
+    "pytest_bias.settings",
+    "pytest_bias.settings.options",
+}
+"""Of ours, in a process that has nothing to do with bias and starts no workers."""
 
 HEAVY = (
     "pydantic",
@@ -54,9 +67,12 @@ def test_without_bias_tests(
     result.assert_outcomes(passed=1)
     said = [line for line in result.outlines if "bias" in line and str(empty.path) not in line]
     assert [line for line in said if not line.startswith("plugins: ")] == []
-    for imported in (*modules(empty.path, "controller"), *modules(empty.path, "worker")):
+    controllers, of_workers = modules(empty.path, "controller"), modules(empty.path, "worker")
+    for imported in (*controllers, *of_workers):
         assert imported.isdisjoint(HEAVY)
         assert "pytest_bias.contrasts.cases" not in imported
+    (lean,) = of_workers if workers else controllers
+    assert {name for name in lean if name.partition(".")[0] == "pytest_bias"} == IN_EVERY_RUN
     assert list((empty.path / "tmp").iterdir()) == []
     left = {
         path.name
@@ -64,6 +80,36 @@ def test_without_bias_tests(
         if not path.name.startswith(("runpytest", "worker-", "controller-"))
     }
     assert left <= {"conftest.py", "test_plain.py", "tmp", "stdout", "stderr", "__pycache__"}
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_cases_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
+    (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "no model is named" in f"{result.stdout}{result.stderr}"
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_wrong_design_where_nothing_is_set(empty: Suite, workers: int | None) -> None:
+    text = "from pytest_bias import Factor\n\nWORD = Factor('a word', {'a': 'b', 'c': 'd'})\n"
+    (empty.path / "test_wrong.py").write_text(text, encoding="utf-8")
+    result = empty.run("-p", "no:cacheprovider", workers=workers, anew=True)
+    assert result.ret in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED)
+    result.stdout.fnmatch_lines(["*test_wrong.py:3: BadDesign: *a word*"])
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
+    path = suite.path / "bias_tests/coin/test_coin.py"
+    head, _ = path.read_text(encoding="utf-8").split("@conditions(GAME)")
+    name, more = "TestNumber(unittest.TestCase)", "pytestmark = pytest.mark.xfail"
+    method = METHOD.format(name=name, more=more)
+    path.write_text(f"{head}\nimport unittest\n\nimport pytest\n{method}", encoding="utf-8")
+    (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines([UNJUDGED])
 
 
 def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:

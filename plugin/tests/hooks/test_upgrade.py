@@ -304,7 +304,7 @@ def test_another_design_in_the_file_is_named(accepted: Suite) -> None:
 
 
 def test_an_acceptance_in_the_file_that_is_past_stops_the_upgrade(accepted: Suite) -> None:
-    accepted.monkeypatch.setattr("pytest_bias.session.options.today", lambda: "3000-01-01")
+    accepted.monkeypatch.setattr("pytest_bias.workbench.clock.today", lambda: "3000-01-01")
     result = accepted.run(f"--bias-baseline={path(accepted)}")
     assert result.ret == 1
     assert outcomes(accepted)[KNOWN] == "expired"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.settings.options import read_environment
+from pytest_bias.settings.given import read_environment
 
 SECRET = "sk-" + "planted" * 3
 

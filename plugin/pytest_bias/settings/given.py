@@ -1,0 +1,124 @@
+"""Raw values of the command line and ini files, read by the table of what a user may set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadSetting
+from .options import OFF, OPTIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Raw values, an option before an ini key.
+
+    ``options`` are those of the command line (None where not given), ``ini`` those of files by
+    their key without ``bias_``. Values are read by the name they have in the table; every reader
+    raises BadSetting for what is outside its domain.
+    """
+
+    options: Mapping[str, object]
+    ini: Mapping[str, object]
+    environ: Mapping[str, str] = field(repr=False)
+    rootdir: Path
+    invocation_dir: Path
+    today: str = ""
+
+    def is_typed(self, name: str) -> bool:
+        """Return true where the option is given, so that no ini key counts."""
+        return self.options.get(name) not in (None, "", False)
+
+    def raw(self, name: str) -> object:
+        """Return the value as it was given; None where it was not."""
+        if self.is_typed(name):
+            return self.options[name]
+        return self.ini.get(OPTIONS[name].ini.removeprefix("bias_")) or None
+
+    def refusal(self, name: str, problem: str, value: object = None) -> BadSetting:
+        """Return an error that names the setting as the user wrote it."""
+        option = OPTIONS[name]
+        written = option.option if self.is_typed(name) else option.ini or option.option
+        shown = self.raw(name) if value is None else value
+        return BadSetting(option=written, value=shown, problem=problem)
+
+    def text(self, name: str) -> str:
+        """Return the value or its default; '' where there is neither."""
+        return str(self.raw(name) or OPTIONS[name].default)
+
+    def choice(self, name: str) -> str:
+        """Return one of the table's choices."""
+        value, choices = self.text(name), OPTIONS[name].choices
+        if value not in choices:
+            raise self.refusal(name, f"must be one of {', '.join(choices)}")
+        return value
+
+    def number(self, name: str) -> float | None:
+        """Return a number within the table's bounds; None where there is none, or it is off."""
+        value, least = self.text(name), OPTIONS[name].least
+        if not value or (OPTIONS[name].may_be_off and value == OFF):
+            return None
+        assert least is not None, name  # noqa: S101  (the table's own)
+        whole = isinstance(least, int)
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not least <= number < math.inf or (whole and not number.is_integer()):
+            kind = "a whole number" if whole else "a number"
+            raise self.refusal(name, f"must be {kind} from {least:g} up")
+        return number
+
+    def value(self, name: str) -> Any:
+        """Return the value as what the table says it is: a flag, choice, number, path or text.
+
+        None for what there is not, or is off.
+        """
+        option = OPTIONS[name]
+        if option.choices:
+            return self.choice(name)
+        if option.least is not None:
+            number = self.number(name)
+            return int(number) if number is not None and isinstance(option.least, int) else number
+        if option.takes in ("PATH", "DIR"):
+            return self.path(name)
+        return (self.text(name) or None) if option.takes else self.is_typed(name)
+
+    def path(self, name: str) -> Path | None:
+        """Return the path that was named, or else the table's; None for neither, or where off.
+
+        Paths on the command line are relative to where pytest was called, paths in ini and the
+        table's to rootdir.
+        """
+        option, value = OPTIONS[name], self.text(name)
+        if not value or (option.may_be_off and value == OFF):
+            return None
+        path = (self.invocation_dir if self.is_typed(name) else self.rootdir) / value
+        return path if self.raw(name) or not option.if_there or path.exists() else None
+
+
+def read_environment(
+    environ: Mapping[str, str], file: Path | None, option: str = "--bias-env-file"
+) -> Mapping[str, str]:
+    """Return the environment, and what the user's ``.env`` adds to it; nothing is exported.
+
+    Raises BadSetting, which names the file by ``option`` and quotes none of its lines, when it
+    cannot be read.
+    """
+    if file is None:
+        return environ
+    from dotenv import dotenv_values  # noqa: PLC0415  (where a file is named only)
+
+    try:
+        with file.open(encoding="utf-8") as stream:
+            values = dotenv_values(stream=stream, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "is not UTF-8 text"
+        raise BadSetting(option=option, value=file, problem=f"cannot be read: {problem}") from None
+    added = {name: value for name, value in values.items() if value is not None}
+    # A variable that is set to nothing holds no key.
+    held = {name: value for name, value in environ.items() if value or name not in added}
+    return {**added, **held}
