@@ -71,13 +71,12 @@ class Corpus:
             problem = f"has {len(self.posts)} posts, a pool has {size}"
             raise BadStimuli(source=f"corpus {self.name!r}", problem=problem)
         start = hashlib.sha256(f"{self.name}/{replicate}/".encode())
-
-        def drawn(post: str) -> bytes:
+        posts: dict[bytes, str] = {}
+        for post in self.posts:
             digest = start.copy()
             digest.update(post.encode())
-            return digest.digest()
-
-        return tuple(sorted(self.posts, key=drawn)[:size])
+            posts[digest.digest()] = post
+        return tuple(posts[digest] for digest in sorted(posts)[:size])
 
 
 def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:

@@ -88,11 +88,18 @@ class CaseReport(Strict):
 
     def to_json(self) -> str:
         """Return the text that :func:`case_report` reads."""
+        if self.standing != _NOTHING:
+            return dumps(self, "case report")
         # The many conditions of an experiment found the same; a standing may hold a mapping.
-        return dumps(self, "case report") if self.standing != _NOTHING else _told(self)
+        text = _told(self)
+        _OWN[text] = self
+        return text
 
 
 _NOTHING = Standing()
+
+_OWN: dict[str, CaseReport] = {}
+"""What this process wrote, of nothing but texts: it need not be read again."""
 
 
 @lru_cache(maxsize=2**6)
@@ -107,6 +114,8 @@ def case_report(text: str) -> CaseReport:
     Raises DamagedReport for another version's report, and for anything else that is none of this
     one.
     """
+    if text in _OWN:
+        return _OWN[text]
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:

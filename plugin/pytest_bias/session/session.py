@@ -224,7 +224,9 @@ class BiasSession:
     # --- the controller -----------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Enter a report into the books (in a worker they are kept for nobody)."""
+        """Enter a report into the books; a worker's controller does."""
+        if self.state.is_worker:
+            return
         outcome: str = report.outcome
         if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
             outcome = "xfailed" if outcome == "skipped" else "xpassed"

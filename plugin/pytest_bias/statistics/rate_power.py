@@ -15,7 +15,7 @@ from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
 from .checks import Floats, bad, checked, count, fraction, number
 from .results import ALPHA
-from .score import restricted_variances
+from .score import RestrictedRates
 
 LARGEST_EXACT = 400
 
@@ -40,7 +40,7 @@ def score_se(a: Floats, b: Floats, *, n: int, null: float) -> Floats:
     -1 and 1. The variance is taken N / (N - 1) times, as in Miettinen & Nurminen (1985) and in
     `tost_rates`.
     """
-    variances = restricted_variances(a * n, n, b * n, n, null)
+    variances = RestrictedRates(a * n, n, b * n, n).variances(null)
     return np.asarray(np.sqrt(2 * n / (2 * n - 1) * variances))
 
 

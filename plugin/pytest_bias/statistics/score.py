@@ -52,9 +52,12 @@ LARGEST_RATIO = 1e9
 FULL = 1 - 1e-12  # differences of 1 and -1 themselves have no variance under the null
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Strata:
-    """Checked counts; `weights` are 1 / strata each: of a fixed set none matters more."""
+    """Checked counts; `weights` are 1 / strata each: of a fixed set none matters more.
+
+    What does not depend on a null is worked out once: an interval takes dozens of statistics.
+    """
 
     x_a: Floats
     n_a: Floats
@@ -71,6 +74,27 @@ class Strata:
     def rate_b(self) -> float:
         """Weighted mean rate of b."""
         return min(1.0, float(self.weights @ (self.x_b / self.n_b)))
+
+    @cached_property
+    def differences(self) -> Floats:
+        """Rate a - rate b of each stratum."""
+        return np.asarray(self.x_a / self.n_a - self.x_b / self.n_b)
+
+    @cached_property
+    def restricted(self) -> RestrictedRates:
+        """Rates under a null."""
+        return RestrictedRates(self.x_a, self.n_a, self.x_b, self.n_b)
+
+    @cached_property
+    def inflation(self) -> tuple[Floats, Floats]:
+        """Factor and divisor of each stratum's variance: N and N - 1."""
+        total = self.n_a + self.n_b
+        return total, total - 1
+
+    @cached_property
+    def squared_weights(self) -> Floats:
+        """Squares of the weights."""
+        return np.asarray(self.weights**2)
 
     def with_events(self) -> Strata:
         """Return these strata, or raise `NoVariance` where their ratio would be 0 / 0."""
@@ -108,58 +132,63 @@ def checked_strata(successes_a: Counts, n_a: Counts, successes_b: Counts, n_b: C
 
 
 def _standardised(strata: Strata, distances: Floats, variances: Floats) -> float:
-    total = strata.n_a + strata.n_b
     distance = float(strata.weights @ distances)
-    variance = float(strata.weights**2 @ (variances * total / (total - 1)))
+    times, by = strata.inflation
+    variance = float(strata.squared_weights @ (variances * times / by))
     if variance > 0:
         return distance / math.sqrt(variance)
     # Every restricted rate is 0 or 1: the counts are exactly as the null has them, or rule it out.
     return 0.0 if abs(distance) <= ROUNDING else math.copysign(math.inf, distance)
 
 
-def restricted_variances(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
-    """Return the variances of rate a - rate b at the likeliest rates that differ by `null`.
+class RestrictedRates:
+    """The likeliest two rates that differ by a null, elementwise, of counts x of n.
 
-    Elementwise, of counts x of n. Not by statsmodels: its score test of a difference takes wrong
-    restricted rates (statsmodels issue 10269). The cubic and its root are those of Farrington &
-    Manning (1990, appendix I).
+    Not by statsmodels: its score test of a difference takes wrong restricted rates (statsmodels
+    issue 10269). The cubic and its root are those of Farrington & Manning (1990, appendix I).
     """
-    rate_b = _restricted_b(x_a, n_a, x_b, n_b, null)
-    rate_a = _within(rate_b + null, 0.0, 1.0)
-    return rate_a * (1 - rate_a) / n_a + rate_b * (1 - rate_b) / n_b
+
+    def __init__(self, x_a: Any, n_a: Any, x_b: Any, n_b: Any) -> None:
+        total = n_a + n_b
+        self.n_a, self.n_b = n_a, n_b
+        self.events, self.of_b, self.share = (x_a + x_b) / total, x_b / total, n_b / total
+        self.never, self.always = self.events == 0, self.events == 1
+        self.at_an_end = bool(np.any(self.never | self.always))
+
+    def variances(self, null: float) -> Any:
+        """Return the variances of rate a - rate b at the likeliest rates."""
+        rate_b = self.rates_b(null)
+        rate_a = _within(rate_b + null, 0.0, 1.0)
+        return rate_a * (1 - rate_a) / self.n_a + rate_b * (1 - rate_b) / self.n_b
+
+    def rates_b(self, null: float) -> Any:
+        """Return the likeliest rates of b."""
+        if null == 0:
+            return self.events
+        lowest, highest = max(0.0, -null), min(1.0, 1 - null)
+        events, of_b, share = self.events, self.of_b, self.share
+        square = (1 + share) * null - 1 - events
+        linear = (share * null - 1 - 2 * of_b) * null + events
+        third = square / 3
+        q = third**3 - linear * square / 6 + of_b * null * (1 - null) / 2
+        p = np.copysign(np.sqrt(np.maximum(0.0, third**2 - linear / 3)), q)
+        cosine = np.divide(q, p**3, out=np.ones_like(q), where=p != 0)
+        angle = (np.pi + np.arccos(_within(cosine, -1.0, 1.0))) / 3
+        rate = _within(2 * p * np.cos(angle) - third, lowest, highest)
+        if not self.at_an_end:
+            return rate
+        # Here the root is double or nearly so, and half of its digits are lost.
+        return np.where(self.always, highest, np.where(self.never, lowest, rate))
 
 
 def _within(values: Any, low: float, high: float) -> Any:
-    # What np.clip does, in a fifth of its time: an interval takes dozens of statistics.
+    # What np.clip does, in a fifth of its time.
     return np.minimum(np.maximum(values, low), high)
-
-
-def _restricted_b(x_a: Any, n_a: Any, x_b: Any, n_b: Any, null: float) -> Any:
-    lowest, highest = max(0.0, -null), min(1.0, 1 - null)
-    total = n_a + n_b
-    events, of_b = (x_a + x_b) / total, x_b / total
-    if null == 0:
-        return events
-    share = n_b / total
-    square = (1 + share) * null - 1 - events
-    linear = (share * null - 1 - 2 * of_b) * null + events
-    third = square / 3
-    q = third**3 - linear * square / 6 + of_b * null * (1 - null) / 2
-    p = np.copysign(np.sqrt(np.maximum(0.0, third**2 - linear / 3)), q)
-    cosine = np.divide(q, p**3, out=np.ones_like(q), where=p != 0)
-    angle = (np.pi + np.arccos(_within(cosine, -1.0, 1.0))) / 3
-    rate = _within(2 * p * np.cos(angle) - third, lowest, highest)
-    # Here the root is double or nearly so, and half of its digits are lost.
-    rate = np.where(events == 0, lowest, rate)
-    return np.where(events == 1, highest, rate)
 
 
 def z_difference(strata: Strata, null: float) -> float:
     """Return the score statistic of rate a - rate b = null."""
-    variances = restricted_variances(strata.x_a, strata.n_a, strata.x_b, strata.n_b, null)
-    return _standardised(
-        strata, strata.x_a / strata.n_a - strata.x_b / strata.n_b - null, variances
-    )
+    return _standardised(strata, strata.differences - null, strata.restricted.variances(null))
 
 
 def z_ratio(strata: Strata, null: float) -> float:
