@@ -145,10 +145,11 @@ def read_corpus(name: str, path: Path, types: Mapping[str, object] | Path) -> Co
     features = declared(types)
     path = Path(path)  # whoever gives a text means a path
     posts: dict[str, Post] = {}
+    known: dict[tuple[str, object], Value] = {}
     for line, row in _rows(path):
         if not posts:
             _check_columns(path.name, row, features)
-        post = _post(path.name, line, row, features)
+        post = _post(path.name, line, row, features, known)
         if post.id in posts:
             raise BadStimuli(
                 source=path.name, line=line, column="id", problem=f"{post.id!r} stands twice"
@@ -180,8 +181,13 @@ def _rows(path: Path) -> Iterable[tuple[int, Mapping[str, object]]]:
 
 
 def _post(
-    source: str, line: int, row: Mapping[str, object], features: Mapping[str, Feature]
+    source: str,
+    line: int,
+    row: Mapping[str, object],
+    features: Mapping[str, Feature],
+    known: dict[tuple[str, object], Value],
 ) -> Post:
+    """Return a row's post; ``known`` are the values of columns and texts that came before."""
     for column in _NEEDED:
         value = row[column]
         if not isinstance(value, str) or not value.strip():
@@ -192,12 +198,19 @@ def _post(
         raise BadStimuli(source=source, line=line, column="id", problem=problem)
     values: dict[str, Value] = {}
     for column, feature in features.items():
+        given = row[column]
+        is_text = isinstance(given, str)  # of others 1 and True, which differ, would be one key
+        if is_text and (column, given) in known:
+            values[column] = known[column, given]
+            continue
         try:
-            values[column] = _value(row[column], feature)
+            values[column] = _value(given, feature)
         except _Unfit as unfit:
             raise BadStimuli(
                 source=source, line=line, column=column, problem=unfit.problem
             ) from None
+        if is_text:
+            known[column, given] = values[column]
     return Post(
         name, cast("str", row["author"]), cast("str", row["text"]), MappingProxyType(values)
     )

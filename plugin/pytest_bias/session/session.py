@@ -93,6 +93,12 @@ class BiasSession:
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection(self) -> Generator[None, object, object]:
+        """Keep the garbage collector out: what modules make stays to the end."""
+        with self.state.aside.kept():
+            return (yield)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
@@ -117,8 +123,7 @@ class BiasSession:
         elif any_selected and not state.refused and not is_listing(self.config):
             from .checks import drop_faulty  # noqa: PLC0415
 
-            with state.aside.kept():
-                drop_faulty(self.run, items)
+            drop_faulty(self.run, items)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
