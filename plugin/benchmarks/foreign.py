@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compared(package: str, suite: Suite, project: Path, workers: int, rounds: int) -> int:
-    """Run one suite with and without the plugin; how many tests had another outcome."""
+    """Run one suite in each way; how many tests had another outcome."""
     spent: dict[str, list[Spent]] = defaultdict(list)
     found: dict[str, list[_Outcomes]] = defaultdict(list)
     (project.parent / f"{EMPTY}.py").touch()

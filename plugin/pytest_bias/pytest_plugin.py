@@ -1,7 +1,7 @@
 """The pytest plugin: options, fixtures, and the session that holds the other hooks.
 
-Loaded in every pytest run. Where nothing of ours is set there is no session, so that projects
-which have nothing to do with bias pay for the options alone.
+Loaded in every pytest run. Where nothing of ours is set or used there is no session, so that
+projects which have nothing to do with bias pay for the options alone.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .verdicts.verdict import Control, Verdict
 
 SESSION = "pytest-bias-session"
-_USED = f"{__package__}.errors"
-"""Module that all of the package imports, but for what is loaded in every pytest run."""
+_USED = "errors"
+"""Module of ours that decorators need, and nothing that is loaded in every pytest run."""
 
 _LET_GO = pytest.StashKey[Callable[[], None]]()
 _DISTRIBUTED = pytest.StashKey[bool]()
@@ -115,18 +115,36 @@ def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Open it for a module that failed, too, or that has tests of another kind."""
+    without = _session(collector.config) is None
     report = yield
     if _is_wanted(collector.config):
         _open_session(collector.config)
+    if without and _session(collector.config) is not None:
         from .session.items import amend_collected  # noqa: PLC0415
 
-        amend_collected(collector, report)
+        amend_collected(collector, report)  # a session that is opened meanwhile comes too late
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail a test that calls a decorated function of a module it imports itself."""
+    report = yield
+    if call.excinfo is not None and _is_wanted(item.config):
+        from .session.items import amend_unjudged  # noqa: PLC0415
+
+        amend_unjudged(call, report)
     return report
 
 
 def _is_wanted(config: pytest.Config) -> bool:
-    """Return true where something uses ours, and there is no session."""
-    return _USED in sys.modules and _session(config) is None
+    """Return true where something uses ours, and there is no session.
+
+    The package is asked, not ``sys.modules``: names it gave out outlast a module's place there.
+    """
+    return _USED in vars(sys.modules[__package__]) and _session(config) is None
 
 
 def _open_session(config: pytest.Config) -> BiasSession:

@@ -88,12 +88,8 @@ class CaseReport(Strict):
 
     def to_json(self) -> str:
         """Return the text that :func:`case_report` reads."""
-        if self.standing != _NOTHING:
-            return dumps(self, "case report")
         # The many conditions of an experiment found the same; a standing may hold a mapping.
-        text = _told(self)
-        _OWN[text] = self
-        return text
+        return dumps(self, "case report") if self.standing != _NOTHING else _told(self)
 
 
 _NOTHING = Standing()
@@ -104,7 +100,9 @@ _OWN: dict[str, CaseReport] = {}
 
 @lru_cache(maxsize=2**6)
 def _told(report: CaseReport) -> str:
-    return dumps(report, "case report")
+    text = dumps(report, "case report")
+    _OWN[text] = report
+    return text
 
 
 @lru_cache(maxsize=2**6)

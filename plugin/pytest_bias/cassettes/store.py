@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, cast
 
 from ..errors import CassettesDiffer, DamagedCassette
 from ..experiments.canonical import digest
+from ..experiments.garbage import uncollected
 from ..experiments.messages import Completion
-from ..experiments.records import uncollected
 from . import format as cassette_format
 from .files import is_there, sync_folder
 from .format import (

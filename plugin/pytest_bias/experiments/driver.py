@@ -60,7 +60,10 @@ async def drive(coroutine: Coroutine[Any, Any, object], executor: Executor) -> o
         return await _drive(coroutine, executor, ())
     except _Halted as halted:
         error = halted.error
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # its traceback holds this frame: they would keep a trial's prompts together
 
 
 def drive_at_once(coroutine: Coroutine[Any, Any, object], executor: Executor) -> object:
@@ -110,6 +113,7 @@ async def _drive(
                 outcomes = await _all(step, executor, (*branch, turn))
                 error = next((o for o in outcomes if isinstance(o, BaseException)), None)
                 answer = outcomes
+                del outcomes
             else:
                 _withdraw(step)
                 raise _Halted(
@@ -119,6 +123,7 @@ async def _drive(
                 )
     finally:
         coroutine.close()
+        del answer, error  # as in drive
 
 
 async def _fulfil(ask: Ask, executor: Executor, branch: tuple[int, ...], turn: int) -> object:
@@ -153,10 +158,13 @@ async def _all(step: Together, executor: Executor, branch: tuple[int, ...]) -> l
         # Only what an interruption left: a coroutine that has ended takes no notice.
         for left in (*drivers, *step.children):
             left.close()
-    for outcome in outcomes:
-        if isinstance(outcome, _Halted):
-            raise outcome
-    return outcomes
+    halted = next((each for each in outcomes if isinstance(each, _Halted)), None)
+    try:
+        if halted is not None:
+            raise halted
+        return outcomes
+    finally:
+        del halted, outcomes  # as in drive
 
 
 # --- awaiting what cannot be replayed ------------------------------------------------------------

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from ..errors import BadDesign, InvalidReply
 from .canonical import compact, digest
 from .design import Condition, Trial, frozen_mapping
+from .garbage import uncollected
 from .measures import FORMAT_KEPT, Measure, MeasureValue
 from .messages import TRUNCATED, Message, Parameters, Place, Player
 
@@ -287,21 +286,6 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     calls = None if outcome.published else outcome.interactions
     cut = outcome.cut and missing is None
     return Record(outcome.trial, values, missing, outcome.invalid, calls, cut)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep the garbage collector out while rows are made, none of which is garbage.
-
-    It would walk over all there are, again and again, for a third of the time that many take.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 @uncollected()

@@ -141,7 +141,10 @@ async def one_by_one(awaitables: Sequence[Awaitable[object]]) -> list[object]:
             outcomes.append(await awaitable)
         except Exception as error:  # noqa: BLE001  (raised in argument order later)
             outcomes.append(error)
-    return outcomes
+    try:
+        return outcomes
+    finally:
+        del outcomes  # an error's traceback holds this frame: they would keep each other
 
 
 def carry_out(

@@ -17,8 +17,9 @@ from datetime import datetime
 from ..cassettes.measured import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
+from ..experiments.garbage import uncollected
 from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue
-from ..experiments.records import Exchange, Outcome, Record, records_of, uncollected
+from ..experiments.records import Exchange, Outcome, Record, records_of
 from .numbers import writable
 
 _LEVEL = 6

@@ -52,6 +52,11 @@ class Collection:
 
         return Run(self.state.settings, self.state.workspace, self.state.aside)
 
+    def forget(self) -> None:
+        """Forget what was replayed: it is a lot to look for garbage in."""
+        if "run" in vars(self):
+            self.run.forget()
+
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
 

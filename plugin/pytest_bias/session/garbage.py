@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
+from ..experiments.garbage import uncollected
+
 
 class Aside:
     """What garbage is not looked for in until the session ends: hundreds of thousands of objects.
@@ -25,21 +27,25 @@ class Aside:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Keep the collector out, and then from all that there is by now."""
-        if not gc.isenabled():
+        if not _is_collected():
             yield
             return
         if self._alone:
             gc.collect()  # of what others made nothing is kept that is garbage
-        gc.disable()
-        try:
-            yield
-        finally:
-            if self._alone:
-                gc.freeze()
-                self._used = True
-            gc.enable()
+        with uncollected():
+            try:
+                yield
+            finally:
+                if self._alone and gc.isenabled():
+                    gc.freeze()
+                    self._used = True
 
     def give_back(self) -> None:
         """Have garbage looked for everywhere again."""
         if self._used:
             gc.unfreeze()
+            self._used = False
+
+
+def _is_collected() -> bool:
+    return gc.isenabled() and gc.get_threshold()[0] > 0

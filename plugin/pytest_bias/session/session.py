@@ -1,7 +1,7 @@
 """One pytest session in one process: the hooks that need its state.
 
 With xdist there are two kinds: workers run cases, the controller keeps the books and writes the
-reports; without it one process is both. Loaded in every pytest run, so it imports nothing heavy:
+reports; without it one process is both. Loaded in every controller, so it imports nothing heavy:
 the machinery comes in with the first bias case.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..experiments.garbage import uncollected
 from ..report.escapes import say, terminal_text
 from .collection import Collection
 from .items import (
@@ -95,8 +96,8 @@ class BiasSession:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Keep the garbage collector out: what modules make stays to the end."""
-        with self.state.aside.kept():
+        """Keep the garbage collector out: nearly all that modules make stays to the end."""
+        with uncollected():
             return (yield)
 
     @pytest.hookimpl(tryfirst=True)
@@ -338,14 +339,14 @@ class BiasSession:
         table = session.config.stash[metadata_key]
         table.update({k: self.state.placeless(v) for k, v in table.items() if isinstance(v, str)})
 
-    @pytest.hookimpl(specname="pytest_unconfigure", tryfirst=True)
-    def give_back(self) -> None:
-        """Have pytest, which looks for garbage at its end, find all there is."""
-        self.state.aside.give_back()
-
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Remove the shared folder; nothing that ran after us may have turned red into green."""
+        """Remove the shared folder; nothing that ran after us may have turned red into green.
+
+        pytest, which looks for garbage after this, is to find all there is.
+        """
+        self.collection.forget()
+        self.state.aside.give_back()
         if self.state.is_worker:
             return
         session = self.exit.session

@@ -1,7 +1,7 @@
 """Knowledge one process has of its session, its books among it; below all that works with it.
 
 Selected cases are held against reported ones: a run whose books do not balance gives no verdict.
-Loaded in every pytest run, so it imports nothing heavy: the rest comes in when it is asked for.
+Loaded in every controller of xdist, so it imports nothing heavy: the rest comes in when asked for.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from functools import cached_property
+from glob import iglob
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,10 @@ class Suite:
     @cached_property
     def test_paths(self) -> tuple[Path, ...]:
         """The places ``testpaths`` names."""
-        return tuple(
-            found.resolve()
-            for pattern in self.config.getini("testpaths")
-            for found in sorted(self.config.rootpath.glob(pattern))
-        )
+        root, patterns = self.config.rootpath, self.config.getini("testpaths")
+        # As pytest looks for them: Path.glob refuses ".".
+        found = [iglob(each, root_dir=root, recursive=True) for each in patterns]  # noqa: PTH207
+        return tuple((root / path).resolve() for paths in found for path in sorted(paths))
 
     @cached_property
     def asked(self) -> tuple[Path, ...]:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..experiments.design import LABEL, Condition, Design, Trial, trials_of
 from ..experiments.fields import one_line, shortly
+from ..experiments.garbage import uncollected
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
-from ..experiments.records import Origin, Outcome, uncollected
+from ..experiments.records import Origin, Outcome
 from ..settings.published import cell_text
 from .reader import WrongCell
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import MissingPackage
 from ..experiments.fields import shortly
+from ..experiments.garbage import uncollected
 from ..experiments.layouts import TableRow
-from ..experiments.records import uncollected
 from ..experiments.stimuli import csv_lines
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
-from ..experiments.records import CellCount, Outcome, Recording, Records, records_of, uncollected
+from ..experiments.garbage import uncollected
+from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
 from ..statistics.threads import one_thread
 from .controls import judged_control, licence_of
 from .drift import Readings, readings_of

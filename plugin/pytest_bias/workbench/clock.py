@@ -1,4 +1,4 @@
-"""The clock: loaded in every pytest run, so nothing else is here."""
+"""The clock."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ from ..contrasts.cases import Case, Recorded
 from ..errors import BiasError, NotRecorded, SamePrompt, StaleRecordings
 from ..experiments.checks.manipulation import find_twins
 from ..experiments.experiment import Experiment, Players, first_trial, plan_condition
-from ..experiments.records import Outcome, Recording, lost_to_cap, uncollected
+from ..experiments.garbage import uncollected
+from ..experiments.records import Outcome, Recording, lost_to_cap
 from ..experiments.replay import Lookup, Unrecorded, Wanted
 from ..providers.base import is_simulated
 from ..providers.players import players_of

@@ -33,7 +33,9 @@ def test_what_was_sent_arrives() -> None:
     assert case_report(FOUND.to_json()) == FOUND
     assert FOUND.known
     condition = CaseReport(kind="condition", experiment="coin", model="a/b", stopped=False)
-    assert case_report(condition.to_json()) == condition
+    sent = condition.to_json()
+    assert case_report(sent) is condition  # of this process
+    assert case_report(f"{sent} ") == condition  # as another reads it
     assert not condition.known
 
 

@@ -112,6 +112,43 @@ def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None) -> Non
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
+@pytest.mark.parametrize("workers", [None, 1])
+def test_unjudged_in_a_test_that_imports_it_itself(suite: Suite, workers: int | None) -> None:
+    path = suite.path / "bias_tests/coin/test_coin.py"
+    path.rename(path.with_name("declared.py"))
+    test = """
+        import pytest
+
+
+        @pytest.mark.xfail
+        def test_late():
+            from bias_tests.coin.declared import test_number
+
+            test_number()
+    """
+    suite.file("bias_tests/coin/test_late.py", test)
+    (suite.path / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
+    result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([UNJUDGED])
+
+
+def test_unjudged_where_modules_are_forgotten(suite: Suite) -> None:
+    """A process may have the package's names, and no module of ours in its place any more."""
+    path = suite.path / "bias_tests/coin/test_coin.py"
+    head, _ = path.read_text(encoding="utf-8").split("@conditions(GAME)")
+    method = METHOD.format(
+        name="TestNumber(unittest.TestCase)", more="pytestmark = pytest.mark.xfail"
+    )
+    forget = "import sys\n\nsys.modules.pop('pytest_bias.errors')\n"
+    path.write_text(
+        f"{head}\nimport unittest\n\nimport pytest\n{method}\n{forget}", encoding="utf-8"
+    )
+    (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    result = suite.run("-p", "no:cacheprovider", anew=True)
+    result.assert_outcomes(failed=1, passed=1)
+
+
 def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.conftest(NOTING)
     (suite.path / "tmp").mkdir()
