@@ -91,7 +91,7 @@ def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[s
     is read: what it would have declared, nobody knows.
     """
     for pattern in state.config.getini("testpaths") if state.concerned else ():
-        if not any(state.config.rootpath.glob(pattern)):
+        if not state.suite.matching(pattern):
             yield f"testpaths names {pattern}, where nothing is: mend or remove it in the ini file"
     files = state.suite.whole_files(concerned=state.concerned)
     known = imported(files)

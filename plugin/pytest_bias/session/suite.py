@@ -43,10 +43,13 @@ class Suite:
     @cached_property
     def test_paths(self) -> tuple[Path, ...]:
         """The places ``testpaths`` names."""
-        root, patterns = self.config.rootpath, self.config.getini("testpaths")
-        # As pytest looks for them: Path.glob refuses ".".
-        found = [iglob(each, root_dir=root, recursive=True) for each in patterns]  # noqa: PTH207
-        return tuple((root / path).resolve() for paths in found for path in sorted(paths))
+        patterns = self.config.getini("testpaths")
+        return tuple(path.resolve() for each in patterns for path in self.matching(each))
+
+    def matching(self, pattern: str) -> list[Path]:
+        """What a pattern of ``testpaths`` names, as pytest takes it: Path.glob refuses "."."""
+        root = self.config.rootpath
+        return sorted(map(root.joinpath, iglob(pattern, root_dir=root, recursive=True)))  # noqa: PTH207
 
     @cached_property
     def asked(self) -> tuple[Path, ...]:

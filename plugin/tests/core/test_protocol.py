@@ -6,6 +6,7 @@ import asyncio
 import gc
 import inspect
 import warnings
+import weakref
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -490,3 +491,32 @@ def _trial() -> Trial:
     from .factories import experiment  # noqa: PLC0415
 
     return Trial(experiment().conditions[0])
+
+
+class Kept(Exception):
+    """An error whose end can be seen."""
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_error_and_the_frames_it_passed_do_not_keep_each_other(*, many: bool) -> None:
+    """With them would stay what the trial was told, until the garbage collector comes by."""
+
+    async def body(subject: Subject) -> None:
+        if many:
+            await together(*(subject.ask(each) for each in ("One?", "Another?")))
+        await subject.ask("One?")
+
+    def nothing(*_: object) -> str:
+        raise Kept
+
+    ended = []
+    gc.collect()
+    gc.disable()
+    try:
+        try:
+            drive_at_once(body(Subject(PARAMETERS)), Script(nothing))
+        except Kept as error:
+            ended.append(weakref.ref(error))
+        assert [each() for each in ended] == [None]
+    finally:
+        gc.enable()

@@ -226,6 +226,13 @@ def test_test_path_that_leads_nowhere(suite: Suite) -> None:
     assert suite.results()["partial"] == []
 
 
+def test_test_path_that_is_the_top(suite: Suite) -> None:
+    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = .")
+    result = suite.run()
+    assert result.ret == 0
+    assert suite.results()["partial"] == []
+
+
 def test_declared_while_a_test_runs(suite: Suite) -> None:
     late = CASE.replace("\n", "\n    ").rstrip()
     suite.tests(CASE, f"def test_plain():\n    {late}\n")
