@@ -47,7 +47,7 @@ class Suite:
         return tuple(path.resolve() for each in patterns for path in self.matching(each))
 
     def matching(self, pattern: str) -> list[Path]:
-        """What a pattern of ``testpaths`` names, as pytest takes it: Path.glob refuses "."."""
+        """Return what a pattern of ``testpaths`` names, as pytest does: Path.glob refuses "."."""
         root = self.config.rootpath
         return sorted(map(root.joinpath, iglob(pattern, root_dir=root, recursive=True)))  # noqa: PTH207
 
