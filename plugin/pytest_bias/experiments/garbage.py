@@ -1,4 +1,4 @@
-"""Garbage collection around what makes many objects and no garbage."""
+"""Garbage collection around what makes many objects and hardly any garbage."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep the garbage collector out while rows are made, none of which is garbage.
+    """Keep the garbage collector out while rows are made, or modules imported, which stay.
 
-    It would walk over all there are, again and again, for a third of the time that many take. It
-    is not disabled: what others' code does to it meanwhile stays so.
+    It would walk over all there are, again and again, for a third of the time that many rows
+    take. It is not disabled: what others' code does to it meanwhile stays so.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(0)

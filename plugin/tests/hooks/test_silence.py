@@ -99,15 +99,23 @@ def test_wrong_design_where_nothing_is_set(empty: Suite, workers: int | None) ->
     result.stdout.fnmatch_lines(["*test_wrong.py:3: BadDesign: *a word*"])
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
+def with_unjudged_class(suite: Suite, after: str = "") -> Suite:
+    """Give the suite's module an unittest class under an xfail, and set nothing."""
     path = suite.path / "bias_tests/coin/test_coin.py"
     head, _ = path.read_text(encoding="utf-8").split("@conditions(GAME)")
     name, more = "TestNumber(unittest.TestCase)", "pytestmark = pytest.mark.xfail"
-    method = METHOD.format(name=name, more=more)
-    path.write_text(f"{head}\nimport unittest\n\nimport pytest\n{method}", encoding="utf-8")
+    text = (
+        f"{head}\nimport unittest\n\nimport pytest\n{METHOD.format(name=name, more=more)}{after}"
+    )
+    path.write_text(text, encoding="utf-8")
     (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
+    return suite
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
+    given = with_unjudged_class(suite)
+    result = given.run("-p", "no:cacheprovider", workers=workers, anew=True)
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines([UNJUDGED])
 
@@ -135,17 +143,8 @@ def test_unjudged_in_a_test_that_imports_it_itself(suite: Suite, workers: int | 
 
 def test_unjudged_where_modules_are_forgotten(suite: Suite) -> None:
     """A process may have the package's names, and no module of ours in its place any more."""
-    path = suite.path / "bias_tests/coin/test_coin.py"
-    head, _ = path.read_text(encoding="utf-8").split("@conditions(GAME)")
-    method = METHOD.format(
-        name="TestNumber(unittest.TestCase)", more="pytestmark = pytest.mark.xfail"
-    )
-    forget = "import sys\n\nsys.modules.pop('pytest_bias.errors')\n"
-    path.write_text(
-        f"{head}\nimport unittest\n\nimport pytest\n{method}\n{forget}", encoding="utf-8"
-    )
-    (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    result = suite.run("-p", "no:cacheprovider", anew=True)
+    given = with_unjudged_class(suite, "\nimport sys\n\nsys.modules.pop('pytest_bias.errors')\n")
+    result = given.run("-p", "no:cacheprovider", anew=True)
     result.assert_outcomes(failed=1, passed=1)
 
 
