@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import statistics
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from benchmarks.common import PYTEST, note, run, say
+from benchmarks.common import PYTEST, chromium, note, run, say
 from pytest_bias.report.page import asset
 
 if TYPE_CHECKING:
@@ -151,13 +150,12 @@ def made(folder: Path, name: str, *options: str) -> Path:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def launched() -> Iterator[Browser]:
     """A browser without a window."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  (tests read the limits)
 
-    path = os.environ.get("PYTEST_BIAS_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(_ARGUMENTS))
         yield browser
         browser.close()
 
@@ -242,7 +240,7 @@ def main() -> int:
     given = parser.parse_args()
     limits = [Limit("script", len(asset("app.min.js").encode()), SCRIPT, "bytes")]
     say(f"{limits[0]}")
-    with tempfile.TemporaryDirectory(prefix="pytest-bias-page-") as folder, chromium() as browser:
+    with tempfile.TemporaryDirectory(prefix="pytest-bias-page-") as folder, launched() as browser:
         for name in given.only:
             note(f"{name}: making the report with replies and without …")
             path = made(Path(folder), name, *RUNS[name])

@@ -10,11 +10,11 @@ the documentation, in docs/images.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 from pathlib import Path
 
 from playwright.sync_api import FloatRect, Page, sync_playwright
+
+from benchmarks.common import chromium
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 _E, _M = "narrative-personas", "simulated%2Fdrifted"
@@ -45,9 +45,8 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    chromium = os.environ.get("PYTEST_BIAS_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         for width in (1440, 400):
             for name, route in ROUTES.items():
                 with browser.new_page(viewport={"width": width, "height": 1000}) as page:

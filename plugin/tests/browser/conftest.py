@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.common import chromium
 
 from .pages import EVEN, NEW, OLD, QUIET, VIEWS, Opened, Run, suite, written
 
@@ -42,7 +43,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = os.environ.get("PYTEST_BIAS_CHROMIUM") or shutil.which("chromium")
+    path = chromium()
     if path is None or not Path(path).exists():
         reason = "no Chromium: install it or set PYTEST_BIAS_CHROMIUM to its path"
         if os.environ.get("PYTEST_BIAS_REQUIRE_BROWSER") == "1":

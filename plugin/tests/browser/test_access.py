@@ -17,7 +17,8 @@ from playwright.sync_api import Browser, FloatRect, Locator, Page
 
 from .pages import NARRATIVE, ROOT, ROUTES, TRIAL, Opened, Run
 
-WIDTHS = (320, 400, 1024, 1440)
+WIDTHS = (320, 800, 1440)
+"""One of each layout: the style sheet has two limits, 704 and 896 pixels."""
 EVERY = (*ROUTES, "#/upgrade", "#/replies", "#/nowhere/at/all")
 
 # Every piece of text with its colour, and the nearest background that is not transparent.
