@@ -128,14 +128,14 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
+    item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a test that calls a decorated function of a module it imports itself."""
     report = yield
-    if call.excinfo is not None and _is_wanted(item.config):
+    if _is_wanted(item.config):
         from .session.items import amend_unjudged  # noqa: PLC0415
 
-        amend_unjudged(call, report)
+        amend_unjudged(report)
     return report
 
 

@@ -219,11 +219,12 @@ class BiasSession:
         case = case_of(item)
         if case is None:
             report = yield
-            amend_unjudged(call, report)
+            amend_unjudged(report)
             return report
         failed = call.excinfo is not None
         with untraced(item, call, self.state.portable) if failed else nullcontext():
             report = yield
+        amend_unjudged(report)
         amend(item, call, report, partial(self.run.missing, case), self.state.portable)
         return report
 
@@ -329,11 +330,14 @@ class BiasSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, data: list[str]) -> None:
         """Leave out where on this machine the tests are: the page is shown to others."""
-        data[:] = map(self.state.placeless, data)
+        if is_given(self.config):
+            data[:] = map(self.state.placeless, data)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, session: pytest.Session) -> None:
         """Leave it out of the table of the environment, too: a CI service's folder is there."""
+        if not is_given(self.config):
+            return
         from pytest_metadata.plugin import metadata_key  # type: ignore[import-untyped]  # noqa: PLC0415
 
         table = session.config.stash[metadata_key]

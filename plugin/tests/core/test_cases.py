@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from pytest_bias.contrasts.cases import (
 )
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
-from pytest_bias.contrasts.register import ATTRIBUTE
+from pytest_bias.contrasts.register import ATTRIBUTE, refusals
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
@@ -54,6 +55,14 @@ def declared(decorate: Callable[[Any], Any], module: str = "test_one") -> Declar
     return found
 
 
+@contextmanager
+def not_judged(words: str | None = None) -> Iterator[None]:
+    """Expect that a call is refused, and take what is kept of it for whoever catches that."""
+    with pytest.raises(NotJudged, match=words) as refused:
+        yield
+    assert refusals() == (refused.value,)
+
+
 def test_a_decorated_function_runs_only_where_its_case_is_judged() -> None:
     def test(verdict: object) -> object:
         """Say it."""
@@ -61,15 +70,15 @@ def test_a_decorated_function_runs_only_where_its_case_is_judged() -> None:
 
     guarded = hypotheses(TINY, mean())(test)
     assert (guarded.__name__, guarded.__doc__) == ("test", "Say it.")
-    with pytest.raises(NotJudged, match=r"test was called without .* functools\.wraps"):
+    with not_judged(r"test was called without .* functools\.wraps"):
         guarded("v")
     (case,) = cases_of(getattr(guarded, ATTRIBUTE), MODELS[:1], TINY.design())
     (other,) = cases_of(declared(hypotheses(TINY, mean())), MODELS[:1], TINY.design())
     with judging(case):
         assert guarded("v") == "v"
-        with judging(other), pytest.raises(NotJudged):
+        with judging(other), not_judged():
             guarded("v")
-    with pytest.raises(NotJudged):
+    with not_judged():
         guarded("v")
 
 
@@ -79,7 +88,7 @@ def test_a_decorated_coroutine_stays_one() -> None:
 
     guarded = conditions(TINY)(test)
     assert inspect.iscoroutinefunction(guarded)
-    with pytest.raises(NotJudged):
+    with not_judged():
         guarded().send(None)
     case, _ = cases_of(getattr(guarded, ATTRIBUTE), MODELS[:1], TINY.design())
     with judging(case), pytest.raises(StopIteration, match="v"):

@@ -16,6 +16,11 @@ LINE = (
     "margin ±2, n = 24 replies (licensed by noticed-high-low alone)"
 )
 
+HTML = (
+    *("-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"),
+    *("--html=page.html", "--self-contained-html"),
+)
+
 
 def junit(suite: Suite) -> ET.Element:
     return ET.fromstring((suite.path / "junit.xml").read_text(encoding="utf-8"))  # noqa: S314  (our own)
@@ -56,9 +61,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
 def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     suite: Suite, workers: int | None
 ) -> None:
-    plugins = ["-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"]
-    outputs = ["--junitxml=junit.xml", "--html=page.html", "--self-contained-html"]
-    result = suite.run(BIASED, *plugins, *outputs, workers=workers)
+    result = suite.run(BIASED, *HTML, "--junitxml=junit.xml", workers=workers)
     assert result.ret == 1
     for text in (" bias ====", "    BIASED  number-high-low  +6.25, 95 % [", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
@@ -76,6 +79,17 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     assert re.search(r"estimate 6\.25, 95 % interval \[\+5\.\d+, \+7\.\d+\], margin", page)
     assert page.count("&lt;svg ") == 2  # in its row, and in what the row is sorted by
     assert str(suite.path) not in page.replace(f"{suite.path.name}/page.html", "")
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_the_html_of_tests_that_have_nothing_to_do_with_bias_is_theirs(
+    empty: Suite, workers: int | None
+) -> None:
+    empty.file("test_theirs.py", "def test_place():\n    assert not __file__\n")
+    result = empty.run(*HTML, workers=workers)
+    assert result.ret == 1
+    page = (empty.path / "page.html").read_text(encoding="utf-8")
+    assert f"assert not &#x27;{empty.path}" in page or f"{empty.path}/test_theirs.py" in page
 
 
 @pytest.mark.requirement("CV-47")

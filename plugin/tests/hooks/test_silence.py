@@ -99,29 +99,39 @@ def test_wrong_design_where_nothing_is_set(empty: Suite, workers: int | None) ->
     result.stdout.fnmatch_lines(["*test_wrong.py:3: BadDesign: *a word*"])
 
 
-def with_unjudged_class(suite: Suite, after: str = "") -> Suite:
+def with_unjudged_class(
+    suite: Suite, after: str = "", *, more: str = "pytestmark = pytest.mark.xfail"
+) -> Suite:
     """Give the suite's module an unittest class under an xfail, and set nothing."""
     path = suite.path / "bias_tests/coin/test_coin.py"
     head, _ = path.read_text(encoding="utf-8").split("@conditions(GAME)")
-    name, more = "TestNumber(unittest.TestCase)", "pytestmark = pytest.mark.xfail"
-    text = (
-        f"{head}\nimport unittest\n\nimport pytest\n{METHOD.format(name=name, more=more)}{after}"
-    )
+    case = METHOD.format(name="TestNumber(unittest.TestCase)", more=more)
+    text = f"{head}\nimport unittest\n\nimport pytest\n{case}{after}"
     path.write_text(text, encoding="utf-8")
     (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     return suite
 
 
 @pytest.mark.parametrize("workers", [None, 1])
-def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
-    given = with_unjudged_class(suite)
+@pytest.mark.parametrize("more", ["pytestmark = pytest.mark.xfail", "@unittest.expectedFailure"])
+def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None, more: str) -> None:
+    given = with_unjudged_class(suite, more=more)
     result = given.run("-p", "no:cacheprovider", workers=workers, anew=True)
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_unjudged_in_a_test_that_imports_it_itself(suite: Suite, workers: int | None) -> None:
+@pytest.mark.parametrize(
+    ("workers", "call"),
+    [
+        (None, "test_number()"),
+        (1, "test_number()"),
+        (None, "pytest.raises(Exception, test_number)"),
+    ],
+)
+def test_unjudged_in_a_test_that_imports_it_itself(
+    suite: Suite, workers: int | None, call: str
+) -> None:
     path = suite.path / "bias_tests/coin/test_coin.py"
     path.rename(path.with_name("declared.py"))
     test = """
@@ -132,8 +142,8 @@ def test_unjudged_in_a_test_that_imports_it_itself(suite: Suite, workers: int | 
         def test_late():
             from bias_tests.coin.declared import test_number
 
-            test_number()
-    """
+            CALL
+    """.replace("CALL", call)
     suite.file("bias_tests/coin/test_late.py", test)
     (suite.path / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
     result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
