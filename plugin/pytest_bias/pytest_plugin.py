@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from .contrasts.cases import Case, Recorded
     from .experiments.design import Condition
     from .session.run import Run
@@ -21,11 +23,15 @@ if TYPE_CHECKING:
     from .verdicts.verdict import Control, Verdict
 
 SESSION = "pytest-bias-session"
+_PACKAGE = sys.modules[__package__]
+_REFUSALS = "_refusals"
+"""Name in the package of what a decorated function said that nobody judged."""
 _USED = "errors"
 """Module of ours that decorators need, and nothing that is loaded in every pytest run."""
 
 _LET_GO = pytest.StashKey[Callable[[], None]]()
 _DISTRIBUTED = pytest.StashKey[bool]()
+_OF_ANOTHER_RUN = pytest.StashKey[list[str]]()
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -95,6 +101,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
     A controller of xdist has one in any case: its workers may find cases, and tell it in a folder.
     """
+    refusals = _refusals()
+    config.stash[_OF_ANOTHER_RUN] = refusals[:]
+    refusals.clear()
     from .session.options import is_given  # noqa: PLC0415
 
     config.addinivalue_line(
@@ -102,6 +111,12 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     if is_given(config) or getattr(config.option, "dist", "no") != "no":
         _open_session(config)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave a run in whose process this one was what was refused there."""
+    of_another_run: list[str] = config.stash.get(_OF_ANOTHER_RUN, [])
+    _refusals()[:] = of_another_run
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -123,20 +138,27 @@ def pytest_make_collect_report(
         from .session.items import amend_collected  # noqa: PLC0415
 
         amend_collected(collector, report)  # a session that is opened meanwhile comes too late
+    _fail_refused(report)
     return report
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a test that calls a decorated function of a module it imports itself."""
     report = yield
-    if _is_wanted(item.config):
+    _fail_refused(report)
+    return report
+
+
+def _fail_refused(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if refusals := _refusals():  # nothing is imported where there are none
         from .session.items import amend_unjudged  # noqa: PLC0415
 
-        amend_unjudged(report)
-    return report
+        amend_unjudged(report, refusals)
+
+
+def _refusals() -> list[str]:
+    return cast("list[str]", vars(_package()).get(_REFUSALS, []))
 
 
 def _is_wanted(config: pytest.Config) -> bool:
@@ -144,7 +166,11 @@ def _is_wanted(config: pytest.Config) -> bool:
 
     The package is asked, not ``sys.modules``: names it gave out outlast a module's place there.
     """
-    return _USED in vars(sys.modules[__package__]) and _session(config) is None
+    return _USED in vars(_package()) and _session(config) is None
+
+
+def _package() -> ModuleType:
+    return sys.modules.get(__package__, _PACKAGE)  # a test may have taken it away
 
 
 def _open_session(config: pytest.Config) -> BiasSession:

@@ -18,7 +18,7 @@ from ..experiments.fields import need, wrong
 from ..experiments.measures import MISSING
 from ..experiments.records import Outcome
 from .declared import Contrast, Hypothesis, PositiveControl, claim_under, outcomes_of
-from .register import ATTRIBUTE, REGISTER, refuse
+from .register import ATTRIBUTE, REGISTER, kept
 
 CaseKind = Literal["condition", "hypothesis", "control"]
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -240,7 +240,7 @@ def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callab
     def check() -> None:
         case = _judged.get()
         if case is None or not declared.becomes(case):
-            refuse(NotJudged(function=name))
+            raise kept(NotJudged(function=name))
 
     @functools.wraps(function)
     def guard(*args: object, **kwargs: object) -> object:

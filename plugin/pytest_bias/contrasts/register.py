@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+import sys
 
 DECORATORS = frozenset({"conditions", "hypotheses", "positive_control"})
 """The decorators that declare cases."""
@@ -13,20 +13,13 @@ ATTRIBUTE = "_pytest_bias_declared"
 REGISTER = "__pytest_bias_declared__"
 """Name in a module under which the decorators list what they declare in it."""
 
-_refused: list[Exception] = []
+REFUSALS = "_refusals"
+"""Name in the package of the list of refusals: it outlasts the modules that a process forgets."""
+
+_refusals: list[str] = vars(sys.modules[__name__.partition(".")[0]]).setdefault(REFUSALS, [])
 
 
-def refuse(error: Exception) -> NoReturn:
-    """Raise the error of a decorated function that nobody judges, and keep it.
-
-    Whoever catches it, such as unittest for an expected failure, does not make a test of it.
-    """
-    _refused.append(error)
-    raise error
-
-
-def refusals() -> tuple[Exception, ...]:
-    """Return the errors that were kept since this was last asked."""
-    taken = tuple(_refused)
-    _refused.clear()
-    return taken
+def kept(error: Exception) -> Exception:
+    """Keep the words of an error that is raised now: whoever catches it makes no test of it."""
+    _refusals.append(f"{type(error).__name__}: {error}")
+    return error

@@ -293,16 +293,17 @@ def amend_collected(collector: pytest.Collector, report: pytest.CollectReport) -
     report.longrepr = f"{where}: {type(error).__name__}: {error}"
 
 
-def amend_unjudged(report: pytest.TestReport) -> None:
-    """Fail a test in which a decorated function ran that nobody judges.
+def amend_unjudged(report: pytest.TestReport | pytest.CollectReport, refusals: list[str]) -> None:
+    """Fail a test or module in which a decorated function ran that nobody judges; takes the list.
 
     Neither an xfail covers that, nor whoever catches the error: unittest, an ``except``.
     """
-    # Anew, for a process may have forgotten the modules that are at hand here.
-    from ..contrasts.register import refusals  # noqa: PLC0415
-
-    for error in refusals():
+    taken = refusals[:]
+    del refusals[: len(taken)]
+    for words in map(terminal_text, taken):
+        if not report.passed and words not in report.longreprtext:
+            report.sections.append(("not judged", words))
         if hasattr(report, "wasxfail"):
             del report.wasxfail
-        report.outcome = "failed"
-        report.longrepr = terminal_text(f"{type(error).__name__}: {error}")
+        if not report.failed:
+            report.outcome, report.longrepr = "failed", words

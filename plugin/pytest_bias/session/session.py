@@ -19,7 +19,6 @@ from ..report.escapes import say, terminal_text
 from .collection import Collection
 from .items import (
     amend,
-    amend_unjudged,
     case_of,
     judged,
     set_property,
@@ -218,13 +217,10 @@ class BiasSession:
         """Word our own errors, and fail an xfail under which nothing was tested."""
         case = case_of(item)
         if case is None:
-            report = yield
-            amend_unjudged(report)
-            return report
+            return (yield)
         failed = call.excinfo is not None
         with untraced(item, call, self.state.portable) if failed else nullcontext():
             report = yield
-        amend_unjudged(report)
         amend(item, call, report, partial(self.run.missing, case), self.state.portable)
         return report
 

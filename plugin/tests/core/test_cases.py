@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import pytest_bias
 from pytest_bias.contrasts.cases import (
     Declaration,
     Registry,
@@ -19,7 +20,7 @@ from pytest_bias.contrasts.cases import (
 )
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
-from pytest_bias.contrasts.register import ATTRIBUTE, refusals
+from pytest_bias.contrasts.register import ATTRIBUTE, REFUSALS
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
@@ -28,6 +29,7 @@ from .factories import experiment
 
 TINY = experiment()
 MODELS = ["openai/one", "openai/two"]
+REFUSED: list[str] = vars(pytest_bias)[REFUSALS]
 
 
 def mean(high: str = "b", low: str = "a") -> MeanDifference:
@@ -60,7 +62,7 @@ def not_judged(words: str | None = None) -> Iterator[None]:
     """Expect that a call is refused, and take what is kept of it for whoever catches that."""
     with pytest.raises(NotJudged, match=words) as refused:
         yield
-    assert refusals() == (refused.value,)
+    assert REFUSED.pop() == f"NotJudged: {refused.value}"
 
 
 def test_a_decorated_function_runs_only_where_its_case_is_judged() -> None:

@@ -106,6 +106,15 @@ def test_decorator_that_loses_what_is_declared(bare: Suite, mark: str) -> None:
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
+@pytest.mark.parametrize("mark", ["", "@pytest.mark.xfail"])
+def test_case_that_catches_what_another_function_says(suite: Suite, mark: str) -> None:
+    suite.tests("@hypotheses(GAME, NUMBER)", f"{mark}\n@hypotheses(GAME, NUMBER)")
+    result = suite.body("with pytest.raises(Exception):\n    test_noticed(None)").run(BIASED)
+    assert result.ret == 1
+    assert "xfailed" not in result.parseoutcomes()
+    result.stdout.fnmatch_lines(["*NotJudged: *test_noticed was called without *"])
+
+
 def test_decorator_that_keeps_what_is_declared(suite: Suite) -> None:
     suite.tests(CASE, f"{KEEPING}\n@keeping\n{CASE}")
     result = suite.run(BIASED)

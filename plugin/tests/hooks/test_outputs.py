@@ -86,10 +86,11 @@ def test_the_html_of_tests_that_have_nothing_to_do_with_bias_is_theirs(
     empty: Suite, workers: int | None
 ) -> None:
     empty.file("test_theirs.py", "def test_place():\n    assert not __file__\n")
-    result = empty.run(*HTML, workers=workers)
+    result = empty.run(*HTML, "--metadata", "place", f"{empty.path}/theirs", workers=workers)
     assert result.ret == 1
     page = (empty.path / "page.html").read_text(encoding="utf-8")
-    assert f"assert not &#x27;{empty.path}" in page or f"{empty.path}/test_theirs.py" in page
+    assert f"{empty.path}/test_theirs.py" in page
+    assert f"{empty.path}/theirs" in page
 
 
 @pytest.mark.requirement("CV-47")

@@ -121,6 +121,15 @@ def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None, more: 
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
+@pytest.fixture
+def number(suite: Suite) -> Suite:
+    """A hypothesis in a module from which nothing is collected, and nothing set."""
+    path = suite.path / "bias_tests/coin/test_coin.py"
+    path.rename(path.with_name("declared.py"))
+    (suite.path / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
+    return suite
+
+
 @pytest.mark.parametrize(
     ("workers", "call"),
     [
@@ -130,10 +139,8 @@ def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None, more: 
     ],
 )
 def test_unjudged_in_a_test_that_imports_it_itself(
-    suite: Suite, workers: int | None, call: str
+    number: Suite, workers: int | None, call: str
 ) -> None:
-    path = suite.path / "bias_tests/coin/test_coin.py"
-    path.rename(path.with_name("declared.py"))
     test = """
         import pytest
 
@@ -144,18 +151,68 @@ def test_unjudged_in_a_test_that_imports_it_itself(
 
             CALL
     """.replace("CALL", call)
-    suite.file("bias_tests/coin/test_late.py", test)
-    (suite.path / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
-    result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
+    number.file("bias_tests/coin/test_late.py", test)
+    result = number.run("-p", "no:cacheprovider", workers=workers, anew=True)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
-def test_unjudged_where_modules_are_forgotten(suite: Suite) -> None:
+@pytest.mark.parametrize("module", ["errors", "contrasts.register"])
+def test_unjudged_where_modules_are_forgotten(suite: Suite, module: str) -> None:
     """A process may have the package's names, and no module of ours in its place any more."""
-    given = with_unjudged_class(suite, "\nimport sys\n\nsys.modules.pop('pytest_bias.errors')\n")
+    after = f"\nimport sys\n\nsys.modules.pop('pytest_bias.{module}')\n"
+    given = with_unjudged_class(suite, after)
     result = given.run("-p", "no:cacheprovider", anew=True)
     result.assert_outcomes(failed=1, passed=1)
+
+
+IMPORTS = "import pytest\nfrom bias_tests.coin.declared import test_number as number\n\n\n"
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_unjudged_while_a_module_is_imported_is_an_error_of_that_module(
+    number: Suite, workers: int | None
+) -> None:
+    number.file("test_a.py", "def test_first(): pass\n")
+    number.file("test_b.py", f"{IMPORTS}pytest.raises(Exception, number)\ndef test_it(): pass\n")
+    result = number.run("--continue-on-collection-errors", workers=workers, anew=True)
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["ERROR test_b.py*"])
+
+
+def test_unjudged_belongs_to_the_run_in_which_it_was(number: Suite) -> None:
+    """A run within a test takes and leaves nothing."""
+    number.file(
+        "test_outer.py",
+        f"""{IMPORTS}
+def test_outer(pytester):
+    pytest.raises(Exception, number)
+    pytester.makepyfile(test_within="def test_in(): pass")
+    pytester.runpytest_inprocess("-p", "pytest-bias").assert_outcomes(passed=1)
+
+
+def test_next(pytester):
+    pass
+""",
+    )
+    result = number.run("-p", "pytester", anew=True)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["FAILED test_outer.py::test_outer - NotJudged: *"])
+
+
+def test_of_a_test_that_takes_modules_away(empty: Suite) -> None:
+    test = """
+        import builtins
+        import sys
+
+        def test_modules(monkeypatch):
+            monkeypatch.delitem(sys.modules, "pytest_bias")
+
+        def test_import(monkeypatch):
+            monkeypatch.setattr(builtins, "__import__", None)
+    """
+    empty.file("test_theirs.py", test)
+    empty.run(anew=True).assert_outcomes(passed=2)
 
 
 def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
