@@ -283,6 +283,10 @@ __all__ = [
 ]
 
 
+_refusals: list[str] = []
+"""What functions said that ran unjudged; here it outlasts the modules that a process forgets."""
+
+
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 SESSION = "pytest-bias-session"
 _PACKAGE = sys.modules[__package__]
-_REFUSALS = "_refusals"
-"""Name in the package of what a decorated function said that nobody judged."""
 _USED = "errors"
 """Module of ours that decorators need, and nothing that is loaded in every pytest run."""
 
@@ -158,7 +156,8 @@ def _fail_refused(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 def _refusals() -> list[str]:
-    return cast("list[str]", vars(_package()).get(_REFUSALS, []))
+    refusals: list[str] = _package()._refusals  # noqa: SLF001  (our own)
+    return refusals
 
 
 def _is_wanted(config: pytest.Config) -> bool:

@@ -13,10 +13,8 @@ ATTRIBUTE = "_pytest_bias_declared"
 REGISTER = "__pytest_bias_declared__"
 """Name in a module under which the decorators list what they declare in it."""
 
-REFUSALS = "_refusals"
-"""Name in the package of the list of refusals: it outlasts the modules that a process forgets."""
-
-_refusals: list[str] = vars(sys.modules[__name__.partition(".")[0]]).setdefault(REFUSALS, [])
+# Not imported, for the package's own module leads to all others.
+_refusals: list[str] = sys.modules[__name__.partition(".")[0]]._refusals  # noqa: SLF001
 
 
 def kept(error: Exception) -> Exception:

@@ -20,7 +20,7 @@ from pytest_bias.contrasts.cases import (
 )
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
-from pytest_bias.contrasts.register import ATTRIBUTE, REFUSALS
+from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
@@ -29,7 +29,6 @@ from .factories import experiment
 
 TINY = experiment()
 MODELS = ["openai/one", "openai/two"]
-REFUSED: list[str] = vars(pytest_bias)[REFUSALS]
 
 
 def mean(high: str = "b", low: str = "a") -> MeanDifference:
@@ -62,7 +61,7 @@ def not_judged(words: str | None = None) -> Iterator[None]:
     """Expect that a call is refused, and take what is kept of it for whoever catches that."""
     with pytest.raises(NotJudged, match=words) as refused:
         yield
-    assert REFUSED.pop() == f"NotJudged: {refused.value}"
+    assert pytest_bias._refusals.pop() == f"NotJudged: {refused.value}"
 
 
 def test_a_decorated_function_runs_only_where_its_case_is_judged() -> None:
