@@ -9,13 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from .contrasts.cases import Case, Recorded
     from .experiments.design import Condition
     from .session.run import Run
@@ -142,7 +141,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test that calls a decorated function of a module it imports itself."""
+    """Fail a test in which a decorated function ran that nobody judges."""
     report = yield
     _fail_refused(report)
     return report
@@ -169,7 +168,8 @@ def _is_wanted(config: pytest.Config) -> bool:
 
 
 def _package() -> ModuleType:
-    return sys.modules.get(__package__, _PACKAGE)  # a test may have taken it away
+    there = sys.modules.get(__package__)  # a test may have put something else in its place
+    return there if isinstance(there, ModuleType) and "_refusals" in vars(there) else _PACKAGE
 
 
 def _open_session(config: pytest.Config) -> BiasSession:

@@ -108,7 +108,7 @@ def test_decorator_that_loses_what_is_declared(bare: Suite, mark: str) -> None:
 
 @pytest.mark.parametrize("mark", ["", "@pytest.mark.xfail"])
 def test_case_that_catches_what_another_function_says(suite: Suite, mark: str) -> None:
-    suite.tests("@hypotheses(GAME, NUMBER)", f"{mark}\n@hypotheses(GAME, NUMBER)")
+    suite.mark(mark)
     result = suite.body("with pytest.raises(Exception):\n    test_noticed(None)").run(BIASED)
     assert result.ret == 1
     assert "xfailed" not in result.parseoutcomes()

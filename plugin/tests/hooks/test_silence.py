@@ -208,11 +208,14 @@ def test_of_a_test_that_takes_modules_away(empty: Suite) -> None:
         def test_modules(monkeypatch):
             monkeypatch.delitem(sys.modules, "pytest_bias")
 
+        def test_without(monkeypatch):
+            monkeypatch.setitem(sys.modules, "pytest_bias", None)
+
         def test_import(monkeypatch):
             monkeypatch.setattr(builtins, "__import__", None)
     """
     empty.file("test_theirs.py", test)
-    empty.run(anew=True).assert_outcomes(passed=2)
+    empty.run(anew=True).assert_outcomes(passed=3)
 
 
 def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
