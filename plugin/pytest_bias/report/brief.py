@@ -131,7 +131,8 @@ def _run_section(view: RunView) -> RunBrief:
         return RunBrief(word="", said="")
     let = "" if view.stands else f" ({', '.join(view.leniencies)})" * bool(view.leniencies)
     what = "nothing" if view.stands and view.passes else "no hypothesis"
-    return RunBrief(word=view.standing, said=f"{models}: {what} stops it{let}")
+    but = ", but a positive control was not seen" * view.unseen
+    return RunBrief(word=view.standing, said=f"{models}: {what} stops it{but}{let}")
 
 
 def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -> Iterator[Row]:

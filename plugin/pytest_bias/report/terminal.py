@@ -154,6 +154,8 @@ def _reservations(view: RunView) -> Iterator[str]:
         yield "a screen finds large effects and clears nothing"
     if view.stale:
         yield "of recordings that no longer represent the model"
+    if view.unseen:
+        yield "a positive control was not seen"
     if view.suite != "PASS":
         yield from view.leniencies
 

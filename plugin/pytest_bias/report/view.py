@@ -121,14 +121,24 @@ class RunView:
     def suite(self) -> SuiteVerdict:
         """FAIL on any BIASED, PASS only if every claim to be clear is CLEAR and no case failed.
 
-        NOT JUDGED where nothing went wrong and no hypothesis that gates was among the cases.
+        NOT JUDGED where nothing went wrong and no hypothesis that gates was among the cases. A
+        positive control that was not seen leaves nothing better than INCONCLUSIVE.
         """
         verdicts = [verdict for verdict in self.verdicts if self.is_judged(verdict)]
         if self.lost or self.problems:
             return "NO VERDICT"
         gating = any(verdict.gates for verdict in verdicts)
         suite = suite_verdict(verdicts) if gating else "NOT JUDGED"
+        if self.unseen and suite != "FAIL":
+            suite = "INCONCLUSIVE"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
+
+    @property
+    def unseen(self) -> bool:
+        """Return whether a positive control was among the cases and stopped the run."""
+        failed = sum(outcome == "failed" for _, outcome in self.cases)
+        of_verdicts = len(self.failing) + len(self.broken)
+        return failed > of_verdicts and any(analysis.unseen for analysis in self.analyses)
 
     @property
     def ended(self) -> str:
@@ -153,7 +163,7 @@ class RunView:
 
         Against another model, what that model shows too is known, and nobody has accepted it.
         """
-        if self.suite not in ("FAIL", "INCONCLUSIVE") or self.broken:
+        if self.suite not in ("FAIL", "INCONCLUSIVE") or self.broken or self.unseen:
             return self.suite == "PASS"
         rest = [
             verdict
@@ -188,6 +198,8 @@ class RunView:
     @property
     def reserved(self) -> str:
         """Name what keeps an upgrade from passing where no hypothesis does; else ''."""
+        if self.unseen:
+            return "a positive control was not seen"
         if not self.stands:
             return f"the run is {self.standing}"
         if self.stale:

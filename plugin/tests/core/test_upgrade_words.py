@@ -16,7 +16,7 @@ from pytest_bias.report.upgrade import printed
 from pytest_bias.report.view import RunView
 from pytest_bias.verdicts.drift import Drift, Drifted
 
-from .report.factory import analysis, between, finding, verdict, view
+from .report.factory import analysis, between, control, finding, verdict, view
 from .report.reading import Reader, rows
 
 OLD, NEW = "openai/one", "openai/two"
@@ -50,6 +50,12 @@ def clear(**changed: Any) -> RunView:
     return view(analysis(found), upgrade=UPGRADE, **changed)
 
 
+def uncontrolled() -> RunView:
+    """The same, but a positive control was not seen; what is CLEAR needs none."""
+    (found,) = clear().analyses
+    return replace(clear(), analyses=(replace(found, controls=(control(seen=False),)),))
+
+
 def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
     assert clear().standing == "PASS"
     assert f">{NOTHING}.</span>" in report_html(clear())
@@ -67,6 +73,7 @@ def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
         (clear(broken=("test_eggs.py::test_x",)), "the run is NO VERDICT"),
         (clear(stale=("eggs is old",)), "its recordings no longer represent the model"),
         (clear(partial=("-k eggs",)), "this is a part of the suite only"),
+        (uncontrolled(), "a positive control was not seen"),
     ],
 )
 def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
@@ -77,6 +84,15 @@ def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
     assert f"No hypothesis stops this upgrade, but {but}**" in text
     assert NOTHING not in text
     assert "MAY SHIP" not in "\n".join([text, *brief_lines(of), *closing_lines(of)])
+
+
+def test_a_run_whose_control_was_not_seen_is_at_best_inconclusive() -> None:
+    of = replace(uncontrolled(), upgrade=None)
+    *_, last = closing_lines(of)
+    assert last == "INCONCLUSIVE: 1 hypothesis, 1 CLEAR, a positive control was not seen"
+    first, *_ = brief_lines(of)
+    assert first.endswith("no hypothesis stops it, but a positive control was not seen")
+    assert (of.passes, of.standing) == (False, "INCONCLUSIVE")
 
 
 def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
