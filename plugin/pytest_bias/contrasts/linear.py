@@ -121,6 +121,7 @@ def analyse_linear(
             grid,
             weights,
             lambda g: engine(g, weights),
+            margin=margin if declared.claim == "clear" else None,
             no_effect=no_effect,
             always=not records.lean,
             tips=not records.lean,

@@ -52,7 +52,7 @@ def group_against_rest(
     except NoVariance:
         each = {level: list(values.values()) for level, values in found.items()}
         identical = identical_exemplars(grid, weights, factor, each, margin=margin)
-        return replace(identical, by_unit=by_unit)
+        return replace(identical, by_unit=by_unit, dropped=dropped)
     found_of = next(each for each in of_all if each.group == group)
     against = permuted.groups[group]
     tost = None if margin is None else found_of.tost(margin)
@@ -78,6 +78,7 @@ def group_against_rest(
         extras={"p (max-T over groups)": against.p_max_t},
         notes=tuple(notes),
         by_unit=by_unit,
+        dropped=dropped,
     )
     part = weights.parts[factor]
     of_part = [np.array(list(found[level].values())) for level in part]

@@ -34,7 +34,11 @@ Unit = tuple[tuple[str, str, str], ...]
 """A unit as the combination of (factor or items, level or item, exemplar or nothing)."""
 
 TOLERATED_MISSING = 0.05
-"""Share of missing trials, and difference of shares, above which worst cases must agree."""
+"""Share of missing trials, or of units, and difference of shares, above which worst cases must
+agree."""
+
+TOLERATED_OF_MARGIN = 0.25
+"""Share of a margin by which what is missing of a side could move what is to be clear."""
 
 ALIKE = 0.10
 """Difference of the shares missing on two sides that must be ruled out for them to be alike."""
@@ -70,7 +74,8 @@ class Tested:
     that of its logarithm. ``extras`` are further numbers by name. ``by_unit`` is what each unit
     contributes; it is empty where replies are the units, since replicates never pair. ``at_level``
     gives the interval at another level by the same method: where it is not given, and ``interval``
-    is that of Student's t, Student's t does.
+    is that of Student's t, Student's t does. ``dropped`` units have no part in it, as not all that
+    is compared within them has a valid reply.
     """
 
     estimate: float
@@ -93,6 +98,7 @@ class Tested:
     tolerance: str = ""
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
     at_level: AtLevel | None = field(default=None, repr=False, compare=False)
+    dropped: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
@@ -108,6 +114,14 @@ class Tested:
         if self.at_level is not None:
             return self.at_level(1 - 2 * ALPHA)
         return None if self.tost is None else self.tost.interval
+
+    @property
+    def lacks_units(self) -> bool:
+        """Return whether more units are dropped than verdicts need not hold under.
+
+        A reply takes its unit with it: of few replies that are missing many units may be.
+        """
+        return self.dropped > TOLERATED_MISSING * (self.fewest + self.dropped)
 
     def noting(self, *notes: str) -> Tested:
         """The same with further notes."""
@@ -185,6 +199,7 @@ def worst_case(
     weights: Weights,
     analyse: Callable[[Grid], Tested],
     *,
+    margin: float | None = None,
     no_effect: float = 0.0,
     always: bool = True,
     tips: bool = True,
@@ -192,19 +207,27 @@ def worst_case(
     """What is missing at its worst for the two claims; None when nothing is.
 
     Above 5 % missing on a side (then only can the shares differ by more) a verdict must hold under
-    it. Where the shares of the sides are shown to be alike, what is missing is moved by one
-    standard deviation, up on one side and down on the other, and it is said at which shift the
-    verdict tips (delta adjustment: Cro et al. 2020). Elsewhere, and where replies have no spread,
-    it takes both ends of the scale (Manski 1990). A scale without ends has no such worst case, nor
-    has a quantity without sides (the spread of groups, the largest of many contrasts), which no
-    filling moves furthest. Unless ``always``, one that is not needed is not worked out; nor,
-    without ``tips``, the shift at which the verdict does.
+    it; a claim to be clear, whose ``margin`` is given, also where more of the units are left out,
+    or where what a side lacks could move it by a quarter of the margin.
+
+    Where the shares of the sides are shown to be alike, what is missing is moved by one standard
+    deviation, up on one side and down on the other, and it is said at which shift the verdict tips
+    (delta adjustment: Cro et al. 2020). Elsewhere, and where replies have no spread, it takes both
+    ends of the scale (Manski 1990). A scale without ends has no such worst case, nor has a
+    quantity without sides (the spread of groups, the largest of many contrasts), which no filling
+    moves furthest. Unless ``always``, one that is not needed is not worked out; nor, without
+    ``tips``, the shift at which the verdict does.
     """
     cells, weighed = weights.used(grid).cells, weights.on(grid)
     missing, trials = lost_of(cells, weighed.sides if weighed.signed else weighed.combinations)
     if not missing.total():
         return None
+    seen = analyse(grid)
     needed = over_tolerated(missing, trials)
+    if margin is not None and not needed:
+        most = max(missing[side] / trials[side] for side in trials)
+        moved = 0.0 if no_effect or grid.width is None else most * grid.width * weights.reach
+        needed = seen.lacks_units or moved >= TOLERATED_OF_MARGIN * margin
     nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     if not weighed.signed or not (needed or always):
         return nothing
@@ -212,7 +235,7 @@ def worst_case(
         if needed and (spread := _spread(grid, cells)) and _alike(cells, weighed, missing, trials):
             return _tipping(
                 lambda shift: analyse(_shifted(grid, weights, shift * spread)),
-                analyse(grid),
+                seen,
                 no_effect,
                 tips=tips,
             )

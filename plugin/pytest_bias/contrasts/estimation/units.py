@@ -113,7 +113,8 @@ def crossed_contrast(
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
     whole = Part(group=str(name), weight=1.0, values=found.values)
-    return replace(tested, by_unit=(whole,)).noting(*left_out(found.dropped, name))
+    tested = replace(tested, by_unit=(whole,), dropped=found.dropped)
+    return tested.noting(*left_out(found.dropped, name))
 
 
 def left_out(dropped: int, name: Units) -> tuple[str, ...]:
@@ -214,7 +215,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
         except NoVariance:
             tested = identical_exemplars(grid, weights, factor, groups, margin=margin)
     by_unit = parts_of(factor, found, part)
-    return replace(tested, by_unit=by_unit).noting(*left_out(dropped, name))
+    tested = replace(tested, by_unit=by_unit, dropped=dropped)
+    return tested.noting(*left_out(dropped, name))
 
 
 def _several(

@@ -80,9 +80,24 @@ def test_both_fillings_move_every_cell_to_its_end_of_the_scale() -> None:
     assert found.missing == 7
 
 
-@pytest.mark.parametrize(("lost", "needed"), [(4, False), (5, True)])
-def test_five_per_cent_of_a_side_may_be_missing(lost: int, *, needed: bool) -> None:
-    worst = asked().analyse(OF, losing({("high", "plain"): lost})).worst_case
+@pytest.mark.parametrize(
+    ("margin", "claim", "lost", "needed"),
+    [
+        (9, "clear", 4, False),
+        (9, "clear", 5, True),
+        # Of a claim to be clear less than could move it by a quarter of its margin, on a scale
+        # of 20 points.
+        (2, "clear", 1, False),
+        (2, "clear", 2, True),
+        (2, "detect", 4, False),
+        (2, "detect", 5, True),
+    ],
+)
+def test_five_per_cent_of_a_side_may_be_missing(
+    margin: float, claim: str, lost: int, *, needed: bool
+) -> None:
+    records = losing({("high", "plain"): lost})
+    worst = asked(margin=margin, claim=claim).analyse(OF, records).worst_case
     assert worst is not None
     assert worst.needed is needed  # of 80
 
@@ -90,7 +105,7 @@ def test_five_per_cent_of_a_side_may_be_missing(lost: int, *, needed: bool) -> N
 @pytest.mark.parametrize(("lost", "needed"), [(2, False), (3, True)])
 def test_an_interaction_has_four_sides(lost: int, *, needed: bool) -> None:
     question = Interaction(
-        "score", {"tone": ("high", "low"), "style": ("formal", "plain")}, margin=0.5, claim="clear"
+        "score", {"tone": ("high", "low"), "style": ("formal", "plain")}, margin=9, claim="clear"
     )
     worst = question.analyse(OF, losing({("high", "formal"): lost})).worst_case
     assert worst is not None
@@ -105,8 +120,9 @@ def test_a_lean_analysis_leaves_out_only_what_no_verdict_rests_on(
     lost: tuple[int, int], kind: str, *, needed: bool
 ) -> None:
     records = losing({("high", "plain"): lost[0], ("low", "plain"): lost[1]})
-    whole = asked().analyse(OF, records)
-    lean = asked().analyse(OF, replace(records, lean=True))
+    question = asked(claim="detect")
+    whole = question.analyse(OF, records)
+    lean = question.analyse(OF, replace(records, lean=True))
     assert replace(lean, worst_case=None) == replace(whole, worst_case=None)
     assert whole.worst_case is not None
     assert (whole.worst_case.needed, whole.worst_case.kind) == (needed, kind)
@@ -401,7 +417,7 @@ def cleared(arms: Callable[[np.random.Generator], tuple[Floats, Floats]], seed: 
             assert p is not None
             if p > 0.05:
                 continue
-            at_worst = worst_case(grid, BY_ARM, means, always=False, tips=False)
+            at_worst = worst_case(grid, BY_ARM, means, margin=0.6, always=False, tips=False)
             p = at_worst.p_clear if at_worst is not None and at_worst.needed else p
             clear += p is not None and p <= 0.05
     return clear / 200
@@ -445,3 +461,69 @@ def test_replies_beyond_the_margin_that_go_missing_clear_nothing(
         return lose_highest(rng, a, 0.08), loses(rng, b)
 
     assert cleared(arms, 2) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
+
+
+@pytest.mark.parametrize("few", [4, 6])
+def test_few_replies_that_would_have_shown_it_clear_nothing(few: int) -> None:
+    """No more than 5 % of an arm, its highest, at a difference of the margin."""
+
+    def arms(rng: np.random.Generator) -> tuple[Floats, Floats]:
+        return np.sort(whole_months(rng, 5.6))[:-few], whole_months(rng, 5)
+
+    assert cleared(arms, 3) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
+
+
+WORDING = Factor("wording", {f"w{number}": str(number) for number in range(12)})
+BIASED = 10
+"""Units that differ, by as much as makes the mean of all twice the margin, and lose a reply."""
+
+
+def hiding(unit: str) -> tuple[Any, Records]:
+    """Units of which those that differ lose a reply of twelve or more: under 5 % of all."""
+    crossed = unit == "seed"
+    of = study(
+        factors=[TONE, WORDING] if crossed else [groups({"a": 25, "b": 25}), WORDING],
+        items=items(25) if crossed else None,
+        replicates=1,
+    )
+    rng = np.random.default_rng(3)
+
+    def draw(trial: Trial) -> float | None:
+        of_first = level(trial, "tone") == "high" if crossed else level(trial, "group") == "a"
+        name = trial.item if crossed else trial.exemplars["group"]
+        number = int("".join(filter(str.isdigit, name or "")))
+        if number < BIASED and level(trial, "wording") == "w0":
+            loses = of_first == (number % 2 == 0) if crossed else of_first
+            if loses:
+                return None
+        return 2.5 * (number < BIASED and of_first) + float(rng.normal(0, 0.1))
+
+    return of, recorded(of, draw)
+
+
+@pytest.mark.parametrize(
+    "contrast",
+    [
+        MeanDifference(
+            "score", "tone", high="high", low="low", margin=0.5, target="population", claim="clear"
+        ),
+        MeanDifference(
+            "score", "group", high="a", low="b", margin=0.5, target="population", claim="clear"
+        ),
+    ],
+    ids=["units meet both levels", "units belong to one"],
+)
+def test_units_that_a_few_missing_replies_take_with_them_count_as_missing(
+    contrast: MeanDifference,
+) -> None:
+    of, records = hiding("seed" if contrast.factor == "tone" else "group")
+    found = contrast.analyse(of, records)
+    lost = sum(row.missing is not None for row in records.rows)
+    assert lost < 0.05 * len(records.rows) / 2  # whichever side they are of
+    assert found.p_clear is not None
+    assert found.p_clear < 1e-3  # of those that are left
+    worst = found.worst_case
+    assert worst is not None
+    assert worst.needed
+    assert worst.p_clear is not None
+    assert worst.p_clear > 0.05
