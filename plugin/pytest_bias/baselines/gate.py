@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import ALPHA, Compared, Effect, WorstCase, p_words
+from ..contrasts.findings import ALPHA, Compared, Effect, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..settings.published import PUBLISHED, TABLE
 from ..verdicts.verdict import (
@@ -27,7 +27,7 @@ from ..verdicts.verdict import (
 )
 from .entries import Acceptance, AcceptedCell, Entry, needs_acceptance
 from .fingerprints import differences
-from .noninferiority import compared_intervals, held, size_of
+from .noninferiority import compared_intervals, held, possible_sizes, size_of
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
@@ -134,8 +134,8 @@ def compare(
     ``old`` is None where there is nothing to hold it against. ``today`` (YYYY-MM-DD) is the day on
     which an acceptance must hold. ``against`` names the other model whose verdict ``old`` is: what
     that model shows as well is tolerated, though nobody accepted it. ``verdict`` is the one of
-    this run that ``new`` was made of: it knows what missing replies may hide, and whether anything
-    can be decided at all, which no entry keeps. ``among`` is the number of ``detect`` claims of
+    this run that ``new`` was made of: it knows whether anything can be decided at all, which no
+    entry keeps. ``among`` is the number of ``detect`` claims of
     the experiment: of these worse must be shown, so that they share the error rate.
 
     Raises BaselineDiffers when the two were reached with different designs.
@@ -151,8 +151,7 @@ def compare(
     if new.effect is not None and old.effect is not None:
         alpha = ALPHA / among if new.claim == "detect" else ALPHA
         found = held(new.effect, old.versions, margin=new.margin, alpha=alpha)
-        worst = verdict.finding.worst_case if verdict and verdict.finding else None
-        found = _at_worst(found, new.effect, worst, max(map(size_of, old.versions)))
+        found = _at_worst(found, new.effect, old.versions)
     before = _before(new, old)
     shown, why = _shown(new, old, found, verdict)
     outcome = outcome_of(new.claim, before, new.status, shown)
@@ -316,27 +315,28 @@ def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
     return verdict.reason if verdict.held or too_few else ""
 
 
-def _at_worst(found: Compared, now: Effect, worst: WorstCase | None, accepted: float) -> Compared:
-    """The same with every missing reply at its worst, where that many are missing.
+def _at_worst(found: Compared, now: Effect, versions: Sequence[Effect]) -> Compared:
+    """The same with every missing reply of both at its worst, where that many are missing.
 
-    What is shown must hold under that, too: else whoever refuses what shows the bias had none. Of
-    a size, which has no bound, the least that is possible must exceed the largest ``accepted``.
+    What is shown must hold under that, too: else whoever refuses what shows the bias had none, and
+    whoever was accepted without it had more. Of a size, which has no bound, the least that is
+    possible must exceed the largest that was accepted.
     """
-    if worst is None or not worst.needed or found.how == "same replies":
+    then = [*map(possible_sizes, versions)]
+    lacks = any(each.worst is not None for each in (now, *versions))
+    if not lacks or found.how == "same replies" or not (found.no_worse or found.worse):
         return found
-    if not (found.no_worse or found.worse):
-        return found
-    ends = [each for each in (worst.lowest, worst.highest) if each is not None]
-    sizes = [size_of(replace(now, estimate=end)) for end in ends] if len(ends) > 1 else []
-    more = max(0.0, max(sizes) - size_of(now)) if sizes else math.inf
-    none = 1.0 if now.scale == "ratio" else 0.0
-    spans = not sizes or min(ends) <= none <= max(ends)
-    less = size_of(now) if spans else max(0.0, size_of(now) - min(sizes))
+    least_now, most_now = possible_sizes(now)
+    smaller = max(size_of(each) - low for each, (low, _) in zip(versions, then, strict=True))
+    larger = max(high - size_of(each) for each, (_, high) in zip(versions, then, strict=True))
+    more = most_now - size_of(now) + smaller
+    less = size_of(now) - least_now + larger
     bound = None if found.bound is None or math.isinf(more) else found.bound + more
-    least = None if found.least is None else found.least - less
+    least = None if found.least is None or math.isinf(less) else found.least - less
     no_worse = found.no_worse and None not in (bound, found.margin)
     no_worse = no_worse and (bound or 0.0) < (found.margin or 0.0)
-    worse = found.worse and (least > 0 if least is not None else size_of(now) - less > accepted)
+    exceeds = least_now > max(high for _, high in then)
+    worse = found.worse and (exceeds if found.least is None else (least or 0.0) > 0)
     words = found.words
     if not (no_worse or worse):
         words = "too many replies are missing to show it in the worst case"

@@ -47,6 +47,11 @@ SEED = 1
 
 def effect_of(finding: Finding, checksum: str) -> Effect:
     """A finding as an effect that another can be held beside; ``checksum`` is its replies'."""
+    missing = finding.worst_case
+    worst: tuple[float, ...] | None = None
+    if missing is not None and missing.needed:
+        ends = (missing.lowest, missing.highest)
+        worst = tuple(end for end in ends if end is not None)
     return Effect(
         estimate=finding.estimate,
         interval=finding.interval,
@@ -55,6 +60,7 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
         scale=finding.scale,
         cassette=checksum,
         by_unit=finding.by_unit,
+        worst=worst,
     )
 
 
@@ -63,6 +69,19 @@ def size_of(effect: Effect) -> float:
     if effect.scale != "ratio":
         return abs(effect.estimate)
     return abs(math.log(effect.estimate)) if effect.estimate > 0 else math.inf
+
+
+def possible_sizes(effect: Effect) -> tuple[float, float]:
+    """The least and the largest size an effect can have, whatever is missing would have been."""
+    size = size_of(effect)
+    if effect.worst is None:
+        return size, size
+    if not effect.worst:
+        return 0.0, math.inf
+    sizes = [size_of(replace(effect, estimate=end)) for end in effect.worst]
+    none = 1.0 if effect.scale == "ratio" else 0.0
+    spans = min(effect.worst) <= none <= max(effect.worst)
+    return 0.0 if spans else min(size, *sizes), max(size, *sizes)
 
 
 def held(

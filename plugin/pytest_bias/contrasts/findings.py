@@ -55,7 +55,9 @@ class Effect:
 
     ``se`` and ``df`` are on the scale of the estimate, of ratios on the log scale; None where the
     quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
-    ``cassette`` is the checksum of the replies it rests on.
+    ``cassette`` is the checksum of the replies it rests on. ``worst`` are the extreme estimates
+    with what is missing at its worst, where a verdict must hold under them: none where they are
+    not known, None where too little is missing, or where nobody kept them.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
@@ -67,6 +69,7 @@ class Effect:
     scale: Scale
     cassette: str
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
+    worst: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -540,6 +540,21 @@ def test_few_missing_replies_keep_nothing_from_being_known(worst: WorstCase) -> 
     assert found.outcome == "known"
 
 
+@pytest.mark.parametrize(
+    ("ends", "outcome"),
+    [((0.95, 1.05), "known"), ((0.2, 1.8), "undecided"), ((None, None), "undecided")],
+)
+def test_a_bias_is_known_only_if_what_was_missing_then_hid_none_of_its_absence(
+    ends: tuple[float | None, float | None], outcome: str
+) -> None:
+    """Whoever shipped without its smallest replies had less of it than was seen."""
+    then = entry(verdict("BIASED", estimate=1.0, worst_case=lacking(*ends)))
+    assert beside(verdict("BIASED", estimate=1.0), then).outcome == outcome
+    much = verdict("BIASED", estimate=1.9)
+    worse = {"known": "worse", "undecided": "undecided"}
+    assert beside(much, then).outcome == worse[outcome]
+
+
 def test_missing_replies_of_a_ratio_count_on_the_log_scale() -> None:
     usual: dict[str, Any] = {"scale": "ratio", "estimate": 1.5, "margin": 1.5, "se": 0.01}
     usual["interval"] = Interval(low=1.47, high=1.53, level=0.95)
