@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
+from ..baselines.gate import is_stopped
 from ..baselines.table import shipping_words
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words
@@ -278,8 +279,8 @@ def _to_look_at(lines: Sequence[PageRow]) -> Iterator[PageRow]:
     for line in lines:
         change = line.change
         moved = change is not None and change.is_open
-        found = line.verdict.status == "BIASED" and line.verdict.gates
-        if not line.stops and line.judged and (moved or found or line.let):
+        against = is_stopped(line.verdict.status, line.verdict.claim)
+        if not line.stops and line.judged and (moved or against or line.let):
             yield line
 
 

@@ -84,10 +84,10 @@ _WORDS = {
 class PageRow:
     """One hypothesis with one model, as the page shows it.
 
-    ``stops`` is whether it keeps the run from passing, ``let`` in what words it does not although
-    it would, ``old`` whether the model is the one others are held against; ``change`` is how it
-    compares with that one. ``family`` is the number of hypotheses in its family, 0 where nobody
-    knows; ``history`` what was accepted of it before, oldest first.
+    ``stops`` is whether it failed the run, ``let`` in what words it was let through, ``old``
+    whether the model is the one others are held against; ``change`` is how it compares with that
+    one. ``family`` is the number of hypotheses in its family, 0 where nobody knows; ``history``
+    what was accepted of it before, oldest first.
     """
 
     verdict: Verdict
@@ -176,20 +176,13 @@ def _line(view: RunView, verdict: Verdict, change: UpgradeRow | None) -> PageRow
     let = "" if known is None else f"Known: {known.said}"
     if accepted is not None:
         let = f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
-    against = verdict.status == "BIASED" or (
-        verdict.status == "INCONCLUSIVE" and verdict.claim == "clear"
-    )
-    if change is not None:
-        against = change.fails
-    judged = view.is_judged(verdict)
-    stops = judged and verdict.gates and against and not let
     return PageRow(
         verdict=verdict,
         title=_title(verdict),
         contrast=_contrast(verdict),
-        stops=stops or verdict.named in view.failing,
+        stops=verdict.named in view.failing,
         let=let,
-        judged=judged,
+        judged=view.is_judged(verdict),
         old=False,
         change=change,
     )

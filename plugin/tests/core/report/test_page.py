@@ -473,3 +473,30 @@ def test_what_stops_the_run_stands_first_and_is_the_only_thing_that_is_said_to()
         ("a-clear", 0),
     ]
     assert "1 BIASED, 2 INCONCLUSIVE, 1 CLEAR, 1 DESCRIBED · 2 stop it" in page.text
+
+
+@pytest.mark.parametrize(
+    ("found", "lead"),
+    [
+        (
+            factory.verdict(factory.finding()),
+            "At least one hypothesis is BIASED, and none stops it.",
+        ),
+        (
+            factory.undecided(factory.finding(p_alarm=0.4), "open"),
+            "No hypothesis is BIASED, but not every claim to be clear is CLEAR; none stops it.",
+        ),
+    ],
+)
+def test_what_the_gate_did_not_stop_is_to_be_looked_at_and_stops_nothing(
+    found: Verdict, lead: str
+) -> None:
+    run = factory.view(factory.analysis(found), failing=(), leniencies=("not gated",))
+    page = read(run)
+    assert lead in page.text
+    assert "What stops it" not in page.text
+    assert " stop it" not in page.text.partition("Look at these")[0].replace("not stop it", "")
+    looked = page.text.partition("Look at these 1")[2]
+    assert looked.startswith(" They do not stop it")
+    assert "let pass: not gated." in looked
+    assert [row["stops"] for row in page.hypotheses] == [0]
