@@ -376,6 +376,16 @@ def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> No
     assert len(text.splitlines()) == 1 + len(names)
 
 
+@pytest.mark.parametrize("query", ["q=zzzqq", "verdict=NOTHING+FOUND"])
+def test_a_search_that_finds_nothing_says_so_and_leads_on(
+    opened_up: Opened, up: Run, query: str
+) -> None:
+    page = opened_up.at(f"#/hypotheses?{query}")
+    assert "None is like that." in page.locator("#view").inner_text()
+    links = page.locator("#view a[href*='q=zzzqq']").count()
+    assert links == (len(up.results["analyses"]) if "q=" in query else 0)
+
+
 # --- text from outside ------------------------------------------------------------------------
 
 HOSTILE = (

@@ -13,6 +13,8 @@ const fill = (node, kids) => {
   }
   return node;
 };
+// In the place of what a node had: of replaceChildren a list or a null would be text.
+const put = (node, ...kids) => { node.replaceChildren(); return fill(node, kids); };
 const named_ = (made, classes) => { if (classes.length) made.setAttribute("class", classes.join(" ")); return made; };
 const h = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElement(tag), classes), kids); };
 const s = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElementNS("http://www.w3.org/2000/svg", tag), classes), kids); };

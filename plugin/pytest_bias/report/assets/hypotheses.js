@@ -36,7 +36,7 @@ const hypothesesView = q => {
     count.textContent = rows.length === run.hypotheses.length ? rows.length : `${rows.length} of ${run.hypotheses.length}`;
     say(plural(rows.length, "hypothesis", "hypotheses"));
     const page = p => a(to(["hypotheses"], { ...q, p: p || "" }), `${p * PAGE + 1}–${Math.min(rows.length, (p + 1) * PAGE)}`);
-    list.replaceChildren(rows.length ? hypothesisTable(some, models.length > 1) : [none(), q.q && h("p", "In the replies: ", [...new Set(run.replies.map(each => each[0]))].map(e => [a(repliesOf(e, { q: q.q }), nameOf(e)), " "]))],
+    put(list, rows.length ? hypothesisTable(some, models.length > 1) : [none(), q.q && h("p", "In the replies: ", [...new Set(run.replies.map(each => each[0]))].map(e => [a(repliesOf(e, { q: q.q }), nameOf(e)), " "]))],
       h("p", rows.length > PAGE && upTo(Math.ceil(rows.length / PAGE)).map(p => [page(p), " "])));
   };
   const form = filtered(["hypotheses"], q, changed => [
@@ -98,7 +98,7 @@ const copyButton = () => h("button", { type: "button", onclick: () => navigator.
 // Means by levels and the two sides' distributions, from the trials; they describe, and decide nothing.
 const levels = async (into, row, alike, q) => {
   const block = await trialsOf(row.e, row.m);
-  if (!block) return void into.replaceChildren(gone(row.e));
+  if (!block) return put(into, gone(row.e));
   const open = m => (...at) => repliesOf(row.e, { m, ...Object.fromEntries(at.filter(Boolean).map(([name, level]) => [`f.${name}`, level])) });
   const own = (row.factor || "").split(" × ").map(name => block.factors.find(f => f.name === name)).filter(Boolean);
   const rest = block.factors.filter(f => !own.includes(f));
@@ -118,7 +118,7 @@ const levels = async (into, row, alike, q) => {
   parts.push(h("p.more", a(open(row.m)(), `All ${block.count} trials`), " · ", a(repliesOf(row.e, { m: row.m, show: "missing" }), `${block.missing.filter(k => k >= 0).length} missing`),
     twice(block).length > 0 && [" · ", a(repliesOf(row.e, { m: row.m, show: "unlike" }), "where the judge’s two grades differ")],
     modelsOf(row.e).length > 1 && [" · ", a(repliesOf(row.e, { m: row.m, show: "differs" }), "where the models differ")]));
-  into.replaceChildren(...parts);
+  put(into, parts);
 };
 const sidesOf = (block, row, own) => {
   if (own.length !== 1 || row.arms.length !== 2) return null;

@@ -24,7 +24,7 @@ const repliesView = async (e, q) => {
       && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
     count.textContent = found.length === block.count ? found.length : `${found.length} of ${block.count}`;
     say(plural(found.length, "trial"));
-    list.replaceChildren(found.length ? virtual(`Trials of ${e} with ${m}`, ["trial", ...shown.map(each => spaced(each.name)), block.texts.length ? "reply, or why there is none" : "why there is none"], found.length, k => {
+    put(list, found.length ? virtual(`Trials of ${e} with ${m}`, ["trial", ...shown.map(each => spaced(each.name)), block.texts.length ? "reply, or why there is none" : "why there is none"], found.length, k => {
       const i = found[k], why = block.why(i);
       return [h("span", { role: "cell" }, a(to(["t", e, m, block.ids[i]]), block.ids[i])), shown.map(each => h("span", { role: "cell" }, block.word(each, i) || "–")), h("span", { role: "cell", class: "excerpt" }, why ? h("b", `missing: ${why}`) : block.reply(i).slice(0, 160))];
     }) : none());
