@@ -15,9 +15,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pytest_bias.baselines.table import Upgrade
-from pytest_bias.contrasts.findings import Finding, WorstCase
+from pytest_bias.contrasts.findings import Arm, Finding, WorstCase
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.report.page import report_files
@@ -305,6 +306,42 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
     )
     assert still
     assert still <= {name for name, tone in drawn if tone != "t-clear"}
+
+
+def tried(tmp_path: Path, values: Mapping[str, list[float]]) -> Path:
+    """The page of one experiment with a hypothesis on the ``score`` of its two groups."""
+    number = len(values["a"])
+    of = experiment(measures=[Measure("score", bounds=(0, 500))], replicates=number)
+    outcomes = [
+        Outcome(trial, None, None, (), 1, (), values={"score": float(value)})
+        for trial in plan(of, of.design())
+        for value in [values[trial.condition.levels["group"]][trial.replicate - 1]]
+    ]
+    sides = [Arm(level=each, value=None, units=number, missing={}, mean=1.0) for each in values]
+    found = factory.finding(measure="score", factor="group", arms=tuple(sides), human=None)
+    verdict = factory.verdict(found, id="score-a-b", experiment=of.id)
+    view = factory.view(factory.analysis(verdict, experiment=of.id, name=of.name))
+    return written(tmp_path, view, replies_of(of, OLD, outcomes))
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [
+        ({"a": [50, 100], "b": [150, 200]}, (2, 2)),  # whole, and far apart
+        ({"a": [1, 2, 2], "b": [3, 3, 3]}, (2, 1)),
+        ({"a": [0.5, 0.75], "b": [500, 0.5]}, (1, 2)),
+    ],
+)
+def test_the_distribution_of_either_side_is_drawn_whatever_its_range(
+    browser: Browser, tmp_path: Path, values: dict[str, list[float]], bars: tuple[int, int]
+) -> None:
+    opened = Opened(browser, tried(tmp_path, values))
+    page = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b")
+    drawn = page.locator("#view .bars").evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    assert tuple(path.count("M") for path in drawn) == bars
+    assert "NaN" not in "".join(drawn)
+    assert "null" not in page.locator("#view").inner_text()
+    opened.page.close()
 
 
 # --- addresses --------------------------------------------------------------------------------

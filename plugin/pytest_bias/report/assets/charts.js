@@ -75,11 +75,9 @@ const dumbbell = row => {
 // Two arms over one axis, side by side where values are few.
 const histogram = (title, arms) => {
   const all = arms.flatMap(arm => arm.values), few = [...new Set(all)].sort((a, b) => a - b);
-  if (!all.length) return null;
-  const low = Math.min(...all), high = Math.max(...all), whole = few.length <= 24 && few.every(Number.isInteger);
+  const low = Math.min(...all), high = Math.max(...all), whole = high - low < 60 && few.length <= 24 && few.every(Number.isInteger);
   const bins = whole ? high - low + 1 : 20, width = whole ? 1 : (high - low) / bins || 1;
-  if (bins > 60) return null;
-  const counts = arms.map(arm => { const found = Array(bins).fill(0); for (const v of arm.values) found[Math.min(bins - 1, Math.floor((v - low) / width))]++; return found.map(n => n / arm.values.length); });
+  const counts = arms.map(arm => { const found = Array(bins).fill(0); for (const v of arm.values) found[Math.min(bins - 1, Math.floor((v - low) / width))]++; return found.map(n => n && n / arm.values.length); });
   const most = Math.max(...counts.flat()), W = room(), one = W / bins;
   const part = whole ? one * 0.8 / arms.length : one;
   return h("figure.chart", h("p.keys", arms.map((arm, k) => h("span", { class: `key s-${k}` }, `${spaced(arm.name)} (n = ${arm.values.length})`))),

@@ -113,7 +113,7 @@ const levels = async (into, row, alike, q) => {
     }
     parts.push(beside);
     const arms = sidesOf(block, row, own);
-    if (arms && block.measure[row.measure]?.kind === "number") parts.push(h("h3", `Distribution, ${row.m}`), histogram(row.measure, arms));
+    if (arms?.some(arm => arm.values.length) && block.measure[row.measure]?.kind === "number") parts.push(h("h3", `Distribution, ${row.m}`), histogram(row.measure, arms));
   }
   parts.push(h("p.more", a(open(row.m)(), `All ${block.count} trials`), " · ", a(repliesOf(row.e, { m: row.m, show: "missing" }), `${block.missing.filter(k => k >= 0).length} missing`),
     twice(block).length > 0 && [" · ", a(repliesOf(row.e, { m: row.m, show: "unlike" }), "where the judge’s two grades differ")],
