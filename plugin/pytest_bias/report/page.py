@@ -141,7 +141,8 @@ def report_html(
         view=view,
         cards=[*_cards(view, lines, old, replies)],
         question=question_words(view),
-        closing=found_line(view),
+        standing=_standing(view),
+        found=found_line(view).partition(": ")[2],
         stopping=[line for line in new if line.stops],
         looked=[*_to_look_at(new)],
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
@@ -199,7 +200,12 @@ def policy_of(style: str, script: str, *, beside: bool = False) -> str:
 
 def tone_of(standing: str) -> str:
     """The mark and colour of a run; it is not in order where something was only let through."""
-    return "open" if " with " in standing else _TONES.get(standing, "none")
+    return "open" if " with " in standing else _TONES.get(standing.partition(",")[0], "none")
+
+
+def _standing(view: RunView) -> str:
+    """The verdict as the terminal ends with it: of a run that was cut short, what is known."""
+    return found_line(view).partition(": ")[0]
 
 
 def question_words(view: RunView) -> str:
@@ -252,9 +258,10 @@ def _cards(
             own = [analysis for analysis in analyses if analysis.model == model]
             of = [line for line in lines if line.verdict.model == model and line.judged]
             judged = [line.verdict for line in of]
-            alone = replace(view, analyses=tuple(own))
+            failing = tuple(name for name in view.failing if name[1] == model)
+            alone = replace(view, analyses=tuple(own), failing=failing)
             gating = any(verdict.gates for verdict in judged)
-            standing = alone.standing if role != "old" else "NOT JUDGED"
+            standing = _standing(alone) if role != "old" else "NOT JUDGED"
             if role == "old" and gating:
                 standing = suite_verdict(judged)
             served = sorted({name for each in own for name in each.recording.served})

@@ -53,6 +53,7 @@ def hypothesis(verdict: Verdict) -> dict[str, Any]:
         ("PASS with 2 accepted", "open"),
         ("FAIL", "biased"),
         ("NO VERDICT", "none"),
+        ("FAIL, the rest NO VERDICT", "biased"),
     ],
 )
 def test_what_was_only_let_through_is_not_green(standing: str, tone: str) -> None:
@@ -192,6 +193,7 @@ def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
             problems=("two workers disagree",),
             lost=("test_a[high]", "test_b[high]"),
             partial=("-k", "3 cases deselected"),
+            failing=(),
         )
     ).text
     before, _, after = text.partition(
@@ -500,3 +502,17 @@ def test_what_the_gate_did_not_stop_is_to_be_looked_at_and_stops_nothing(
     assert looked.startswith(" They do not stop it")
     assert "let pass: not gated." in looked
     assert [row["stops"] for row in page.hypotheses] == [0]
+
+
+def test_a_run_that_was_cut_short_says_that_it_fails_where_that_is_known() -> None:
+    run = factory.usual()
+    page = report_html(replace(run, lost=("test_a[high]",)))
+    text = Reader(page).text
+    assert "<title>FAIL, the rest NO VERDICT · bias report</title>" in page
+    assert '<p class="verdict t-biased">' in page
+    assert "FAIL, the rest NO VERDICT The rest cannot be judged. " in text
+    assert "simulated/biased FAIL, the rest NO VERDICT" in text
+    assert "simulated/even NO VERDICT" in text
+    assert "Verdict FAIL, the rest NO VERDICT: " in text
+    none_fails = read(replace(run, lost=("test_a[high]",), failing=())).text
+    assert "NO VERDICT The run cannot be judged. " in none_fails
