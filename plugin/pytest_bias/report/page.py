@@ -148,7 +148,7 @@ def report_html(
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
         most=MOST,
         models=models,
-        lines=new,
+        lines=[line for line in new if line.judged],
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
         shipping="" if view.upgrade is None else shipping_words(view.upgrade, view.reserved),

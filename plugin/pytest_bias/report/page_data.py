@@ -214,10 +214,11 @@ def _contrast(verdict: Verdict) -> str:
 
 
 def _rank(line: PageRow) -> tuple[object, ...]:
-    """Rank first what stops the run, by how far it goes; then what is open, then the rest."""
+    """Rank first what stops the run, by how far it goes; last what was not selected."""
     verdict = line.verdict
     order = ("biased", "open", "none", "described", "clear").index(line.tone)
-    return line.old, not line.stops, order, -abs(in_margins(verdict) or 0.0), verdict.named
+    far = -abs(in_margins(verdict) or 0.0)
+    return line.old, not line.judged, not line.stops, order, far, verdict.named
 
 
 def in_margins(verdict: Verdict, value: float | None = None) -> float | None:

@@ -423,6 +423,25 @@ def test_a_search_that_finds_nothing_says_so_and_leads_on(
     assert links == (len(up.results["analyses"]) if "q=" in query else 0)
 
 
+def test_what_was_not_selected_is_marked_and_never_open(browser: Browser, tmp_path: Path) -> None:
+    clear = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
+    other = factory.verdict(factory.finding(), id="other")
+    run = factory.view(factory.analysis(clear, other), judged=(clear.named,))
+    opened = Opened(browser, written(tmp_path, run))
+    page = opened.at("#/hypotheses")
+    marked = [
+        row.count("not selected in this run")
+        for row in page.locator("#view tbody tr").all_inner_texts()
+    ]
+    assert marked == [0, 1]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    assert [line.rpartition(",")[2] for line in lines] == ["selected", "yes", "no"]
+    assert opened.at("#/hypotheses?verdict=open").locator("#view tbody tr").count() == 0
+    opened.page.close()
+
+
 # --- text from outside ------------------------------------------------------------------------
 
 HOSTILE = (

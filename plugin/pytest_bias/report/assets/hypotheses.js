@@ -10,12 +10,12 @@ const ORDERS = {
 const kept = (row, q) => {
   if (q.m ? row.m !== q.m : row.old) return false;
   if (q.e && row.e !== q.e || q.measure && row.measure !== q.measure) return false;
-  if (q.verdict === "stops" ? !row.stops : q.verdict === "open" ? row.stops || !(row.tone === "open" || row.tone === "biased") : q.verdict && row.label !== q.verdict) return false;
+  if (q.verdict === "stops" ? !row.stops : q.verdict === "open" ? row.stops || !row.judged || !(row.tone === "open" || row.tone === "biased") : q.verdict && row.label !== q.verdict) return false;
   if (q.group && !row.arms.some(arm => arm[0] === q.group)) return false;
   const text = `${row.title} ${row.contrast} ${row.id} ${row.e} ${run.experiments[row.e]} ${row.m}`.toLowerCase();
   return (q.q || "").toLowerCase().split(/\s+/).every(word => text.includes(word));
 };
-const stopping = row => row.stops ? h("span.stops", "stops it") : row.let ? sub(row.let.startsWith("Known") ? "known" : "accepted") : null;
+const stopping = row => !row.judged ? sub("not selected in this run") : row.stops ? h("span.stops", "stops it") : row.let ? sub(row.let.startsWith("Known") ? "known" : "accepted") : null;
 const options = (all, words = spaced) => [["", "all"], ...[...new Set(all)].filter(Boolean).map(value => [value, words(value)])];
 const filtered = (route, q, fields, draw) => {
   // Typing must not lose its place: the form stays, the address and the rows follow.
@@ -48,8 +48,8 @@ const hypothesesView = q => {
     select("group", "group", options(run.hypotheses.flatMap(row => row.arms.map(arm => arm[0])).sort()), q.group || "", changed),
     select("o", "order", Object.entries(ORDERS).map(([value, [words]]) => [value, words]), q.o || "", changed),
     csvButton("hypotheses.csv", () => [
-      ["experiment", "model", "hypothesis", "asserts", "contrast", "verdict", "stops", "estimate", "low", "high", "level", "margin", "scale", "unit", "p", "units"],
-      ...rows.map(r => [r.e, r.m, r.id, r.title, r.contrast, r.label, r.stops ? "yes" : "no", r.estimate, ...(r.shown[0] || [null, null, null]), r.margin, r.scale, r.unit, r.p, r.n]),
+      ["experiment", "model", "hypothesis", "asserts", "contrast", "verdict", "stops", "estimate", "low", "high", "level", "margin", "scale", "unit", "p", "units", "selected"],
+      ...rows.map(r => [r.e, r.m, r.id, r.title, r.contrast, r.label, r.stops ? "yes" : "no", r.estimate, ...(r.shown[0] || [null, null, null]), r.margin, r.scale, r.unit, r.p, r.n, r.judged ? "yes" : "no"]),
     ]),
   ], draw);
   draw();
