@@ -213,6 +213,8 @@ def question_words(view: RunView) -> str:
     if view.upgrade is not None:
         return f"May {' or '.join(view.upgrade.new)} replace {view.upgrade.held_against}?"
     models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
+    if not models and view.scope is not None:
+        models = list(view.scope.models)
     if len(models) == 1:
         return f"Is {models[0]} free of the biases that were asked for?"
     return f"Which of {len(models)} models are free of the biases that were asked for?"

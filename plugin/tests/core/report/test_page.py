@@ -19,7 +19,7 @@ from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.page_audit import ratio_words
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import AcceptedVerdict, RunView, simulated_words
+from pytest_bias.report.view import AcceptedVerdict, RunView, Scope, simulated_words
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -517,3 +517,20 @@ def test_a_run_that_was_cut_short_says_that_it_fails_where_that_is_known() -> No
     assert "Verdict FAIL, the rest NO VERDICT: " in text
     none_fails = read(replace(run, lost=("test_a[high]",), failing=())).text
     assert "NO VERDICT The run cannot be judged. " in none_fails
+
+
+def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_failed() -> None:
+    broken = tuple(f"test_{number}[local/tiny]" for number in range(5))
+    cases = tuple((case, "failed") for case in broken)
+    scope = Scope(
+        models=("local/tiny",), design="gate", replicates=None, gate="absolute",
+        inconclusive="fail", asked=(), files=(), unselected=(), cut=(),
+    )  # fmt: skip
+    text = read(factory.view(cases=cases, broken=broken, scope=scope)).text
+    assert "Is local/tiny free of the biases that were asked for?" in text
+    before = text.partition("Is local/tiny")[0]
+    assert (
+        f"5 cases failed for another reason than a verdict {' '.join(broken[:3])} and 2" in before
+    )
+    assert "This is a record of bias tests" in text
+    assert "rehearsal" not in text
