@@ -257,6 +257,38 @@ def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(
     opened.page.close()
 
 
+@pytest.mark.parametrize(
+    ("estimate", "half", "beyond"),
+    [
+        (8.3, 1.6, ""),
+        (30.0, 9.9, ""),
+        (30.0, 15.0, "line"),
+        (90.0, 1.0, "estimate"),
+    ],
+)
+def test_what_a_verdict_rests_on_lies_inside_its_picture_or_the_caption_says_so(
+    browser: Browser, tmp_path: Path, estimate: float, half: float, beyond: str
+) -> None:
+    decides = factory.between(estimate - half, estimate + half)
+    found = factory.finding(margin=1.0, estimate=estimate, interval=decides, unit="")
+    verdict = factory.verdict(found)
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(verdict))))
+    chart = (
+        opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}").locator("figure.chart").first
+    )
+    mark, line = chart.locator(".mark"), chart.locator(".thick")
+    assert ("l-9" in (mark.get_attribute("d") or "")) is (beyond == "estimate")
+    assert float(line.get_attribute("data-high") or 0) == estimate + half
+    drawn = [float(each) for each in re.findall(r"[\d.]+", line.get_attribute("d") or "")]
+    low, _, high, *_ = map(
+        float, re.findall(r"[\d.]+", chart.locator(".band").get_attribute("d") or "")
+    )
+    ends = [(low + high + value * (high - low)) / 2 for value in (decides.low, decides.high)]
+    assert (drawn[::2] == pytest.approx(ends, abs=3)) is not bool(beyond)
+    assert ("is an arrow" in chart.locator("figcaption").inner_text()) is bool(beyond)
+    opened.page.close()
+
+
 @pytest.mark.parametrize(("before", "shape"), [(5.0, "a4.5"), (7.0, "l-9"), (-7.0, "l9")])
 def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
     browser: Browser, tmp_path: Path, before: float, shape: str

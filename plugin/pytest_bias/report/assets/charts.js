@@ -46,12 +46,13 @@ const strip = row => {
 };
 // As wide as there is room for, so that letters keep their size.
 const room = () => Math.min(730, innerWidth - 36);
-// One hypothesis with several models, over an axis in its own unit.
+// One hypothesis with several models, over an axis in its own unit; beyond so many margins their band is a hair.
+const FAR = 40;
 const interval = rows => {
   const of = rows.filter(row => row.margin && row.estimate !== null);
   if (!of.length) return null;
   const far = of.flatMap(row => [row.estimate, ...row.shown.flatMap(i => i.slice(0, 2)), ...(row.wide || []).slice(0, 2), ...(row.worst || [])].map(v => Math.abs(inMargins(row, v))));
-  const span = Math.min(8, Math.max(1.6, ...far.map(v => Math.min(v, 8))) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
+  const span = Math.min(FAR, Math.max(1.6, ...far) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
   const high = of.length * 38 + 8, one = of[0], margin = one.margin, ratio = one.scale === "ratio";
   const value = k => ratio ? margin ** k : k * margin;
   const said = v => ratio ? v.toFixed(2) : `${v > 0 ? "+" : ""}${+v.toFixed(3)}`.replace("-", "−");
@@ -62,7 +63,7 @@ const interval = rows => {
     of.map((row, i) => [s("text", { x: 0, y: i * 38 + (W < 600 ? 12 : 26), class: "label" }, row.m.length > 20 ? row.m.slice(0, 19) + "…" : row.m), s("g", drawn(row, at, i * 38 + 22, span, true))]),
     ticks.map(k => s("text", { x: px(at(k)), y: high + 15, class: Math.abs(k) === 1 ? "axis edge" : "axis" }, said(value(k)))),
     s("text", { x: LEFT + WIDE / 2, y: high + 34, class: "axis" }, `${one.unit || one.quantity || ""}${ratio ? " (log scale)" : ""}`)),
-  h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", "."));
+  h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", far.some(v => v > FAR) && "; an estimate beyond what is drawn is an arrow, and lines end at the edge", "."));
 };
 const dumbbell = row => {
   const [was, now] = [row.before && inMargins(row, row.before[2]), inMargins(row, row.now[2])];
