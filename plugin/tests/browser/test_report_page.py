@@ -474,6 +474,32 @@ def test_what_was_not_selected_is_marked_and_never_open(browser: Browser, tmp_pa
     opened.page.close()
 
 
+def test_a_reason_is_found_however_it_is_written(browser: Browser, tmp_path: Path) -> None:
+    of = experiment(retention="raw")
+    outcomes = [
+        Outcome(trial, None, "Other" if place % 2 else "Said Nothing", (), 1, ())
+        for place, trial in enumerate(plan(of, of.design()))
+    ]
+    opened = Opened(browser, written(tmp_path, factory.view(), replies_of(of, OLD, outcomes)))
+    page = opened.at("#/replies/tiny?q=said+Nothing")
+    assert page.locator("#view h1 .count").inner_text() == "3 of 6"
+    opened.page.close()
+
+
+def test_the_filter_by_measure_keeps_what_has_no_estimate(
+    browser: Browser, tmp_path: Path
+) -> None:
+    verdicts = (
+        factory.verdict(factory.finding()),
+        factory.verdict(factory.finding(measure="other"), id="other"),
+        factory.undecided(None, "demand=low: 0 units", id="open"),
+    )
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(*verdicts))))
+    rows = opened.at("#/hypotheses?measure=other").locator("#view tbody tr")
+    assert ["demand=low: 0 units" in row for row in rows.all_inner_texts()] == [False, True]
+    opened.page.close()
+
+
 # --- text from outside ------------------------------------------------------------------------
 
 HOSTILE = (

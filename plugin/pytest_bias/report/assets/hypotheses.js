@@ -9,7 +9,7 @@ const ORDERS = {
 };
 const kept = (row, q) => {
   if (q.m ? row.m !== q.m : row.old) return false;
-  if (q.e && row.e !== q.e || q.measure && row.measure !== q.measure) return false;
+  if (q.e && row.e !== q.e || q.measure && row.measure && row.measure !== q.measure) return false;
   if (q.verdict === "stops" ? !row.stops : q.verdict === "open" ? row.stops || !row.judged || !(row.tone === "open" || row.tone === "biased") : q.verdict && row.label !== q.verdict) return false;
   if (q.group && !row.arms.some(arm => arm[0] === q.group)) return false;
   const text = `${row.title} ${row.contrast} ${row.id} ${row.e} ${run.experiments[row.e]} ${row.m}`.toLowerCase();

@@ -21,7 +21,7 @@ const repliesView = async (e, q) => {
     const levels = block.factors.filter(f => q[`f.${f.name}`]).map(f => [f.at, f.levels.indexOf(q[`f.${f.name}`])]);
     found = upTo(block.count).filter(i => levels.every(([at, level]) => at[i] === level)
       && (q.show !== "missing" || block.missing[i] >= 0) && (q.show !== "invalid" || block.invalid[i] > 0) && (q.show !== "unlike" || unlike(block, i)) && (q.show !== "differs" || differs(block, i, beside))
-      && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
+      && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).toLowerCase().includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
     count.textContent = found.length === block.count ? found.length : `${found.length} of ${block.count}`;
     say(plural(found.length, "trial"));
     put(list, found.length ? virtual(`Trials of ${e} with ${m}`, ["trial", ...shown.map(each => spaced(each.name)), block.texts.length ? "reply, or why there is none" : "why there is none"], found.length, k => {
