@@ -54,10 +54,15 @@ FAR = 1e6
 """Margins that stand for more than any number of them, as of a ratio of 0."""
 _WORDS = {
     "levels": (
-        "Means of the valid replies, over all trials but those of controls; a colour is the "
-        "distance from the mean of all, in margins where there is one, orange below and blue "
-        "above. They describe; the "
-        "estimate above is what was tested. A cell leads to its replies."
+        ", over all trials but those of controls; a colour is the distance from the mean of all, "
+        "in margins where there is one (of ratios by logarithms), orange below and blue above. "
+        "They describe; the estimate above is what was tested. A cell leads to its replies."
+    ),
+    "labels": (
+        "Read replies without knowing whose they are or what the judge said, and hold the judge "
+        "beside you. Labels are in this page alone until they are saved. A file goes where it is "
+        "named here, in the folder of labels: bias_tests/labels, or the one that --bias-labels "
+        "names."
     ),
     "unselected": (
         "Not selected in this run: it is analysed because it shares a family and a control with "

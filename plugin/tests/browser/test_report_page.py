@@ -28,7 +28,7 @@ from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
 from ..core.factories import experiment
-from ..core.report import factory
+from ..core.report import drawn, factory
 from ..core.report.reading import blocks
 from ..core.test_upgrade_words import ROW, SIDE
 from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
@@ -340,7 +340,7 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
     assert still <= {name for name, tone in drawn if tone != "t-clear"}
 
 
-def tried(tmp_path: Path, values: Mapping[str, list[float]]) -> Path:
+def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> Path:
     """The page of one experiment with a hypothesis on the ``score`` of its two groups."""
     number = len(values["a"])
     of = experiment(measures=[Measure("score", bounds=(0, 500))], replicates=number)
@@ -350,7 +350,8 @@ def tried(tmp_path: Path, values: Mapping[str, list[float]]) -> Path:
         for value in [values[trial.condition.levels["group"]][trial.replicate - 1]]
     ]
     sides = [Arm(level=each, value=None, units=number, missing={}, mean=1.0) for each in values]
-    found = factory.finding(measure="score", factor="group", arms=tuple(sides), human=None)
+    fields = {"measure": "score", "factor": "group", "arms": tuple(sides), "human": None} | changed
+    found = factory.finding(**fields)
     verdict = factory.verdict(found, id="score-a-b", experiment=of.id)
     view = factory.view(factory.analysis(verdict, experiment=of.id, name=of.name))
     return written(tmp_path, view, replies_of(of, OLD, outcomes))
@@ -373,6 +374,44 @@ def test_the_distribution_of_either_side_is_drawn_whatever_its_range(
     assert tuple(path.count("M") for path in drawn) == bars
     assert "NaN" not in "".join(drawn)
     assert "null" not in page.locator("#view").inner_text()
+    opened.page.close()
+
+
+@pytest.mark.parametrize(
+    ("values", "finding", "colours"),
+    [
+        ({"a": [1.0], "b": [5.0]}, {"margin": 1.0}, ["dm2", "dp2"]),
+        ({"a": [4.0], "b": [5.0]}, {"margin": 1.25, "scale": "ratio"}, ["dm1", "dp0"]),
+        ({"a": [0.0], "b": [5.0]}, {"margin": 1.25, "scale": "ratio"}, ["dm4", "dp3"]),
+        ({"a": [0.0], "b": [0.0]}, {"margin": 1.25, "scale": "ratio"}, ["dp0", "dp0"]),
+        ({"a": [4.0], "b": [5.0]}, {"margin": None, "p_clear": None}, ["dm4", "dp4"]),
+    ],
+)  # fmt: skip
+def test_a_colour_of_a_level_is_its_distance_from_the_mean_of_all_in_margins(
+    browser: Browser, tmp_path: Path, values: Any, finding: Any, colours: list[str]
+) -> None:
+    opened = Opened(browser, tried(tmp_path, values, **finding))
+    page = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b")
+    cells = page.locator("#view .levels td.heat").evaluate_all(
+        "all => all.map(td => td.classList[1])"
+    )
+    opened.page.close()
+    assert cells == colours
+
+
+def test_tables_of_what_is_missing_say_that_it_is_that(browser: Browser, tmp_path: Path) -> None:
+    heatmap = drawn.missing()
+    of = factory.analysis(
+        factory.verdict(factory.finding()), figures=(heatmap,), experiment="tiny"
+    )
+    path = tried(tmp_path, {"a": [1.0], "b": [1.0]}, measure="missing")
+    opened = Opened(browser, path)
+    text = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b").locator("#view").inner_text()
+    assert "Shares without a valid reply, over all trials" in text
+    opened.page.close()
+    opened = Opened(browser, written(tmp_path, factory.view(of)))
+    text = opened.at("#/e/tiny/simulated%2Fbiased").locator("#view").inner_text()
+    assert "Share of the trials without a valid reply; the colours" in text
     opened.page.close()
 
 

@@ -101,12 +101,13 @@ const levelsTable = (block, m, name, rows, cols, row, open) => {
     if (value !== null) { found.n++; found.sum += value; n++; sum += value; }
   }
   const mean = sum / n, far = Math.max(1e-9, ...cell.flat().filter(c => c.n).map(c => Math.abs(c.sum / c.n - mean)));
-  const unit = row && row.margin && row.scale !== "ratio" ? row.margin : far / 4;
+  // Of ratios it is a factor.
+  const apart = v => !row.margin ? 4 * (v - mean) / far : inMargins(row, row.scale !== "ratio" ? v - mean : mean ? v / mean : 1);
   const share = name === "missing" || block.measure[name].kind === "flag";
   const words = v => share ? percent(v, 0) : fixed(v, 2);
   return table(`${spaced(name)} by ${rows ? spaced(rows.name) : "all"}${cols ? " and " + spaced(cols.name) : ""}, ${m}`, ["", ...levels(cols).map(spaced)],
     levels(rows).map((label, r) => [h("th", { scope: "row" }, spaced(label)), ...cell[r].map((c, k) => {
-      const step = c.n ? Math.max(-4, Math.min(4, Math.round((c.sum / c.n - mean) / unit))) : 0;
+      const step = c.n ? Math.max(-4, Math.min(4, Math.round(apart(c.sum / c.n)))) : 0;
       return h("td", { class: `heat d${step < 0 ? "m" : "p"}${Math.abs(step)}` }, a(open(rows && [rows.name, label], cols && [cols.name, levels(cols)[k]]), c.n ? words(c.sum / c.n) : "none"),
         c.lost > 0 && name !== "missing" && sub(`${c.lost} missing`));
     })]), "levels");

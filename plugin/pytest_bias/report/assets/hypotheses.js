@@ -105,7 +105,7 @@ const levels = async (into, row, alike, q) => {
   const cols = own[1] ? own[0] : rest.find(f => f.levels.length - f.controls <= 10), rows = own[1] || own[0] || rest.find(f => f !== cols);
   const parts = [h("h2", "The trials")];
   if (block.has(row.measure)) {
-    parts.push(h("p.note", run.words.levels));
+    parts.push(h("p.note", row.measure === "missing" ? "Shares without a valid reply" : "Means of the valid replies", run.words.levels));
     const beside = h("div.beside");
     for (const each of alike) {
       const own = await trialsOf(each.e, each.m), same = f => f && own && own.factors.find(g => g.name === f.name);

@@ -78,7 +78,7 @@ const figure = shown => {
       const spot = at(x, y), step = spot.value === null ? "none" : Math.min(8, Math.max(0, Math.floor(9 * (spot.value - low) / (high - low || 1))));
       return h("td", { class: `heat h${step}` }, said(spot.value), sub(`n = ${spot.replies}`));
     })]), "levels")];
-  }), h("p.note", `${shown.flag ? "Share of the valid replies" : "Mean of the valid replies"}; the colours run from ${said(low)} to ${said(high)}.`)];
+  }), h("p.note", `${shown.measure === "missing" ? "Share of the trials without a valid reply" : shown.flag ? "Share of the valid replies" : "Mean of the valid replies"}; the colours run from ${said(low)} to ${said(high)}.`)];
   const all = shown.spots.flatMap(spot => spot.value === null ? [] : spot.interval ? [spot.interval.low, spot.interval.high] : [spot.value]);
   const [from, until] = [Math.min(...all), Math.max(...all)], at = v => 6 + 188 * (v - from) / (until - from || 1);
   return [h("h3", shown.title), table(shown.title, [spaced(shown.x.name), ...(shown.by ? [spaced(shown.by.name)] : []), `${said(from)} to ${said(until)} ${shown.unit}`, shown.flag ? "Rate" : "Mean", "95 % interval", "n", "missing"],
