@@ -349,7 +349,7 @@ def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> 
         for trial in plan(of, of.design())
         for value in [values[trial.condition.levels["group"]][trial.replicate - 1]]
     ]
-    sides = [Arm(level=each, value=None, units=number, missing={}, mean=1.0) for each in values]
+    sides = [Arm(level=each, value=each, units=number, missing={}, mean=1.0) for each in values]
     fields = {"measure": "score", "factor": "group", "arms": tuple(sides), "human": None} | changed
     found = factory.finding(**fields)
     verdict = factory.verdict(found, id="score-a-b", experiment=of.id)
@@ -547,6 +547,9 @@ HOSTILE = (
 )
 
 
+OBEYED = "\u202e\U000e0041\u2066"
+
+
 def hostile() -> tuple[RunView, Any]:
     """An experiment whose replies want to be more than text, one of them very long."""
     of = experiment(retention="raw")
@@ -581,6 +584,21 @@ def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
     opened.page.close()
     assert opened.complaints == []
     assert len(opened.requests) == 1
+
+
+def test_no_mark_of_direction_is_obeyed_in_text_heading_or_title(
+    browser: Browser, tmp_path: Path
+) -> None:
+    verdict = factory.verdict(factory.finding(), title=f"as {OBEYED} is")
+    of = factory.analysis(verdict, name=f"Eggs {OBEYED}", metadata={"limitations": [OBEYED]})
+    path = written(tmp_path, factory.view(of))
+    assert not set(OBEYED) & set(path.read_text("utf-8"))
+    opened = Opened(browser, path)
+    shown = opened.at("#/").locator("#summary").inner_text()
+    page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
+    for text in (shown, page.locator("#view h1").inner_text(), page.title()):
+        assert r"\u202e\U000e0041\u2066" in text
+    opened.page.close()
 
 
 def test_of_replies_too_long_to_mark_the_button_says_so(browser: Browser, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 // Elements. Text from outside goes in as text only; what would be obeyed in it is made visible.
-const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-const visible = text => String(text).replace(OBEYED, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+const OBEYED = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const visible = text => String(text).replace(OBEYED, c => (c[1] ? "\\U" : "\\u") + c.codePointAt().toString(16).padStart(4 * c.length, "0"));
 // ("p.note", {href: …}, text, nodes, lists): what is null, false or empty is left out.
 const fill = (node, kids) => {
   for (const kid of kids.flat(9)) {
