@@ -539,6 +539,32 @@ def test_the_filter_by_measure_keeps_what_has_no_estimate(
     opened.page.close()
 
 
+def test_what_an_address_asks_for_and_is_not_there_is_shown_and_a_page_too_far_is_the_last(
+    browser: Browser, tmp_path: Path
+) -> None:
+    made = [factory.verdict(factory.finding(), id=f"made-up-{number}") for number in range(101)]
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(*made))))
+    for field in ("e", "m", "measure", "group", "verdict"):
+        page = opened.at(f"#/hypotheses?{field}=zzz")
+        assert page.locator(f"select[name={field}]").input_value() == "zzz"
+        assert page.locator("#view tbody tr").count() == 0
+    rows = opened.page.locator("#view tbody tr")
+    for place, number in (("9", 1), ("-1", 100), ("x", 100)):
+        opened.at(f"#/hypotheses?p={place}")
+        expect(rows).to_have_count(number)
+    opened.page.close()
+
+
+def test_without_a_contrast_the_line_below_the_heading_is_the_model(
+    browser: Browser, tmp_path: Path
+) -> None:
+    verdict = factory.undecided(None, "nothing came")
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(verdict))))
+    page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
+    assert page.locator("#view .contrast").inner_text() == "simulated/biased"
+    opened.page.close()
+
+
 # --- text from outside ------------------------------------------------------------------------
 
 HOSTILE = (

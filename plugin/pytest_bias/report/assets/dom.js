@@ -51,7 +51,8 @@ const to = (parts, query) => {
   return "#/" + parts.map(encodeURIComponent).join("/") + (asked.length ? "?" + new URLSearchParams(asked) : "");
 };
 const select = (name, label, options, chosen, changed) => {
-  const made = h("select", { name, onchange: () => changed(name, made.value) }, options.map(([value, words]) =>
+  // What an address asks for and is not there is shown all the same.
+  const made = h("select", { name, onchange: () => changed(name, made.value) }, [...options, ...options.some(([value]) => value === chosen) ? [] : [[chosen, chosen]]].map(([value, words]) =>
     h("option", { value, selected: value === chosen }, words)));
   return h("label", label, made);
 };

@@ -32,7 +32,7 @@ const hypothesesView = q => {
   let rows = [];
   const draw = () => {
     rows = run.hypotheses.filter(row => kept(row, q)).sort((ORDERS[q.o] || ORDERS[""])[1]);
-    const first = PAGE * (+q.p || 0), some = rows.slice(first, first + PAGE);
+    const first = PAGE * Math.max(0, Math.min(q.p | 0, Math.ceil(rows.length / PAGE) - 1)), some = rows.slice(first, first + PAGE);
     count.textContent = rows.length === run.hypotheses.length ? rows.length : `${rows.length} of ${run.hypotheses.length}`;
     say(plural(rows.length, "hypothesis", "hypotheses"));
     const page = p => a(to(["hypotheses"], { ...q, p: p || "" }), `${p * PAGE + 1}–${Math.min(rows.length, (p + 1) * PAGE)}`);
@@ -41,7 +41,7 @@ const hypothesesView = q => {
   };
   const form = filtered(["hypotheses"], q, changed => [
     searched(q.q || "", changed),
-    models.length > 1 && select("m", "model", [["", run.upgrade ? "new" : "all"], ...models.map(m => [m, m])], q.m || "", changed),
+    (q.m || models.length > 1) && select("m", "model", [["", run.upgrade ? "new" : "all"], ...models.map(m => [m, m])], q.m || "", changed),
     select("verdict", "verdict", [["", "all"], ["stops", "stops it"], ["open", "open, does not stop it"], ...VERDICTS.map(v => [v, v])], q.verdict || "", changed),
     select("e", "experiment", options(run.hypotheses.map(row => row.e), e => nameOf(e)), q.e || "", changed),
     select("measure", "measure", options(run.hypotheses.map(row => row.measure)), q.measure || "", changed),
@@ -75,7 +75,7 @@ const hypothesisView = (e, m, name, q) => {
     h("p.crumbs", a("#/hypotheses", "Hypotheses"), " / ", a(to(["e", e, m]), nameOf(e)), " / ", h("code", name),
       h("span.tools", copyButton(), next && next !== row && h("a", { href: address(next), "data-key": "n" }, "next that stops it ▸"))),
     h1(row.title),
-    h("p.contrast", row.contrast, " · ", row.m, roleOf(m) && ` (${roleOf(m)})`),
+    h("p.contrast", row.contrast && `${row.contrast} · `, row.m, roleOf(m) && ` (${roleOf(m)})`),
     h("p.words", badge(row.label, row.tone), stopping(row), " ", row.words),
     row.let && h("p.remark", row.let),
     !row.judged && h("p.remark", run.words.unselected),
