@@ -41,6 +41,7 @@ from .page_record import UNSAID, design_words
 from .replies import TrialBlock, packed
 from .results import results_text
 from .terminal import found_line
+from .upgrade import upgrade_heading
 from .view import RunView, suite_verdict
 
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
@@ -151,7 +152,7 @@ def report_html(
         lines=[line for line in new if line.judged],
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
-        shipping="" if view.upgrade is None else shipping_words(view.upgrade, view.reserved),
+        shipping=_shipping(view),
         records=records,
         audit_title=audit_title,
         audit_notice=audit_notice,
@@ -206,6 +207,15 @@ def tone_of(standing: str) -> str:
 def _standing(view: RunView) -> str:
     """The verdict as the terminal ends with it: of a run that was cut short, what is known."""
     return found_line(view).partition(": ")[0]
+
+
+def _shipping(view: RunView) -> str:
+    """Whether the upgrade may ship, of several models with their names; '' where there is none."""
+    if view.upgrade is None:
+        return ""
+    if len(view.upgrade.new) > 1:
+        return upgrade_heading(view.upgrade, view.reserved)[1]
+    return shipping_words(view.upgrade, view.reserved)
 
 
 def question_words(view: RunView) -> str:
