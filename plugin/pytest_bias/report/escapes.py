@@ -1,8 +1,8 @@
 r"""Escapes of text from outside, where it leaves: on a terminal, in a CI log, in Markdown, in CSV.
 
 A served model's name, a vendor's error or a level's label may hold anything. What is shown of it
-stays as it is; what would be obeyed is shown instead (``\x1b[2K``). HTML is escaped where it is
-written, workflow commands in :mod:`.report.ci`.
+stays as it is; what would be obeyed is shown instead (``\x1b[2K``). Markup of HTML is escaped
+where it is written, workflow commands in :mod:`.report.ci`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,14 @@ def terminal_text(text: str) -> str:
 
 def terminal_line(text: str) -> str:
     """``text`` as one line of a terminal or of a CI service's log; nothing in it is obeyed."""
-    if not text.isprintable():
-        text = "".join(map(_visible, text))
-    return _COMMAND.sub(lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):02x}", text)
+    return _COMMAND.sub(
+        lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):02x}", visible_line(text)
+    )
+
+
+def visible_line(text: str) -> str:
+    """``text`` as one line, with what would be obeyed in it made visible."""
+    return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def flat_markdown(text: str) -> str:

@@ -15,7 +15,7 @@ from ..verdicts.verdict import (
     number_words,
     range_words,
 )
-from .escapes import code_markdown, flat_markdown, plain_markdown
+from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
 from .numbers import writable
 from .published import NOT_KNOWN
 from .view import simulated_words
@@ -48,12 +48,21 @@ def _environment() -> Environment:
         Environment,
         PackageLoader,
         StrictUndefined,
+        nodes,
+        pass_eval_context,
         select_autoescape,
     )
 
+    @pass_eval_context
+    def visible(context: nodes.EvalContext, value: object) -> object:
+        # What is markup already is of our own making; Markdown has escapes of its own.
+        own = not context.autoescape or hasattr(value, "__html__")
+        return value if own else "\n".join(map(visible_line, str(value).split("\n")))
+
     environment = Environment(
         loader=PackageLoader("pytest_bias", "report/templates"),
-        autoescape=select_autoescape(["html.j2"]),  # Markdown has escapes of its own
+        autoescape=select_autoescape(["html.j2"]),
+        finalize=visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

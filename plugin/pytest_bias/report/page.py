@@ -19,6 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
+from ..baselines.gate import is_stopped
 from ..baselines.table import shipping_words
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words
@@ -40,6 +41,7 @@ from .page_record import UNSAID, design_words
 from .replies import TrialBlock, packed
 from .results import results_text
 from .terminal import found_line
+from .upgrade import upgrade_heading
 from .view import RunView, suite_verdict
 
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
@@ -140,16 +142,17 @@ def report_html(
         view=view,
         cards=[*_cards(view, lines, old, replies)],
         question=question_words(view),
-        closing=found_line(view),
+        standing=_standing(view),
+        found=found_line(view).partition(": ")[2],
         stopping=[line for line in new if line.stops],
         looked=[*_to_look_at(new)],
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
         most=MOST,
         models=models,
-        lines=new,
+        lines=[line for line in new if line.judged],
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
-        shipping="" if view.upgrade is None else shipping_words(view.upgrade, view.reserved),
+        shipping=_shipping(view),
         records=records,
         audit_title=audit_title,
         audit_notice=audit_notice,
@@ -198,7 +201,21 @@ def policy_of(style: str, script: str, *, beside: bool = False) -> str:
 
 def tone_of(standing: str) -> str:
     """The mark and colour of a run; it is not in order where something was only let through."""
-    return "open" if " with " in standing else _TONES.get(standing, "none")
+    return "open" if " with " in standing else _TONES.get(standing.partition(",")[0], "none")
+
+
+def _standing(view: RunView) -> str:
+    """The verdict as the terminal ends with it: of a run that was cut short, what is known."""
+    return found_line(view).partition(": ")[0]
+
+
+def _shipping(view: RunView) -> str:
+    """Whether the upgrade may ship, of several models with their names; '' where there is none."""
+    if view.upgrade is None:
+        return ""
+    if len(view.upgrade.new) > 1:
+        return upgrade_heading(view.upgrade, view.reserved)[1]
+    return shipping_words(view.upgrade, view.reserved)
 
 
 def question_words(view: RunView) -> str:
@@ -206,6 +223,8 @@ def question_words(view: RunView) -> str:
     if view.upgrade is not None:
         return f"May {' or '.join(view.upgrade.new)} replace {view.upgrade.held_against}?"
     models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
+    if not models and view.scope is not None:
+        models = list(view.scope.models)
     if len(models) == 1:
         return f"Is {models[0]} free of the biases that were asked for?"
     return f"Which of {len(models)} models are free of the biases that were asked for?"
@@ -251,9 +270,10 @@ def _cards(
             own = [analysis for analysis in analyses if analysis.model == model]
             of = [line for line in lines if line.verdict.model == model and line.judged]
             judged = [line.verdict for line in of]
-            alone = replace(view, analyses=tuple(own))
+            failing = tuple(name for name in view.failing if name[1] == model)
+            alone = replace(view, analyses=tuple(own), failing=failing)
             gating = any(verdict.gates for verdict in judged)
-            standing = alone.standing if role != "old" else "NOT JUDGED"
+            standing = _standing(alone) if role != "old" else "NOT JUDGED"
             if role == "old" and gating:
                 standing = suite_verdict(judged)
             served = sorted({name for each in own for name in each.recording.served})
@@ -278,8 +298,8 @@ def _to_look_at(lines: Sequence[PageRow]) -> Iterator[PageRow]:
     for line in lines:
         change = line.change
         moved = change is not None and change.is_open
-        found = line.verdict.status == "BIASED" and line.verdict.gates
-        if not line.stops and line.judged and (moved or found or line.let):
+        against = is_stopped(line.verdict.status, line.verdict.claim)
+        if not line.stops and line.judged and (moved or against or line.let):
             yield line
 
 

@@ -108,7 +108,7 @@ def audit_title(records: Sequence[AuditRecord]) -> str:
 def audit_notice(records: Sequence[AuditRecord]) -> str:
     """The record in a sentence, with all that it is not."""
     programs = [record["model"] for record in records if record["simulated"]]
-    return f"{REHEARSED if len(programs) == len(records) else RECORDED} {NOTICE}"
+    return f"{REHEARSED if records and len(programs) == len(records) else RECORDED} {NOTICE}"
 
 
 def registered(records: Sequence[AuditRecord]) -> list[LaidDown]:

@@ -54,10 +54,15 @@ FAR = 1e6
 """Margins that stand for more than any number of them, as of a ratio of 0."""
 _WORDS = {
     "levels": (
-        "Means of the valid replies, over all trials but those of controls; a colour is the "
-        "distance from the mean of all, in margins where there is one, orange below and blue "
-        "above. They describe; the "
-        "estimate above is what was tested. A cell leads to its replies."
+        ", over all trials but those of controls; a colour is the distance from the mean of all, "
+        "in margins where there is one (of ratios by logarithms), orange below and blue above. "
+        "They describe; the estimate above is what was tested. A cell leads to its replies."
+    ),
+    "labels": (
+        "Read replies without knowing whose they are or what the judge said, and hold the judge "
+        "beside you. Labels are in this page alone until they are saved. A file goes where it is "
+        "named here, in the folder of labels: bias_tests/labels, or the one that --bias-labels "
+        "names."
     ),
     "unselected": (
         "Not selected in this run: it is analysed because it shares a family and a control with "
@@ -84,10 +89,10 @@ _WORDS = {
 class PageRow:
     """One hypothesis with one model, as the page shows it.
 
-    ``stops`` is whether it keeps the run from passing, ``let`` in what words it does not although
-    it would, ``old`` whether the model is the one others are held against; ``change`` is how it
-    compares with that one. ``family`` is the number of hypotheses in its family, 0 where nobody
-    knows; ``history`` what was accepted of it before, oldest first.
+    ``stops`` is whether it failed the run, ``let`` in what words it was let through, ``old``
+    whether the model is the one others are held against; ``change`` is how it compares with that
+    one. ``family`` is the number of hypotheses in its family, 0 where nobody knows; ``history``
+    what was accepted of it before, oldest first.
     """
 
     verdict: Verdict
@@ -176,20 +181,13 @@ def _line(view: RunView, verdict: Verdict, change: UpgradeRow | None) -> PageRow
     let = "" if known is None else f"Known: {known.said}"
     if accepted is not None:
         let = f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
-    against = verdict.status == "BIASED" or (
-        verdict.status == "INCONCLUSIVE" and verdict.claim == "clear"
-    )
-    if change is not None:
-        against = change.fails
-    judged = view.is_judged(verdict)
-    stops = judged and verdict.gates and against and not let
     return PageRow(
         verdict=verdict,
         title=_title(verdict),
         contrast=_contrast(verdict),
-        stops=stops or verdict.named in view.failing,
+        stops=verdict.named in view.failing,
         let=let,
-        judged=judged,
+        judged=view.is_judged(verdict),
         old=False,
         change=change,
     )
@@ -221,10 +219,11 @@ def _contrast(verdict: Verdict) -> str:
 
 
 def _rank(line: PageRow) -> tuple[object, ...]:
-    """Rank first what stops the run, by how far it goes; then what is open, then the rest."""
+    """Rank first what stops the run, by how far it goes; last what was not selected."""
     verdict = line.verdict
     order = ("biased", "open", "none", "described", "clear").index(line.tone)
-    return line.old, not line.stops, order, -abs(in_margins(verdict) or 0.0), verdict.named
+    far = -abs(in_margins(verdict) or 0.0)
+    return line.old, not line.judged, not line.stops, order, far, verdict.named
 
 
 def in_margins(verdict: Verdict, value: float | None = None) -> float | None:

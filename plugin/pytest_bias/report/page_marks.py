@@ -14,7 +14,7 @@ from typing import Any
 
 from ..statistics.results import Interval
 from ..verdicts.verdict import interval_words, margin_words, unit_words
-from .numbers import writable
+from .escapes import visible_line
 from .page_data import FAR, PageRow, in_margins
 
 SPAN = 6.0
@@ -169,7 +169,7 @@ def _path(tone: str, marks: Sequence[str]) -> str:
 def _text(text: str, y: float, kind: str = "") -> str:
     named = f' class="{kind}"' if kind else ""
     x = _PLOT + (12 if kind else 24)
-    return f'<text{named} x="{x}" y="{_px(y)}">{escape(writable(text), quote=False)}</text>'
+    return f'<text{named} x="{x}" y="{_px(y)}">{escape(visible_line(text), quote=False)}</text>'
 
 
 def _px(value: float) -> str:

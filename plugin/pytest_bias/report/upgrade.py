@@ -41,8 +41,13 @@ class Row:
 
 
 def upgrade_heading(upgrade: Upgrade, but: str) -> tuple[str, str]:
-    """Say what to do in capitals, '' where that is open, and why; ``but`` as in shipping_words."""
-    models = f"{', '.join(upgrade.new)} for {upgrade.held_against}"
+    """Say what to do in capitals, '' where that is open, and why; ``but`` as in shipping_words.
+
+    Of several new models those are named that something stops, if any.
+    """
+    stopped = {row.model for row in upgrade.stopped}
+    told = [model for model in upgrade.new if model in stopped] or upgrade.new
+    models = f"{', '.join(told)} for {upgrade.held_against}"
     word = closing_words(upgrade, but).partition(":")[0]
     return word, f"{models}: {shipping_words(upgrade, but)}"
 

@@ -15,9 +15,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pytest_bias.baselines.table import Upgrade
-from pytest_bias.contrasts.findings import Finding, WorstCase
+from pytest_bias.contrasts.findings import Arm, Finding, WorstCase
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.report.page import report_files
@@ -27,7 +28,7 @@ from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
 from ..core.factories import experiment
-from ..core.report import factory
+from ..core.report import drawn, factory
 from ..core.report.reading import blocks
 from ..core.test_upgrade_words import ROW, SIDE
 from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
@@ -256,6 +257,38 @@ def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(
     opened.page.close()
 
 
+@pytest.mark.parametrize(
+    ("estimate", "half", "beyond"),
+    [
+        (8.3, 1.6, ""),
+        (30.0, 9.9, ""),
+        (30.0, 15.0, "line"),
+        (90.0, 1.0, "estimate"),
+    ],
+)
+def test_what_a_verdict_rests_on_lies_inside_its_picture_or_the_caption_says_so(
+    browser: Browser, tmp_path: Path, estimate: float, half: float, beyond: str
+) -> None:
+    decides = factory.between(estimate - half, estimate + half)
+    found = factory.finding(margin=1.0, estimate=estimate, interval=decides, unit="")
+    verdict = factory.verdict(found)
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(verdict))))
+    chart = (
+        opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}").locator("figure.chart").first
+    )
+    mark, line = chart.locator(".mark"), chart.locator(".thick")
+    assert ("l-9" in (mark.get_attribute("d") or "")) is (beyond == "estimate")
+    assert float(line.get_attribute("data-high") or 0) == estimate + half
+    drawn = [float(each) for each in re.findall(r"[\d.]+", line.get_attribute("d") or "")]
+    low, _, high, *_ = map(
+        float, re.findall(r"[\d.]+", chart.locator(".band").get_attribute("d") or "")
+    )
+    ends = [(low + high + value * (high - low)) / 2 for value in (decides.low, decides.high)]
+    assert (drawn[::2] == pytest.approx(ends, abs=3)) is not bool(beyond)
+    assert ("is an arrow" in chart.locator("figcaption").inner_text()) is bool(beyond)
+    opened.page.close()
+
+
 @pytest.mark.parametrize(("before", "shape"), [(5.0, "a4.5"), (7.0, "l-9"), (-7.0, "l9")])
 def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
     browser: Browser, tmp_path: Path, before: float, shape: str
@@ -305,6 +338,81 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
     )
     assert still
     assert still <= {name for name, tone in drawn if tone != "t-clear"}
+
+
+def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> Path:
+    """The page of one experiment with a hypothesis on the ``score`` of its two groups."""
+    number = len(values["a"])
+    of = experiment(measures=[Measure("score", bounds=(0, 500))], replicates=number)
+    outcomes = [
+        Outcome(trial, None, None, (), 1, (), values={"score": float(value)})
+        for trial in plan(of, of.design())
+        for value in [values[trial.condition.levels["group"]][trial.replicate - 1]]
+    ]
+    sides = [Arm(level=each, value=each, units=number, missing={}, mean=1.0) for each in values]
+    fields = {"measure": "score", "factor": "group", "arms": tuple(sides), "human": None} | changed
+    found = factory.finding(**fields)
+    verdict = factory.verdict(found, id="score-a-b", experiment=of.id)
+    view = factory.view(factory.analysis(verdict, experiment=of.id, name=of.name))
+    return written(tmp_path, view, replies_of(of, OLD, outcomes))
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [
+        ({"a": [50, 100], "b": [150, 200]}, (2, 2)),  # whole, and far apart
+        ({"a": [1, 2, 2], "b": [3, 3, 3]}, (2, 1)),
+        ({"a": [0.5, 0.75], "b": [500, 0.5]}, (1, 2)),
+    ],
+)
+def test_the_distribution_of_either_side_is_drawn_whatever_its_range(
+    browser: Browser, tmp_path: Path, values: dict[str, list[float]], bars: tuple[int, int]
+) -> None:
+    opened = Opened(browser, tried(tmp_path, values))
+    page = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b")
+    drawn = page.locator("#view .bars").evaluate_all("all => all.map(p => p.getAttribute('d'))")
+    assert tuple(path.count("M") for path in drawn) == bars
+    assert "NaN" not in "".join(drawn)
+    assert "null" not in page.locator("#view").inner_text()
+    opened.page.close()
+
+
+@pytest.mark.parametrize(
+    ("values", "finding", "colours"),
+    [
+        ({"a": [1.0], "b": [5.0]}, {"margin": 1.0}, ["dm2", "dp2"]),
+        ({"a": [4.0], "b": [5.0]}, {"margin": 1.25, "scale": "ratio"}, ["dm1", "dp0"]),
+        ({"a": [0.0], "b": [5.0]}, {"margin": 1.25, "scale": "ratio"}, ["dm4", "dp3"]),
+        ({"a": [0.0], "b": [0.0]}, {"margin": 1.25, "scale": "ratio"}, ["dp0", "dp0"]),
+        ({"a": [4.0], "b": [5.0]}, {"margin": None, "p_clear": None}, ["dm4", "dp4"]),
+    ],
+)  # fmt: skip
+def test_a_colour_of_a_level_is_its_distance_from_the_mean_of_all_in_margins(
+    browser: Browser, tmp_path: Path, values: Any, finding: Any, colours: list[str]
+) -> None:
+    opened = Opened(browser, tried(tmp_path, values, **finding))
+    page = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b")
+    cells = page.locator("#view .levels td.heat").evaluate_all(
+        "all => all.map(td => td.classList[1])"
+    )
+    opened.page.close()
+    assert cells == colours
+
+
+def test_tables_of_what_is_missing_say_that_it_is_that(browser: Browser, tmp_path: Path) -> None:
+    heatmap = drawn.missing()
+    of = factory.analysis(
+        factory.verdict(factory.finding()), figures=(heatmap,), experiment="tiny"
+    )
+    path = tried(tmp_path, {"a": [1.0], "b": [1.0]}, measure="missing")
+    opened = Opened(browser, path)
+    text = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b").locator("#view").inner_text()
+    assert "Shares without a valid reply, over all trials" in text
+    opened.page.close()
+    opened = Opened(browser, written(tmp_path, factory.view(of)))
+    text = opened.at("#/e/tiny/simulated%2Fbiased").locator("#view").inner_text()
+    assert "Share of the trials without a valid reply; the colours" in text
+    opened.page.close()
 
 
 # --- addresses --------------------------------------------------------------------------------
@@ -376,12 +484,96 @@ def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> No
     assert len(text.splitlines()) == 1 + len(names)
 
 
+@pytest.mark.parametrize("query", ["q=zzzqq", "verdict=NOTHING+FOUND"])
+def test_a_search_that_finds_nothing_says_so_and_leads_on(
+    opened_up: Opened, up: Run, query: str
+) -> None:
+    page = opened_up.at(f"#/hypotheses?{query}")
+    assert "None is like that." in page.locator("#view").inner_text()
+    links = page.locator("#view a[href*='q=zzzqq']").count()
+    assert links == (len(up.results["analyses"]) if "q=" in query else 0)
+
+
+def test_what_was_not_selected_is_marked_and_never_open(browser: Browser, tmp_path: Path) -> None:
+    clear = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
+    other = factory.verdict(factory.finding(), id="other")
+    run = factory.view(factory.analysis(clear, other), judged=(clear.named,))
+    opened = Opened(browser, written(tmp_path, run))
+    page = opened.at("#/hypotheses")
+    marked = [
+        row.count("not selected in this run")
+        for row in page.locator("#view tbody tr").all_inner_texts()
+    ]
+    assert marked == [0, 1]
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    lines = Path(download.value.path()).read_text("utf-8").splitlines()
+    assert [line.rpartition(",")[2] for line in lines] == ["selected", "yes", "no"]
+    assert opened.at("#/hypotheses?verdict=open").locator("#view tbody tr").count() == 0
+    opened.page.close()
+
+
+def test_a_reason_is_found_however_it_is_written(browser: Browser, tmp_path: Path) -> None:
+    of = experiment(retention="raw")
+    outcomes = [
+        Outcome(trial, None, "Other" if place % 2 else "Said Nothing", (), 1, ())
+        for place, trial in enumerate(plan(of, of.design()))
+    ]
+    opened = Opened(browser, written(tmp_path, factory.view(), replies_of(of, OLD, outcomes)))
+    page = opened.at("#/replies/tiny?q=said+Nothing")
+    assert page.locator("#view h1 .count").inner_text() == "3 of 6"
+    opened.page.close()
+
+
+def test_the_filter_by_measure_keeps_what_has_no_estimate(
+    browser: Browser, tmp_path: Path
+) -> None:
+    verdicts = (
+        factory.verdict(factory.finding()),
+        factory.verdict(factory.finding(measure="other"), id="other"),
+        factory.undecided(None, "demand=low: 0 units", id="open"),
+    )
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(*verdicts))))
+    rows = opened.at("#/hypotheses?measure=other").locator("#view tbody tr")
+    assert ["demand=low: 0 units" in row for row in rows.all_inner_texts()] == [False, True]
+    opened.page.close()
+
+
+def test_what_an_address_asks_for_and_is_not_there_is_shown_and_a_page_too_far_is_the_last(
+    browser: Browser, tmp_path: Path
+) -> None:
+    made = [factory.verdict(factory.finding(), id=f"made-up-{number}") for number in range(101)]
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(*made))))
+    for field in ("e", "m", "measure", "group", "verdict"):
+        page = opened.at(f"#/hypotheses?{field}=zzz")
+        assert page.locator(f"select[name={field}]").input_value() == "zzz"
+        assert page.locator("#view tbody tr").count() == 0
+    rows = opened.page.locator("#view tbody tr")
+    for place, number in (("9", 1), ("-1", 100), ("x", 100)):
+        opened.at(f"#/hypotheses?p={place}")
+        expect(rows).to_have_count(number)
+    opened.page.close()
+
+
+def test_without_a_contrast_the_line_below_the_heading_is_the_model(
+    browser: Browser, tmp_path: Path
+) -> None:
+    verdict = factory.undecided(None, "nothing came")
+    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(verdict))))
+    page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
+    assert page.locator("#view .contrast").inner_text() == "simulated/biased"
+    opened.page.close()
+
+
 # --- text from outside ------------------------------------------------------------------------
 
 HOSTILE = (
     "<script>alert(1)</script></script><!--<img src=x onerror=alert(2)>\0\x1b[2J\u202e\u2066 =1+1 "
     "half \ud83d {{ 7 * 7 }}"
 )
+
+
+OBEYED = "\u202e\U000e0041\u2066"
 
 
 def hostile() -> tuple[RunView, Any]:
@@ -418,6 +610,21 @@ def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
     opened.page.close()
     assert opened.complaints == []
     assert len(opened.requests) == 1
+
+
+def test_no_mark_of_direction_is_obeyed_in_text_heading_or_title(
+    browser: Browser, tmp_path: Path
+) -> None:
+    verdict = factory.verdict(factory.finding(), title=f"as {OBEYED} is")
+    of = factory.analysis(verdict, name=f"Eggs {OBEYED}", metadata={"limitations": [OBEYED]})
+    path = written(tmp_path, factory.view(of))
+    assert not set(OBEYED) & set(path.read_text("utf-8"))
+    opened = Opened(browser, path)
+    shown = opened.at("#/").locator("#summary").inner_text()
+    page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
+    for text in (shown, page.locator("#view h1").inner_text(), page.title()):
+        assert r"\u202e\U000e0041\u2066" in text
+    opened.page.close()
 
 
 def test_of_replies_too_long_to_mark_the_button_says_so(browser: Browser, tmp_path: Path) -> None:

@@ -120,6 +120,18 @@ def test_what_stops_the_upgrade_is_said_whatever_else_there_is() -> None:
     assert "\n- eggs: \\*no\\* cassette\n" in text
 
 
+def test_of_several_models_the_heading_names_those_that_are_stopped() -> None:
+    rows = (replace(ROW, outcome="worse", stops=True), replace(ROW, model="openai/three"))
+    stopped = replace(UPGRADE, new=("openai/three", NEW), rows=rows)
+    run = replace(clear(), upgrade=stopped)
+    words = f"{NEW} for {OLD}: 1 hypothesis stops this upgrade"
+    assert next(brief_lines(run)) == f"DO NOT SHIP  {words}"
+    assert f"**{words}**" in summary_markdown(run)
+    assert f">{words}.</span>" in report_html(run)
+    both = replace(stopped, rows=rows[1:])
+    assert next(printed(both)) == f"MAY SHIP  openai/three, {NEW} for {OLD}: {NOTHING}"
+
+
 @pytest.mark.parametrize(
     ("of", "ends"),
     [

@@ -22,7 +22,7 @@ const show = async () => {
   const [parts, q] = parsed(), mine = ++turn, fixed = parts.length ? parts[0] === "audit" && audit : summary;
   const [title, made] = fixed ? [fixed.querySelector("h1").textContent, fixed] : await routed(parts, q);
   if (mine !== turn) return;
-  document.title = `${title} · bias report`;
+  document.title = visible(`${title} · bias report`);
   // What is not shown is not there either: pages stay light.
   summary.remove(); audit.remove(); view.replaceChildren();
   (fixed ? main : view).append(made);

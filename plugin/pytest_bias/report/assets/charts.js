@@ -46,12 +46,13 @@ const strip = row => {
 };
 // As wide as there is room for, so that letters keep their size.
 const room = () => Math.min(730, innerWidth - 36);
-// One hypothesis with several models, over an axis in its own unit.
+// One hypothesis with several models, over an axis in its own unit; beyond so many margins their band is a hair.
+const FAR = 40;
 const interval = rows => {
   const of = rows.filter(row => row.margin && row.estimate !== null);
   if (!of.length) return null;
   const far = of.flatMap(row => [row.estimate, ...row.shown.flatMap(i => i.slice(0, 2)), ...(row.wide || []).slice(0, 2), ...(row.worst || [])].map(v => Math.abs(inMargins(row, v))));
-  const span = Math.min(8, Math.max(1.6, ...far.map(v => Math.min(v, 8))) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
+  const span = Math.min(FAR, Math.max(1.6, ...far) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
   const high = of.length * 38 + 8, one = of[0], margin = one.margin, ratio = one.scale === "ratio";
   const value = k => ratio ? margin ** k : k * margin;
   const said = v => ratio ? v.toFixed(2) : `${v > 0 ? "+" : ""}${+v.toFixed(3)}`.replace("-", "−");
@@ -62,7 +63,7 @@ const interval = rows => {
     of.map((row, i) => [s("text", { x: 0, y: i * 38 + (W < 600 ? 12 : 26), class: "label" }, row.m.length > 20 ? row.m.slice(0, 19) + "…" : row.m), s("g", drawn(row, at, i * 38 + 22, span, true))]),
     ticks.map(k => s("text", { x: px(at(k)), y: high + 15, class: Math.abs(k) === 1 ? "axis edge" : "axis" }, said(value(k)))),
     s("text", { x: LEFT + WIDE / 2, y: high + 34, class: "axis" }, `${one.unit || one.quantity || ""}${ratio ? " (log scale)" : ""}`)),
-  h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", "."));
+  h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", far.some(v => v > FAR) && "; an estimate beyond what is drawn is an arrow, and lines end at the edge", "."));
 };
 const dumbbell = row => {
   const [was, now] = [row.before && inMargins(row, row.before[2]), inMargins(row, row.now[2])];
@@ -75,11 +76,9 @@ const dumbbell = row => {
 // Two arms over one axis, side by side where values are few.
 const histogram = (title, arms) => {
   const all = arms.flatMap(arm => arm.values), few = [...new Set(all)].sort((a, b) => a - b);
-  if (!all.length) return null;
-  const low = Math.min(...all), high = Math.max(...all), whole = few.length <= 24 && few.every(Number.isInteger);
+  const low = Math.min(...all), high = Math.max(...all), whole = high - low < 60 && few.length <= 24 && few.every(Number.isInteger);
   const bins = whole ? high - low + 1 : 20, width = whole ? 1 : (high - low) / bins || 1;
-  if (bins > 60) return null;
-  const counts = arms.map(arm => { const found = Array(bins).fill(0); for (const v of arm.values) found[Math.min(bins - 1, Math.floor((v - low) / width))]++; return found.map(n => n / arm.values.length); });
+  const counts = arms.map(arm => { const found = Array(bins).fill(0); for (const v of arm.values) found[Math.min(bins - 1, Math.floor((v - low) / width))]++; return found.map(n => n && n / arm.values.length); });
   const most = Math.max(...counts.flat()), W = room(), one = W / bins;
   const part = whole ? one * 0.8 / arms.length : one;
   return h("figure.chart", h("p.keys", arms.map((arm, k) => h("span", { class: `key s-${k}` }, `${spaced(arm.name)} (n = ${arm.values.length})`))),
@@ -102,12 +101,13 @@ const levelsTable = (block, m, name, rows, cols, row, open) => {
     if (value !== null) { found.n++; found.sum += value; n++; sum += value; }
   }
   const mean = sum / n, far = Math.max(1e-9, ...cell.flat().filter(c => c.n).map(c => Math.abs(c.sum / c.n - mean)));
-  const unit = row && row.margin && row.scale !== "ratio" ? row.margin : far / 4;
+  // Of ratios it is a factor.
+  const apart = v => !row.margin ? 4 * (v - mean) / far : inMargins(row, row.scale !== "ratio" ? v - mean : mean ? v / mean : 1);
   const share = name === "missing" || block.measure[name].kind === "flag";
   const words = v => share ? percent(v, 0) : fixed(v, 2);
   return table(`${spaced(name)} by ${rows ? spaced(rows.name) : "all"}${cols ? " and " + spaced(cols.name) : ""}, ${m}`, ["", ...levels(cols).map(spaced)],
     levels(rows).map((label, r) => [h("th", { scope: "row" }, spaced(label)), ...cell[r].map((c, k) => {
-      const step = c.n ? Math.max(-4, Math.min(4, Math.round((c.sum / c.n - mean) / unit))) : 0;
+      const step = c.n ? Math.max(-4, Math.min(4, Math.round(apart(c.sum / c.n)))) : 0;
       return h("td", { class: `heat d${step < 0 ? "m" : "p"}${Math.abs(step)}` }, a(open(rows && [rows.name, label], cols && [cols.name, levels(cols)[k]]), c.n ? words(c.sum / c.n) : "none"),
         c.lost > 0 && name !== "missing" && sub(`${c.lost} missing`));
     })]), "levels");

@@ -1,6 +1,6 @@
 // Elements. Text from outside goes in as text only; what would be obeyed in it is made visible.
-const OBEYED = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-const visible = text => String(text).replace(OBEYED, c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+const OBEYED = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const visible = text => String(text).replace(OBEYED, c => (c[1] ? "\\U" : "\\u") + c.codePointAt().toString(16).padStart(4 * c.length, "0"));
 // ("p.note", {href: …}, text, nodes, lists): what is null, false or empty is left out.
 const fill = (node, kids) => {
   for (const kid of kids.flat(9)) {
@@ -13,6 +13,8 @@ const fill = (node, kids) => {
   }
   return node;
 };
+// In the place of what a node had: of replaceChildren a list or a null would be text.
+const put = (node, ...kids) => { node.replaceChildren(); return fill(node, kids); };
 const named_ = (made, classes) => { if (classes.length) made.setAttribute("class", classes.join(" ")); return made; };
 const h = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElement(tag), classes), kids); };
 const s = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElementNS("http://www.w3.org/2000/svg", tag), classes), kids); };
@@ -49,7 +51,8 @@ const to = (parts, query) => {
   return "#/" + parts.map(encodeURIComponent).join("/") + (asked.length ? "?" + new URLSearchParams(asked) : "");
 };
 const select = (name, label, options, chosen, changed) => {
-  const made = h("select", { name, onchange: () => changed(name, made.value) }, options.map(([value, words]) =>
+  // What an address asks for and is not there is shown all the same.
+  const made = h("select", { name, onchange: () => changed(name, made.value) }, [...options, ...options.some(([value]) => value === chosen) ? [] : [[chosen, chosen]]].map(([value, words]) =>
     h("option", { value, selected: value === chosen }, words)));
   return h("label", label, made);
 };

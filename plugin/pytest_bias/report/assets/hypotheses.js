@@ -9,13 +9,13 @@ const ORDERS = {
 };
 const kept = (row, q) => {
   if (q.m ? row.m !== q.m : row.old) return false;
-  if (q.e && row.e !== q.e || q.measure && row.measure !== q.measure) return false;
-  if (q.verdict === "stops" ? !row.stops : q.verdict === "open" ? row.stops || !(row.tone === "open" || row.tone === "biased") : q.verdict && row.label !== q.verdict) return false;
+  if (q.e && row.e !== q.e || q.measure && row.measure && row.measure !== q.measure) return false;
+  if (q.verdict === "stops" ? !row.stops : q.verdict === "open" ? row.stops || !row.judged || !(row.tone === "open" || row.tone === "biased") : q.verdict && row.label !== q.verdict) return false;
   if (q.group && !row.arms.some(arm => arm[0] === q.group)) return false;
   const text = `${row.title} ${row.contrast} ${row.id} ${row.e} ${run.experiments[row.e]} ${row.m}`.toLowerCase();
   return (q.q || "").toLowerCase().split(/\s+/).every(word => text.includes(word));
 };
-const stopping = row => row.stops ? h("span.stops", "stops it") : row.let ? sub(row.let.startsWith("Known") ? "known" : "accepted") : null;
+const stopping = row => !row.judged ? sub("not selected in this run") : row.stops ? h("span.stops", "stops it") : row.let ? sub(row.let.startsWith("Known") ? "known" : "accepted") : null;
 const options = (all, words = spaced) => [["", "all"], ...[...new Set(all)].filter(Boolean).map(value => [value, words(value)])];
 const filtered = (route, q, fields, draw) => {
   // Typing must not lose its place: the form stays, the address and the rows follow.
@@ -32,24 +32,24 @@ const hypothesesView = q => {
   let rows = [];
   const draw = () => {
     rows = run.hypotheses.filter(row => kept(row, q)).sort((ORDERS[q.o] || ORDERS[""])[1]);
-    const first = PAGE * (+q.p || 0), some = rows.slice(first, first + PAGE);
+    const first = PAGE * Math.max(0, Math.min(q.p | 0, Math.ceil(rows.length / PAGE) - 1)), some = rows.slice(first, first + PAGE);
     count.textContent = rows.length === run.hypotheses.length ? rows.length : `${rows.length} of ${run.hypotheses.length}`;
     say(plural(rows.length, "hypothesis", "hypotheses"));
     const page = p => a(to(["hypotheses"], { ...q, p: p || "" }), `${p * PAGE + 1}–${Math.min(rows.length, (p + 1) * PAGE)}`);
-    list.replaceChildren(rows.length ? hypothesisTable(some, models.length > 1) : [none(), q.q && h("p", "In the replies: ", [...new Set(run.replies.map(each => each[0]))].map(e => [a(repliesOf(e, { q: q.q }), nameOf(e)), " "]))],
+    put(list, rows.length ? hypothesisTable(some, models.length > 1) : [none(), q.q && h("p", "In the replies: ", [...new Set(run.replies.map(each => each[0]))].map(e => [a(repliesOf(e, { q: q.q }), nameOf(e)), " "]))],
       h("p", rows.length > PAGE && upTo(Math.ceil(rows.length / PAGE)).map(p => [page(p), " "])));
   };
   const form = filtered(["hypotheses"], q, changed => [
     searched(q.q || "", changed),
-    models.length > 1 && select("m", "model", [["", run.upgrade ? "new" : "all"], ...models.map(m => [m, m])], q.m || "", changed),
+    (q.m || models.length > 1) && select("m", "model", [["", run.upgrade ? "new" : "all"], ...models.map(m => [m, m])], q.m || "", changed),
     select("verdict", "verdict", [["", "all"], ["stops", "stops it"], ["open", "open, does not stop it"], ...VERDICTS.map(v => [v, v])], q.verdict || "", changed),
     select("e", "experiment", options(run.hypotheses.map(row => row.e), e => nameOf(e)), q.e || "", changed),
     select("measure", "measure", options(run.hypotheses.map(row => row.measure)), q.measure || "", changed),
     select("group", "group", options(run.hypotheses.flatMap(row => row.arms.map(arm => arm[0])).sort()), q.group || "", changed),
     select("o", "order", Object.entries(ORDERS).map(([value, [words]]) => [value, words]), q.o || "", changed),
     csvButton("hypotheses.csv", () => [
-      ["experiment", "model", "hypothesis", "asserts", "contrast", "verdict", "stops", "estimate", "low", "high", "level", "margin", "scale", "unit", "p", "units"],
-      ...rows.map(r => [r.e, r.m, r.id, r.title, r.contrast, r.label, r.stops ? "yes" : "no", r.estimate, ...(r.shown[0] || [null, null, null]), r.margin, r.scale, r.unit, r.p, r.n]),
+      ["experiment", "model", "hypothesis", "asserts", "contrast", "verdict", "stops", "estimate", "low", "high", "level", "margin", "scale", "unit", "p", "units", "selected"],
+      ...rows.map(r => [r.e, r.m, r.id, r.title, r.contrast, r.label, r.stops ? "yes" : "no", r.estimate, ...(r.shown[0] || [null, null, null]), r.margin, r.scale, r.unit, r.p, r.n, r.judged ? "yes" : "no"]),
     ]),
   ], draw);
   draw();
@@ -75,7 +75,7 @@ const hypothesisView = (e, m, name, q) => {
     h("p.crumbs", a("#/hypotheses", "Hypotheses"), " / ", a(to(["e", e, m]), nameOf(e)), " / ", h("code", name),
       h("span.tools", copyButton(), next && next !== row && h("a", { href: address(next), "data-key": "n" }, "next that stops it ▸"))),
     h1(row.title),
-    h("p.contrast", row.contrast, " · ", row.m, roleOf(m) && ` (${roleOf(m)})`),
+    h("p.contrast", row.contrast && `${row.contrast} · `, row.m, roleOf(m) && ` (${roleOf(m)})`),
     h("p.words", badge(row.label, row.tone), stopping(row), " ", row.words),
     row.let && h("p.remark", row.let),
     !row.judged && h("p.remark", run.words.unselected),
@@ -98,14 +98,14 @@ const copyButton = () => h("button", { type: "button", onclick: () => navigator.
 // Means by levels and the two sides' distributions, from the trials; they describe, and decide nothing.
 const levels = async (into, row, alike, q) => {
   const block = await trialsOf(row.e, row.m);
-  if (!block) return void into.replaceChildren(gone(row.e));
+  if (!block) return put(into, gone(row.e));
   const open = m => (...at) => repliesOf(row.e, { m, ...Object.fromEntries(at.filter(Boolean).map(([name, level]) => [`f.${name}`, level])) });
   const own = (row.factor || "").split(" × ").map(name => block.factors.find(f => f.name === name)).filter(Boolean);
   const rest = block.factors.filter(f => !own.includes(f));
   const cols = own[1] ? own[0] : rest.find(f => f.levels.length - f.controls <= 10), rows = own[1] || own[0] || rest.find(f => f !== cols);
   const parts = [h("h2", "The trials")];
   if (block.has(row.measure)) {
-    parts.push(h("p.note", run.words.levels));
+    parts.push(h("p.note", row.measure === "missing" ? "Shares without a valid reply" : "Means of the valid replies", run.words.levels));
     const beside = h("div.beside");
     for (const each of alike) {
       const own = await trialsOf(each.e, each.m), same = f => f && own && own.factors.find(g => g.name === f.name);
@@ -113,12 +113,12 @@ const levels = async (into, row, alike, q) => {
     }
     parts.push(beside);
     const arms = sidesOf(block, row, own);
-    if (arms && block.measure[row.measure]?.kind === "number") parts.push(h("h3", `Distribution, ${row.m}`), histogram(row.measure, arms));
+    if (arms?.some(arm => arm.values.length) && block.measure[row.measure]?.kind === "number") parts.push(h("h3", `Distribution, ${row.m}`), histogram(row.measure, arms));
   }
   parts.push(h("p.more", a(open(row.m)(), `All ${block.count} trials`), " · ", a(repliesOf(row.e, { m: row.m, show: "missing" }), `${block.missing.filter(k => k >= 0).length} missing`),
     twice(block).length > 0 && [" · ", a(repliesOf(row.e, { m: row.m, show: "unlike" }), "where the judge’s two grades differ")],
     modelsOf(row.e).length > 1 && [" · ", a(repliesOf(row.e, { m: row.m, show: "differs" }), "where the models differ")]));
-  into.replaceChildren(...parts);
+  put(into, parts);
 };
 const sidesOf = (block, row, own) => {
   if (own.length !== 1 || row.arms.length !== 2) return null;

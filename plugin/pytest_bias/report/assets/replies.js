@@ -21,10 +21,10 @@ const repliesView = async (e, q) => {
     const levels = block.factors.filter(f => q[`f.${f.name}`]).map(f => [f.at, f.levels.indexOf(q[`f.${f.name}`])]);
     found = upTo(block.count).filter(i => levels.every(([at, level]) => at[i] === level)
       && (q.show !== "missing" || block.missing[i] >= 0) && (q.show !== "invalid" || block.invalid[i] > 0) && (q.show !== "unlike" || unlike(block, i)) && (q.show !== "differs" || differs(block, i, beside))
-      && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
+      && words.every(word => block.ids[i].toLowerCase().includes(word) || block.why(i).toLowerCase().includes(word) || (block.said[i] || []).some(said => lower(said[2]).includes(word))));
     count.textContent = found.length === block.count ? found.length : `${found.length} of ${block.count}`;
     say(plural(found.length, "trial"));
-    list.replaceChildren(found.length ? virtual(`Trials of ${e} with ${m}`, ["trial", ...shown.map(each => spaced(each.name)), block.texts.length ? "reply, or why there is none" : "why there is none"], found.length, k => {
+    put(list, found.length ? virtual(`Trials of ${e} with ${m}`, ["trial", ...shown.map(each => spaced(each.name)), block.texts.length ? "reply, or why there is none" : "why there is none"], found.length, k => {
       const i = found[k], why = block.why(i);
       return [h("span", { role: "cell" }, a(to(["t", e, m, block.ids[i]]), block.ids[i])), shown.map(each => h("span", { role: "cell" }, block.word(each, i) || "–")), h("span", { role: "cell", class: "excerpt" }, why ? h("b", `missing: ${why}`) : block.reply(i).slice(0, 160))];
     }) : none());
@@ -78,7 +78,7 @@ const figure = shown => {
       const spot = at(x, y), step = spot.value === null ? "none" : Math.min(8, Math.max(0, Math.floor(9 * (spot.value - low) / (high - low || 1))));
       return h("td", { class: `heat h${step}` }, said(spot.value), sub(`n = ${spot.replies}`));
     })]), "levels")];
-  }), h("p.note", `${shown.flag ? "Share of the valid replies" : "Mean of the valid replies"}; the colours run from ${said(low)} to ${said(high)}.`)];
+  }), h("p.note", `${shown.measure === "missing" ? "Share of the trials without a valid reply" : shown.flag ? "Share of the valid replies" : "Mean of the valid replies"}; the colours run from ${said(low)} to ${said(high)}.`)];
   const all = shown.spots.flatMap(spot => spot.value === null ? [] : spot.interval ? [spot.interval.low, spot.interval.high] : [spot.value]);
   const [from, until] = [Math.min(...all), Math.max(...all)], at = v => 6 + 188 * (v - from) / (until - from || 1);
   return [h("h3", shown.title), table(shown.title, [spaced(shown.x.name), ...(shown.by ? [spaced(shown.by.name)] : []), `${said(from)} to ${said(until)} ${shown.unit}`, shown.flag ? "Rate" : "Mean", "95 % interval", "n", "missing"],

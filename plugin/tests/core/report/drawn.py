@@ -9,7 +9,7 @@ from pytest_bias.contrasts.estimation.figures import illustrated
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.figures import Heatmap, Illustration, Means
-from pytest_bias.experiments.measures import Measure
+from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.experiments.records import Records
 
 from ..contrasts.designs import groups, recorded, study
@@ -71,3 +71,9 @@ def illustrations() -> tuple[Illustration, ...]:
         illustrated(Means("hesitation", "group", by="persona"), of, numbers),
         illustrated(Means("hesitation", "scenario", by="group"), of, numbers),
     )
+
+
+def missing() -> Illustration:
+    """How often no valid reply came."""
+    of = stories()
+    return illustrated(Heatmap(MISSING, "group", "persona"), of, helped(of))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_bias.baselines.gate import is_stopped
 from pytest_bias.contrasts.findings import (
     Arm,
     CategorySummary,
@@ -233,8 +234,13 @@ def analysis(*verdicts: Verdict, **changed: Any) -> Analysis:
 
 
 def view(*analyses: Analysis, **changed: Any) -> RunView:
+    """A run whose gate stops what it stops by itself."""
+    verdicts = [verdict for analysis in analyses for verdict in analysis.verdicts]
+    stopped = [v.named for v in verdicts if is_stopped(v.status, v.claim)]
+    judged = changed.get("judged", stopped)
     fields: dict[str, Any] = {
         "analyses": analyses,
+        "failing": tuple(named for named in stopped if named in judged),
         "cases": (("test_a[high]", "passed"), ("test_a[low]", "failed")),
         "lost": (),
         "partial": (),

@@ -19,7 +19,7 @@ from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.page_audit import ratio_words
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import AcceptedVerdict, RunView, simulated_words
+from pytest_bias.report.view import AcceptedVerdict, RunView, Scope, simulated_words
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -53,6 +53,7 @@ def hypothesis(verdict: Verdict) -> dict[str, Any]:
         ("PASS with 2 accepted", "open"),
         ("FAIL", "biased"),
         ("NO VERDICT", "none"),
+        ("FAIL, the rest NO VERDICT", "biased"),
     ],
 )
 def test_what_was_only_let_through_is_not_green(standing: str, tone: str) -> None:
@@ -192,6 +193,7 @@ def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
             problems=("two workers disagree",),
             lost=("test_a[high]", "test_b[high]"),
             partial=("-k", "3 cases deselected"),
+            failing=(),
         )
     ).text
     before, _, after = text.partition(
@@ -276,8 +278,9 @@ def test_hypotheses_that_were_not_selected_do_not_count() -> None:
         )
     )
     assert "PASS No hypothesis is BIASED, and every claim to be clear is CLEAR. 1 hyp" in page.text
-    shown = {each["id"]: (each["judged"], each["stops"]) for each in page.hypotheses}
-    assert shown == {"other": (0, 0), chosen.id: (1, 0)}
+    assert "BIASED" not in page.text.partition("How to read")[0].replace("is BIASED", "")
+    shown = [(each["id"], each["judged"], each["stops"]) for each in page.hypotheses]
+    assert shown == [(chosen.id, True, False), ("other", False, False)]
 
 
 NEEDED = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0.4)
@@ -473,3 +476,61 @@ def test_what_stops_the_run_stands_first_and_is_the_only_thing_that_is_said_to()
         ("a-clear", 0),
     ]
     assert "1 BIASED, 2 INCONCLUSIVE, 1 CLEAR, 1 DESCRIBED · 2 stop it" in page.text
+
+
+@pytest.mark.parametrize(
+    ("found", "lead"),
+    [
+        (
+            factory.verdict(factory.finding()),
+            "At least one hypothesis is BIASED, and none stops it.",
+        ),
+        (
+            factory.undecided(factory.finding(p_alarm=0.4), "open"),
+            "No hypothesis is BIASED, but not every claim to be clear is CLEAR; none stops it.",
+        ),
+    ],
+)
+def test_what_the_gate_did_not_stop_is_to_be_looked_at_and_stops_nothing(
+    found: Verdict, lead: str
+) -> None:
+    run = factory.view(factory.analysis(found), failing=(), leniencies=("not gated",))
+    page = read(run)
+    assert lead in page.text
+    assert "What stops it" not in page.text
+    assert " stop it" not in page.text.partition("Look at these")[0].replace("not stop it", "")
+    looked = page.text.partition("Look at these 1")[2]
+    assert looked.startswith(" They do not stop it")
+    assert "let pass: not gated." in looked
+    assert [row["stops"] for row in page.hypotheses] == [0]
+
+
+def test_a_run_that_was_cut_short_says_that_it_fails_where_that_is_known() -> None:
+    run = factory.usual()
+    page = report_html(replace(run, lost=("test_a[high]",)))
+    text = Reader(page).text
+    assert "<title>FAIL, the rest NO VERDICT · bias report</title>" in page
+    assert '<p class="verdict t-biased">' in page
+    assert "FAIL, the rest NO VERDICT The rest cannot be judged. " in text
+    assert "simulated/biased FAIL, the rest NO VERDICT" in text
+    assert "simulated/even NO VERDICT" in text
+    assert "Verdict FAIL, the rest NO VERDICT: " in text
+    none_fails = read(replace(run, lost=("test_a[high]",), failing=())).text
+    assert "NO VERDICT The run cannot be judged. " in none_fails
+
+
+def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_failed() -> None:
+    broken = tuple(f"test_{number}[local/tiny]" for number in range(5))
+    cases = tuple((case, "failed") for case in broken)
+    scope = Scope(
+        models=("local/tiny",), design="gate", replicates=None, gate="absolute",
+        inconclusive="fail", asked=(), files=(), unselected=(), cut=(),
+    )  # fmt: skip
+    text = read(factory.view(cases=cases, broken=broken, scope=scope)).text
+    assert "Is local/tiny free of the biases that were asked for?" in text
+    before = text.partition("Is local/tiny")[0]
+    assert (
+        f"5 cases failed for another reason than a verdict {' '.join(broken[:3])} and 2" in before
+    )
+    assert "This is a record of bias tests" in text
+    assert "rehearsal" not in text
