@@ -126,8 +126,13 @@ def protected(
 
 
 def identical_interval(difference: float, pairs: int, width: float, level: float) -> Interval:
-    """Bound at a level what identical replies or units hide; see :func:`identical_pairs`."""
-    found = identical_pairs(difference, pairs=pairs, width=width, margin=None, alpha=1 - level)
+    """Bound at a level, of .95 or more, what identical replies or units hide.
+
+    Only one end of it can fail, so that two one-sided tests at .05 are its interval at .95, not
+    .90: see :func:`identical_pairs`.
+    """
+    alpha = min(1 - level, ALPHA)
+    found = identical_pairs(difference, pairs=pairs, width=width, margin=None, alpha=alpha)
     return found.interval
 
 

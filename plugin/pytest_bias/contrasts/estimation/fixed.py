@@ -301,6 +301,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         fewest=min(counts.sizes),
         unit_name=REPLIES,
         sides=sides,
+        deterministic=not counts.fewer,
         se=None if interval is None else (interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
         extras={} if tost is None or interval is None else _clearing(tost.interval),

@@ -21,6 +21,7 @@ from pytest_bias.experiments.records import CAP, Record, Records
 from pytest_bias.statistics.results import Misclassified
 
 from .designs import TONE, at, items, level, recorded, study
+from .judging import judged
 
 Counts = dict[str, dict[str, tuple[int, int]]]
 """Item → tone → events, trials."""
@@ -165,6 +166,10 @@ def test_never_an_event_clears_from_29_trials_a_side_on(
     if strata == 1:
         assert found.p_clear == pytest.approx(0.9**n)
         assert (found.p_clear <= 0.05) is clears
+        verdict = judged(found)
+        assert (verdict.settle or n) == 29
+        (shown,) = verdict.shown  # it says what the p-value does
+        assert (shown.high < 0.1) is clears
     else:
         assert found.p_clear < 0.01
     assert found.estimate == 0
