@@ -30,10 +30,17 @@ class Given:
 
     def is_typed(self, name: str) -> bool:
         """Return true where the option is given, so that no ini key counts."""
-        return self.options.get(name) not in (None, "", False)
+        return self.options.get(name) not in (None, False)
 
     def raw(self, name: str) -> object:
-        """Return the value as it was given; None where it was not."""
+        """Return the value as it was given; None where it was not.
+
+        Raises BadSetting for an option that is typed with nothing: a cap that comes out of an empty
+        variable must not be none.
+        """
+        if self.options.get(name) == "":
+            problem = "says nothing; leave the option out"
+            raise self.refusal(name, problem + f", or say {OFF}" * OPTIONS[name].may_be_off, "")
         if self.is_typed(name):
             return self.options[name]
         return self.ini.get(OPTIONS[name].ini.removeprefix("bias_")) or None

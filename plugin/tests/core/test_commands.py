@@ -122,6 +122,7 @@ WRONG = {
     "plan --model nobody/x": "unknown provider 'nobody'",
     "plan --design huge": "unknown design",
     "record --model openai/gpt-5.1 --budget cheap": "--budget=cheap: must be a number",
+    "record --model openai/gpt-5.1 --budget=": "--budget=: says nothing; leave the option out",
     "run anchoring": f"name one experiment and one model: {ANCHORING} × simulated/even, ",
     f"run {ANCHORING} --out none.toml/x": "there is no folder none.toml",
     f"run {ANCHORING} --out t --report ./t": "t was not written: two files were to be written",

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_bias.errors import BadSetting
 from pytest_bias.settings.given import Given
+from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.settings import Settings, read_settings
 
 ROOT, HERE = Path("/project"), Path("/project/sub")
@@ -122,6 +123,16 @@ def test_limits_that_are_none(name: str) -> None:
 def test_bad_values_are_refused(options: Any, ini: Any, problem: str) -> None:
     with pytest.raises(BadSetting, match=problem):
         settings(options, **ini)
+
+
+TYPED = [o for o in OPTIONS.values() if o.option and o.takes and not o.several]
+
+
+@pytest.mark.parametrize("option", TYPED, ids=lambda option: option.name)
+def test_what_is_typed_with_nothing_is_not_taken_for_left_out(option: Option) -> None:
+    with pytest.raises(BadSetting, match=f"^{option.option}=: says nothing"):
+        settings({option.name: ""})
+    assert settings(**{option.name: ""}) == settings()  # as an ini key it is left out
 
 
 def test_settings_are_frozen_and_show_no_credentials() -> None:
