@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.design import SCREEN
-from .given import Given
+from .given import Given, is_folder
 from .options import OFF, OPTIONS
 from .shards import Shard, read_shard
 
@@ -253,8 +253,12 @@ def read_settings(given: Given) -> Settings:
     if not _SPDX.fullmatch(read["dataset_license"]):
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
-    if read["labels"] is not None and not read["labels"].is_dir():
-        raise given.refusal("labels", "is no folder", read["labels"])
+    read_from = {"labels": "is no folder"}
+    if given.is_typed("baselines") and not given.is_typed("accept"):
+        read_from["baselines"] = f"is no folder; {OFF} holds nothing against anything"
+    for name, problem in read_from.items():
+        if read[name] is not None and not is_folder(read[name]):
+            raise given.refusal(name, problem, read[name])
     job = given.environ.get("GITHUB_STEP_SUMMARY")
     for name, variables in _OF_CI.items():
         read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)

@@ -125,14 +125,38 @@ def test_bad_values_are_refused(options: Any, ini: Any, problem: str) -> None:
         settings(options, **ini)
 
 
+FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
+
+
+@pytest.mark.parametrize("option", FOLDERS, ids=lambda option: option.name)
+def test_a_file_where_a_folder_is_named_is_refused(option: Option, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    given: Any = {option.name: str(path)}
+    for options, ini in ((given, {}), ({}, given)):
+        with pytest.raises(BadSetting, match=f"{path}: is no folder"):
+            settings(options, **ini)
+
+
+def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    with pytest.raises(BadSetting, match="kept: is no folder; off holds nothing against any"):
+        settings({"baselines": str(path)})
+    assert settings({"baselines": str(path), "accept": True}).baselines == path
+    assert settings(baselines=str(path)).baselines == path
+    path.mkdir()
+    assert settings({"baselines": str(path)}).baselines == path
+
+
 TYPED = [o for o in OPTIONS.values() if o.option and o.takes and not o.several]
 
 
 @pytest.mark.parametrize("option", TYPED, ids=lambda option: option.name)
 def test_what_is_typed_with_nothing_is_not_taken_for_left_out(option: Option) -> None:
+    given: Any = {option.name: ""}
     with pytest.raises(BadSetting, match=f"^{option.option}=: says nothing"):
-        settings({option.name: ""})
-    assert settings(**{option.name: ""}) == settings()  # as an ini key it is left out
+        settings(given)
+    assert settings(**given) == settings()  # as an ini key it is left out
 
 
 def test_settings_are_frozen_and_show_no_credentials() -> None:
