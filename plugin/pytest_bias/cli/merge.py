@@ -39,8 +39,7 @@ _SAME = ("design", "replicates", "gate", "inconclusive")
 def _merge(given: argparse.Namespace) -> int:
     if given.shards is not None and given.shards < 1:
         raise BadSetting(option="--shards", value=given.shards, problem="must be from 1 up")
-    places = [each for each in (given.results, given.report, given.summary) if each is not None]
-    check_apart(places)
+    check_apart((given.results, given.report, given.summary), given.files)
     parts = [_part(path) for path in sorted(given.files)]
     view = merged(parts, version=version("pytest-bias"), expected=given.shards)
     written = _write_reports(given, view)

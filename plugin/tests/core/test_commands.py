@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
 ANCHORING = "anchoring-prosecutor-sentencing"
 EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
+ACCEPTED, RESULTS = "accepted/simulated--even.json", "out/bias-results.json"
 HEAVY = ("numpy", "scipy", "pandas", "pydantic", "pytest", "rich", "jinja2")
 LOADED = f"""
 import json, sys
@@ -154,6 +155,16 @@ WRONG = {
     "local install nobody": "unknown local model 'nobody'",
     "completion tcsh": "invalid choice: 'tcsh'",
 }
+WRONG |= dict.fromkeys(
+    (
+        "calibrate --out draws.jsonl --summary ./draws.jsonl",
+        "calibrate --report draws.jsonl --summary draws.jsonl",
+        f"compare {ACCEPTED} {ACCEPTED} --markdown {ACCEPTED}",
+        f"paper {RESULTS} --check none.toml --out {RESULTS}",
+        f"merge {RESULTS} --results {RESULTS}",
+    ),
+    "was not written: it is read, and would be lost",
+)
 
 
 @pytest.mark.parametrize(("line", "said"), WRONG.items())
