@@ -44,11 +44,12 @@ def _merge(given: argparse.Namespace) -> int:
     view = merged(parts, version=version("pytest-bias"), expected=given.shards)
     written = _write_reports(given, view)
     text = summary_markdown(view, written)
-    if given.summary is not None:
+    job = Path(named) if (named := os.environ.get("GITHUB_STEP_SUMMARY")) else None
+    if given.summary is not None and (job is None or given.summary.resolve() != job.resolve()):
         write(given.summary, text)
         written.append(str(given.summary))
-    if job := os.environ.get("GITHUB_STEP_SUMMARY"):
-        for why in add_to_job_summary(Path(job), text):
+    if job is not None:
+        for why in add_to_job_summary(job, text):
             tell(why, wrong=True)
     _print(parts, view, written)
     return view.exit_status

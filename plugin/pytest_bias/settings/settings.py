@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
+from os.path import realpath
 from pathlib import Path
 from typing import Literal, cast
 
@@ -236,6 +237,10 @@ _WORKED_OUT = ("shard", "plan", "baseline", "accept", "annotations")
 """Settings of which the table of options alone does not say what they are."""
 
 
+_OUTPUTS = ("results", "report", "summary", "plan_json")
+"""Files that a run replaces, so that of two at one place the last alone would be left."""
+
+
 def read_settings(given: Given) -> Settings:
     """Check and combine what was given.
 
@@ -259,7 +264,13 @@ def read_settings(given: Given) -> Settings:
     for name, problem in read_from.items():
         if read[name] is not None and not is_folder(read[name]):
             raise given.refusal(name, problem, read[name])
-    job = given.environ.get("GITHUB_STEP_SUMMARY")
+    named = given.environ.get("GITHUB_STEP_SUMMARY")
+    job_summary = Path(named) if named and given.text("summary") != OFF else None
+    taken = {realpath(job_summary): OPTIONS["summary"].option} if job_summary else {}
+    for name in _OUTPUTS:
+        own = OPTIONS[name].option
+        if read[name] and (other := taken.setdefault(realpath(read[name]), own)) != own:
+            raise given.refusal(name, f"is also the place of {other}", read[name])
     for name, variables in _OF_CI.items():
         read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
@@ -273,7 +284,7 @@ def read_settings(given: Given) -> Settings:
         plan=given.is_typed("plan") or given.is_typed("plan_json"),
         baseline=old,
         accept=read_accept(given, read["baselines"]),
-        job_summary=Path(job) if job and given.text("summary") != OFF else None,
+        job_summary=job_summary,
         annotations=given.choice("annotations") == "auto" and on_github,
         today=given.today,
         environ=given.environ,

@@ -283,7 +283,9 @@ def test_the_command_writes_one_report_and_one_summary(
     assert "simulated/even" in outputs["all.html"].read_text("utf-8")
     summary = outputs["all.md"].read_text("utf-8")
     assert summary.startswith("## Bias: PASS")
-    assert summary in (tmp_path / "job.md").read_text("utf-8")
+    assert (tmp_path / "job.md").read_text("utf-8") == f"\n{summary}\n"
+    assert main(["merge", *parts, "--summary", str(tmp_path / "job.md")]) == 0
+    assert (tmp_path / "job.md").read_text("utf-8").count("## Bias: PASS") == 2
 
 
 def test_the_command_exits_as_one_run_would(tmp_path: Path) -> None:

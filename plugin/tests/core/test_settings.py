@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,18 @@ from pytest_bias.settings.settings import Settings, read_settings
 ROOT, HERE = Path("/project"), Path("/project/sub")
 
 
-def settings(options: dict[str, object] | None = None, **ini: object) -> Settings:
-    return read_settings(
-        Given(
-            options=options or {},
-            ini=ini,
-            environ={"OPENAI_API_KEY": "sk-secret"},
-            rootdir=ROOT,
-            invocation_dir=HERE,
-        )
+def given(options: dict[str, object] | None = None, **ini: object) -> Given:
+    return Given(
+        options=options or {},
+        ini=ini,
+        environ={"OPENAI_API_KEY": "sk-secret"},
+        rootdir=ROOT,
+        invocation_dir=HERE,
     )
+
+
+def settings(options: dict[str, object] | None = None, **ini: object) -> Settings:
+    return read_settings(given(options, **ini))
 
 
 def test_defaults() -> None:
@@ -123,6 +126,23 @@ def test_limits_that_are_none(name: str) -> None:
 def test_bad_values_are_refused(options: Any, ini: Any, problem: str) -> None:
     with pytest.raises(BadSetting, match=problem):
         settings(options, **ini)
+
+
+TWICE: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
+    "two options": ({"results": "x", "report": "../sub/x"}, {}, "--bias-report=.*--bias-results"),
+    "a default": ({"results": "../bias-report.html"}, {}, "bias_report=.*--bias-results"),
+    "ini": ({}, {"summary": "bias-results.json"}, "bias_summary=.*--bias-results"),
+    "a plan": ({"plan_json": "x"}, {"summary": "sub/x"}, "--bias-plan-json=.*--bias-summary"),
+    "a job's": ({"results": "job.md"}, {}, "--bias-results=.*--bias-summary"),
+}
+
+
+@pytest.mark.parametrize(("options", "ini", "said"), TWICE.values(), ids=TWICE)
+def test_two_outputs_at_one_place_are_refused(options: Any, ini: Any, said: str) -> None:
+    own, of = said.split(".*")
+    job = {"GITHUB_STEP_SUMMARY": str(HERE / "job.md")}
+    with pytest.raises(BadSetting, match=f"^{own}.*: is also the place of {of}$"):
+        read_settings(replace(given(options, **ini), environ=job))
 
 
 FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
