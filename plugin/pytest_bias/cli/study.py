@@ -325,7 +325,6 @@ def _write_audit(study: Study, view: RunView, folder: Path) -> None:
     for model in dict.fromkeys(case.model for case in study.cases):
         record = audit_record(view, model, parts, commit=commit, job=job)
         for name, text in audit_files(record).items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write(folder / name, text)
             tell(f"written: {from_here(folder / name)}", wrong=True)
 

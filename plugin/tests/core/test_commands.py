@@ -131,6 +131,7 @@ WRONG = {
     f"run {ANCHORING} --report a --no-report": "not allowed with argument",
     f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
     f"analyze {ANCHORING} --table no.csv": "no.csv",
+    f"analyze {ANCHORING} --no-plots --audit none.toml": "even/rehearsal.json was not written: ",
     "accept --model simulated/drifted": "pytest-bias record",
     "accept --until 1999-01-01": "--until=1999-01-01: is before today",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",
