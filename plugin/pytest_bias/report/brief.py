@@ -104,8 +104,6 @@ def brief_lines(view: RunView, verbosity: int = 0) -> Iterator[str]:
     yield ""
     if view.simulated:
         yield simulated_words(view.simulated)
-    if verbosity == 0 and section.table:
-        yield "Every estimate here: -v"
 
 
 def _stops(view: RunView) -> list[Verdict]:

@@ -278,6 +278,7 @@ def test_the_command_writes_one_report_and_one_summary(
     assert main(["merge", *parts, "--shards", "2", *pairs]) == 0
     printed = capsys.readouterr().out
     assert "PASS: 2 hypotheses, 2 CLEAR" in printed
+    assert "-v" not in printed  # which the command has not
     assert "programs that stand in for models: simulated/even" in printed
     assert json.loads(outputs["all.json"].read_text("utf-8"))["suite"] == "PASS"
     assert "simulated/even" in outputs["all.html"].read_text("utf-8")

@@ -24,7 +24,7 @@ HELD = Compared(
 
 @pytest.mark.parametrize(
     ("of", "verbosity", "lines"),
-    [(failing(), -1, 7), (failing(), 0, 11), (replace(failing(), lost=("test_x",)), 0, 11)],
+    [(failing(), -1, 7), (failing(), 0, 10), (replace(failing(), lost=("test_x",)), 0, 10)],
     ids=["quiet", "plain", "cut short"],
 )
 def test_what_stops_stands_first_also_where_there_is_no_verdict(
