@@ -16,7 +16,6 @@ from .given import Given, is_folder
 from .options import OFF, OPTIONS
 from .shards import Shard, read_shard
 
-OPTION = "--bias-baseline"
 FILE_SUFFIX = ".json"
 
 RecordMode = Literal["none", "missing", "all"]
@@ -217,6 +216,7 @@ class Settings:
     plan_json: Path | None = None
     baselines: Path | None = None
     baseline: str | None = None
+    baseline_asked: bool = False
     max_age: int | None = None
     labels: Path | None = None
     accept: Accept | None = None
@@ -283,6 +283,7 @@ def read_settings(given: Given) -> Settings:
         limits=Limits(**{each.name: given.value(each.name) for each in fields(Limits)}),
         plan=given.is_typed("plan") or given.is_typed("plan_json"),
         baseline=old,
+        baseline_asked=given.is_typed("baseline"),
         accept=read_accept(given, read["baselines"]),
         job_summary=job_summary,
         annotations=given.choice("annotations") == "auto" and on_github,
