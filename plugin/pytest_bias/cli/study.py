@@ -112,7 +112,7 @@ def _recorded(work: Callable[[Display], CollectionReport]) -> int:
         report = work(display)
     said = told(report)
     for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
-        tell(words, wrong=True)
+        tell(_typed(words), wrong=True)
     if report.interrupted:
         return 130
     return 2 if said.problems else 0
