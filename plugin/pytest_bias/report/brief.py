@@ -170,7 +170,7 @@ def _table(view: RunView, *, several: bool) -> Iterator[tuple[str, ...]]:
 def _apart(analysis: Analysis) -> Iterator[str]:
     """Tell what must be known of an experiment beside its row."""
     for control in analysis.unseen:
-        yield " ".join(line.strip() for line in control_lines(control))
+        yield "; ".join(line.strip() for line in control_lines(control))
     yield from (judge_line(each) for each in analysis.agreements if each.slight or not each.holds)
     yield from remarks(analysis)
     yield from table_notes(analysis)

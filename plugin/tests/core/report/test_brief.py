@@ -38,6 +38,16 @@ def test_what_stops_stands_first_also_where_there_is_no_verdict(
     assert len(found) == lines
 
 
+def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
+    of = failing()
+    (analysis,) = of.analyses
+    (control, *_) = analysis.controls
+    unseen = replace(control, seen=False, meaning="it hears nothing")
+    lines = brief_lines(replace(of, analyses=(replace(analysis, controls=(unseen,)),)))
+    (said,) = [line for line in lines if "control NOT SEEN: " in line]
+    assert said.endswith(" replies; it hears nothing")
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
