@@ -144,6 +144,8 @@ WRONG = {
     "merge out/bias-results.json": "they do not say what they cover",
     "merge no.json": "no.json: it cannot be read",
     "calibrate": "--out: say where the draws are to be kept",
+    "calibrate --report no.jsonl": "no.jsonl: it cannot be read (No such file or directory)",
+    "calibrate --hours nan": "'nan' is not a number of 0 or more",
     "calibrate nothing --out x.jsonl": "unknown experiment 'nothing'",
     "cassettes": "required: COMMAND",
     "cassettes list none.toml": "none.toml",
