@@ -406,7 +406,8 @@ def _of_subjects(group: _Group[Any]) -> None:
     ).add_subparsers(title="commands", required=True, metavar="COMMAND")
     listed = _Command(
         local, "list", "local._list", "list the models, and whether they can be served",
-        "List the models on this machine, and whether they can be served.",
+        "List the models on this machine, and whether they can be served. The exit status is 2 "
+        "where one cannot, as when its weights are not installed.",
         "pytest-bias local list")
     listed.json()
     install = _Command(local, "install", "local._install", "install the weights of a model",
