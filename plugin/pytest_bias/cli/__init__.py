@@ -12,15 +12,25 @@ from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..report.escapes import terminal_text
 
+OUTPUT = "standard output"
+
 
 def tell(text: str, *, wrong: bool = False) -> None:
     """Print ``text``, on standard error what is ``wrong``: the one way to the terminal.
 
-    A console that cannot show a sign does not end in a traceback.
+    A console that cannot show a sign does not end in a traceback. What cannot be written is an
+    OSError that names OUTPUT, at once.
     """
     stream = sys.stderr if wrong else sys.stdout
+    if stream is None:  # closed by the shell; entry.py has refused to begin without an output
+        return
     encoding = stream.encoding or "utf-8"
-    stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
+    try:
+        stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
+        stream.flush()
+    except OSError as error:
+        error.filename = OUTPUT
+        raise
 
 
 def tell_json(value: object) -> None:

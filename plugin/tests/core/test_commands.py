@@ -191,6 +191,18 @@ def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
     assert going.returncode == 141
 
 
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+def test_an_output_that_cannot_be_written_is_an_error_of_its_own(
+    project: Path, output: str
+) -> None:
+    line = f"exec {sys.executable} -m {ENTRY} list {output}"
+    done = subprocess.run(  # noqa: S603  (our own command)
+        ["/bin/sh", "-c", line], cwd=project, capture_output=True, text=True, check=False
+    )
+    (said,) = done.stderr.splitlines()
+    assert (done.returncode, "standard output" in said) == (2, True)
+
+
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
