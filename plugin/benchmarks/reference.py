@@ -42,7 +42,8 @@ INTRODUCTION = """\
 An option on the command line goes before its ini key. Paths on the command line are relative to
 where pytest is called, paths in ini files to rootdir. Write paths with `=`, as in
 `--bias-results=out/r.json`: apart from its option, pytest takes a path that exists for a test;
-where that would lead it to another ini file, the run is refused."""
+where that would lead it to another ini file, the run is refused. In TOML write numbers as strings,
+`bias_qpm = "10"`: others pytest refuses in `pytest.toml` and in `[tool.pytest]`."""
 
 
 def options_page() -> str:

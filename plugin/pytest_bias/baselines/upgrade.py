@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from ..cassettes.staleness import of_others
 from ..errors import BadSetting
 from ..settings.model_names import answered_words, file_stem
+from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
-from ..settings.settings import FILE_SUFFIX, OPTION, names_file
+from ..settings.settings import FILE_SUFFIX, names_file
 from .accepted import Baselines, baseline_in, beside_entry, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
 from .entries import Baseline, DamagedBaseline, Entry, entry_of
@@ -50,7 +51,9 @@ def check_old(settings: Settings) -> Baseline | None:
             f"of which anything is recorded (<experiment>/{file_stem(old)}.jsonl in the folder "
             "of cassettes)"
         )
-        raise BadSetting(option=OPTION, value=old, problem=problem)
+        option = OPTIONS["baseline"]
+        written = option.option if settings.baseline_asked else option.ini
+        raise BadSetting(option=written, value=old, problem=problem)
     return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..errors import NotReadable
 from ..experiments.canonical import compact
 from .errors import DamagedCalibration
 
@@ -34,12 +35,15 @@ def read(path: Path) -> tuple[Line, list[Line]]:
     """The settings and the draws of a file.
 
     A last line that was cut off while it was written is no draw. Raises DamagedCalibration for
-    whatever else is no line of such a file, and where a draw stands twice.
+    whatever else is no line of such a file, and where a draw stands twice; NotReadable where there
+    is no file.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise DamagedCalibration(path=path, line=0, problem=str(error)) from error
+        problem = f"it cannot be read ({error.strerror or error})"
+        mend = "Name a file of draws (pytest-bias calibrate --out)."
+        raise NotReadable(path=path, problem=problem, mend=mend) from error
     whole = data[: data.rfind(b"\n") + 1].decode("utf-8", "replace").splitlines()
     lines = [_parsed(path, number, text) for number, text in enumerate(whole, start=1)]
     if not lines or lines[0].get("format") != FORMAT:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import combinations, product
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..report.escapes import terminal_text
 
+OUTPUT = "standard output"
+
 
 def tell(text: str, *, wrong: bool = False) -> None:
     """Print ``text``, on standard error what is ``wrong``: the one way to the terminal.
 
-    A console that cannot show a sign does not end in a traceback.
+    A console that cannot show a sign does not end in a traceback. What cannot be written is an
+    OSError that names OUTPUT, at once.
     """
     stream = sys.stderr if wrong else sys.stdout
+    if stream is None:  # closed by the shell; entry.py has refused to begin without an output
+        return
     encoding = stream.encoding or "utf-8"
-    stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
+    try:
+        stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
+        stream.flush()
+    except OSError as error:
+        error.filename = OUTPUT
+        raise
 
 
 def tell_json(value: object) -> None:
@@ -28,11 +38,15 @@ def tell_json(value: object) -> None:
     tell(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
 
 
-def check_apart(paths: Iterable[Path]) -> None:
-    """Refuse to write two files to one place, of which the last alone would be left."""
-    for one, other in combinations(paths, 2):
-        if one.resolve() == other.resolve() and is_place(one):
-            raise ReportNotWritten(path=other, problem="two files were to be written there")
+def check_apart(written: Sequence[Path | None], read: Sequence[Path | None] = ()) -> None:
+    """Refuse to write two files to one place, or one over what is ``read``; None is no file."""
+    for pairs, problem in (
+        (combinations(written, 2), "two files were to be written there"),
+        (product(read, written), "it is read, and would be lost"),
+    ):
+        for one, other in pairs:
+            if one and other and one.resolve() == other.resolve() and is_place(one):
+                raise ReportNotWritten(path=other, problem=problem)
 
 
 def is_place(path: Path) -> bool:

@@ -24,7 +24,7 @@ from ..settings.budget import read_budget
 from ..workbench.configuration import configured
 from ..workbench.recordings import Recordings
 from ..workbench.suite import registry_of, suite_modules
-from . import tell, write
+from . import check_apart, tell, write
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
@@ -79,6 +79,7 @@ def _recorded(registry: Registry) -> list[tuple[str, str]]:
 
 
 def _calibrate(given: argparse.Namespace) -> int:
+    check_apart([given.summary], [given.out, *(given.report or ())])
     if given.report is not None:
         return _summed_up(given.report, given, 2.0)
     if given.out is None:

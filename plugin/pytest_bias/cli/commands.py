@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -300,7 +301,7 @@ def _of_calibration(group: _Group[Any]) -> None:
     draw.takes("--seed", type=int, default=1, help="decides all chance (1)")
     draw.takes("--jobs", type=_positive, default=cores(), help="processes (all cores)")
     about = "begin nothing after so many hours (24)"
-    draw.takes("--hours", type=float, default=24.0, help=about)
+    draw.takes("--hours", type=_hours, default=24.0, help=about)
     draw.takes("--grid", choices=("gate", "full"),
         help="draw a whole grid of subjects in place of one, and say what keeps its bound: gate "
         "takes a minute (bounds with three Monte Carlo errors of grace), full takes hours")
@@ -309,6 +310,14 @@ def _of_calibration(group: _Group[Any]) -> None:
     draw.file("--report", "FILE", about, nargs="+")
     draw.file("--summary", "FILE", "write the summary, as JSON")
     draw.json()
+
+
+def _hours(text: str) -> float:
+    with suppress(ValueError):
+        if (hours := float(text)) >= 0:
+            return hours
+    problem = f"{text!r} is not a number of 0 or more"
+    raise argparse.ArgumentTypeError(problem)
 
 
 def _positive(text: str) -> int:
@@ -397,7 +406,8 @@ def _of_subjects(group: _Group[Any]) -> None:
     ).add_subparsers(title="commands", required=True, metavar="COMMAND")
     listed = _Command(
         local, "list", "local._list", "list the models, and whether they can be served",
-        "List the models on this machine, and whether they can be served.",
+        "List the models on this machine, and whether they can be served. The exit status is 2 "
+        "where one cannot, as when its weights are not installed.",
         "pytest-bias local list")
     listed.json()
     install = _Command(local, "install", "local._install", "install the weights of a model",

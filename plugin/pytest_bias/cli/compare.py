@@ -13,7 +13,7 @@ from ..report.ci import upgrade_markdown
 from ..report.upgrade import printed
 from ..settings.settings import names_file
 from ..workbench.clock import today
-from . import tell, tell_json, write
+from . import check_apart, tell, tell_json, write
 
 FORMAT = 2
 """Of the JSON that is printed."""
@@ -27,6 +27,7 @@ def _compare(given: argparse.Namespace) -> int:
                 "pytest --bias-model=NEW --bias-baseline=OLD (--bias-summary=comment.md writes it)"
             )
             raise BadSetting(option=option, value=name, problem=problem)
+    check_apart([given.markdown], [Path(given.old), Path(given.new)])
     upgrade, problems = upgrade_of_files(Path(given.old), Path(given.new), today=today())
     problems += uncompared_words(upgrade)
     but = "not everything could be judged" if problems else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..settings.options import OPTIONS
+from . import tell
 from .commands import commands_of
 
 
@@ -19,7 +19,7 @@ def _completion(given: argparse.Namespace) -> int:
     """Print what a shell is to evaluate."""
     from argcomplete.shell_integration import shellcode  # noqa: PLC0415  (only where a shell completes)
 
-    sys.stdout.write(f"{shellcode(['pytest-bias'], shell=given.shell)}\n")
+    tell(shellcode(["pytest-bias"], shell=given.shell))
     return 0
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from ..errors import BiasError
 from ..report.escapes import terminal_text
+from . import OUTPUT
 from .commands import command_line
 
 
@@ -23,20 +24,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         complete(parser)
     given = parser.parse_args(arguments)
+    if sys.stdout is None:  # closed by the shell
+        parser.exit(2, "pytest-bias: there is no standard output to write to\n")
     module, name = given.run.split(".")
     try:
         work = getattr(importlib.import_module(f"pytest_bias.cli.{module}"), name)
         status = int(work(given))
-        sys.stdout.flush()
     except BiasError as error:
         parser.exit(2, terminal_text(f"pytest-bias: {error}\n"))
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # Whoever read the output has enough; nothing more is written, on closing neither.
+    except OSError as error:
+        lost = isinstance(error, BrokenPipeError)
+        if not lost and error.filename != OUTPUT:
+            raise
+        # Nothing more is written, on closing neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # Not 0: nobody knows what the rest would have said, and a gate may hang on it.
-        return 141
+        if lost:
+            # Whoever read the output has enough. Not 0: nobody knows what the rest would have
+            # said, and a gate may hang on it.
+            return 141
+        parser.exit(2, f"pytest-bias: {OUTPUT} was not written: {error.strerror}\n")
     return status
 
 

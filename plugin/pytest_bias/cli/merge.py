@@ -39,17 +39,17 @@ _SAME = ("design", "replicates", "gate", "inconclusive")
 def _merge(given: argparse.Namespace) -> int:
     if given.shards is not None and given.shards < 1:
         raise BadSetting(option="--shards", value=given.shards, problem="must be from 1 up")
-    places = [each for each in (given.results, given.report, given.summary) if each is not None]
-    check_apart(places)
+    check_apart((given.results, given.report, given.summary), given.files)
     parts = [_part(path) for path in sorted(given.files)]
     view = merged(parts, version=version("pytest-bias"), expected=given.shards)
     written = _write_reports(given, view)
     text = summary_markdown(view, written)
-    if given.summary is not None:
+    job = Path(named) if (named := os.environ.get("GITHUB_STEP_SUMMARY")) else None
+    if given.summary is not None and (job is None or given.summary.resolve() != job.resolve()):
         write(given.summary, text)
         written.append(str(given.summary))
-    if job := os.environ.get("GITHUB_STEP_SUMMARY"):
-        for why in add_to_job_summary(Path(job), text):
+    if job is not None:
+        for why in add_to_job_summary(job, text):
             tell(why, wrong=True)
     _print(parts, view, written)
     return view.exit_status

@@ -57,8 +57,10 @@ def _new(given: argparse.Namespace) -> int:
 def _check(name: str, target: Path) -> None:
     """Refuse a name that no package can have, or another has."""
     problem = ""
-    if not LABEL.fullmatch(name) or not name.isidentifier() or keyword.iskeyword(name):
+    if not LABEL.fullmatch(name) or not name.isidentifier():
         problem = "must be lower-case words and digits joined by _, beginning with a letter"
+    elif keyword.iskeyword(name):
+        problem = "is a word of Python's own, and can name no package"
     elif name in _TAKEN:
         problem = f"is a folder's name that means something else in {SUITE}"
     elif target.exists() or target.is_symlink():

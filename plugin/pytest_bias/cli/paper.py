@@ -16,10 +16,11 @@ from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import terms_of
 from ..workbench.suite import find_experiments
-from . import tell, write
+from . import check_apart, tell, write
 
 
 def _paper(given: argparse.Namespace) -> int:
+    check_apart([given.out], [given.results])
     view = view_of(_read(given.results, "RESULTS"), str(given.results))
     analysis = _chosen(view.analyses, given.experiment, given.of)
     known = {each.id: each for each in find_experiments(given.suite)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 
 from ..errors import BadSetting
 from ..experiments.replay import JUDGE
@@ -55,6 +54,5 @@ def _serve(given: argparse.Namespace) -> int:
         f"pytest-bias:   bias_simulated_url = {server.url}\n"
         "They are programs that stand in for models. Any key will do. Stop with Ctrl-C."
     )
-    sys.stdout.flush()
     server.serve()
     return 0

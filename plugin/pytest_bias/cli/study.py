@@ -112,7 +112,7 @@ def _recorded(work: Callable[[Display], CollectionReport]) -> int:
         report = work(display)
     said = told(report)
     for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
-        tell(words, wrong=True)
+        tell(_typed(words), wrong=True)
     if report.interrupted:
         return 130
     return 2 if said.problems else 0
@@ -325,7 +325,6 @@ def _write_audit(study: Study, view: RunView, folder: Path) -> None:
     for model in dict.fromkeys(case.model for case in study.cases):
         record = audit_record(view, model, parts, commit=commit, job=job)
         for name, text in audit_files(record).items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write(folder / name, text)
             tell(f"written: {from_here(folder / name)}", wrong=True)
 

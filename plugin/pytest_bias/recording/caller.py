@@ -237,7 +237,7 @@ class Caller:
     def _unbudgeted(self, what: str) -> BadSetting:
         return BadSetting(
             option="--bias-budget",
-            value=self.spending.budget,
+            value=f"{self.spending.budget:g}",
             problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 

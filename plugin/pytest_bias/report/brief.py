@@ -104,8 +104,6 @@ def brief_lines(view: RunView, verbosity: int = 0) -> Iterator[str]:
     yield ""
     if view.simulated:
         yield simulated_words(view.simulated)
-    if verbosity == 0 and section.table:
-        yield "Every estimate here: -v"
 
 
 def _stops(view: RunView) -> list[Verdict]:
@@ -173,7 +171,7 @@ def _table(view: RunView, *, several: bool) -> Iterator[tuple[str, ...]]:
 def _apart(analysis: Analysis) -> Iterator[str]:
     """Tell what must be known of an experiment beside its row."""
     for control in analysis.unseen:
-        yield " ".join(line.strip() for line in control_lines(control))
+        yield "; ".join(line.strip() for line in control_lines(control))
     yield from (judge_line(each) for each in analysis.agreements if each.slight or not each.holds)
     yield from remarks(analysis)
     yield from table_notes(analysis)

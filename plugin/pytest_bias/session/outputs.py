@@ -149,10 +149,13 @@ def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:
 
     settings, said = state.settings, Said()
     text = summary_markdown(view, [state.shown(path) for path in written])
-    if settings.summary is not None:
-        said += _write(state, view, settings.summary, text, asked=True)
-    if settings.job_summary is not None:
-        said += Said(notes=add_to_job_summary(settings.job_summary, text))
+    asked, job = settings.summary, settings.job_summary
+    is_jobs = asked is not None and job is not None and asked.resolve() == job.resolve()
+    if asked is not None and not is_jobs:
+        said += _write(state, view, asked, text, asked=True)
+    if job is not None:
+        why = add_to_job_summary(job, text)
+        said += Said(problems=why) if is_jobs else Said(notes=why)
     return said
 
 

@@ -26,7 +26,9 @@ def print_section(
 ) -> None:
     """Print the bias section."""
     reporter.write_sep("=", "bias", bold=True)
-    for line in (*brief_lines(view, state.config.option.verbose), ""):
+    verbosity = state.config.option.verbose
+    more = ["Every estimate here: -v"] if verbosity == 0 and view.analyses else []
+    for line in (*brief_lines(view, verbosity), *more, ""):
         _say_verdict(reporter, terminal_line(line))
     # What is missing and how to record it: once per experiment and model, not per case.
     for text in (

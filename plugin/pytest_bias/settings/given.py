@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,10 +31,17 @@ class Given:
 
     def is_typed(self, name: str) -> bool:
         """Return true where the option is given, so that no ini key counts."""
-        return self.options.get(name) not in (None, "", False)
+        return self.options.get(name) not in (None, False)
 
     def raw(self, name: str) -> object:
-        """Return the value as it was given; None where it was not."""
+        """Return the value as it was given; None where it was not.
+
+        Raises BadSetting for an option that is typed with nothing: a cap that comes out of an
+        empty variable must not be none.
+        """
+        if self.options.get(name) == "":
+            problem = "says nothing; leave the option out"
+            raise self.refusal(name, problem + f", or say {OFF}" * OPTIONS[name].may_be_off, "")
         if self.is_typed(name):
             return self.options[name]
         return self.ini.get(OPTIONS[name].ini.removeprefix("bias_")) or None
@@ -91,13 +99,20 @@ class Given:
         """Return the path that was named, or else the table's; None for neither, or where off.
 
         Paths on the command line are relative to where pytest was called, paths in ini and the
-        table's to rootdir.
+        table's to rootdir. Raises BadSetting where a folder is named and something else is there.
         """
         option, value = OPTIONS[name], self.text(name)
         if not value or (option.may_be_off and value == OFF):
             return None
         path = (self.invocation_dir if self.is_typed(name) else self.rootdir) / value
+        if option.takes == "DIR" and not is_folder(path) and os.path.lexists(path):
+            raise self.refusal(name, "is no folder", path)
         return path if self.raw(name) or not option.if_there or path.exists() else None
+
+
+def is_folder(path: Path) -> bool:
+    """Return true for a folder; a name that no file can have is none."""
+    return os.path.isdir(path)  # noqa: PTH112  (pathlib raises)
 
 
 def read_environment(

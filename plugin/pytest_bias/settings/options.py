@@ -146,7 +146,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                where="ini", default="fail", choices=("fail", "pass")),
         Option("baseline", "OLD",
                "hold the models against this baseline file, or against this other model and its "
-               "recordings: the upgrade from OLD"),
+               "recordings: the upgrade from OLD", may_be_off=True),
         Option("baselines", "DIR", "folder of accepted verdicts",
                default="bias_tests/baselines", may_be_off=True),
         Option("accept", "",

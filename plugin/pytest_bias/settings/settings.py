@@ -6,16 +6,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
+from os.path import realpath
 from pathlib import Path
 from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.design import SCREEN
-from .given import Given
+from .given import Given, is_folder
 from .options import OFF, OPTIONS
 from .shards import Shard, read_shard
 
-OPTION = "--bias-baseline"
 FILE_SUFFIX = ".json"
 
 RecordMode = Literal["none", "missing", "all"]
@@ -216,6 +216,7 @@ class Settings:
     plan_json: Path | None = None
     baselines: Path | None = None
     baseline: str | None = None
+    baseline_asked: bool = False
     max_age: int | None = None
     labels: Path | None = None
     accept: Accept | None = None
@@ -236,6 +237,10 @@ _WORKED_OUT = ("shard", "plan", "baseline", "accept", "annotations")
 """Settings of which the table of options alone does not say what they are."""
 
 
+_OUTPUTS = ("results", "report", "summary", "plan_json")
+"""Files that a run replaces, so that of two at one place the last alone would be left."""
+
+
 def read_settings(given: Given) -> Settings:
     """Check and combine what was given.
 
@@ -253,9 +258,19 @@ def read_settings(given: Given) -> Settings:
     if not _SPDX.fullmatch(read["dataset_license"]):
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
-    if read["labels"] is not None and not read["labels"].is_dir():
-        raise given.refusal("labels", "is no folder", read["labels"])
-    job = given.environ.get("GITHUB_STEP_SUMMARY")
+    read_from = {"labels": "is no folder"}
+    if given.is_typed("baselines") and not given.is_typed("accept"):
+        read_from["baselines"] = f"is no folder; {OFF} holds nothing against anything"
+    for name, problem in read_from.items():
+        if read[name] is not None and not is_folder(read[name]):
+            raise given.refusal(name, problem, read[name])
+    named = given.environ.get("GITHUB_STEP_SUMMARY")
+    job_summary = Path(named) if named and given.text("summary") != OFF else None
+    taken = {realpath(job_summary): OPTIONS["summary"].option} if job_summary else {}
+    for name in _OUTPUTS:
+        own = OPTIONS[name].option
+        if read[name] and (other := taken.setdefault(realpath(read[name]), own)) != own:
+            raise given.refusal(name, f"is also the place of {other}", read[name])
     for name, variables in _OF_CI.items():
         read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
@@ -268,8 +283,9 @@ def read_settings(given: Given) -> Settings:
         limits=Limits(**{each.name: given.value(each.name) for each in fields(Limits)}),
         plan=given.is_typed("plan") or given.is_typed("plan_json"),
         baseline=old,
+        baseline_asked=given.is_typed("baseline"),
         accept=read_accept(given, read["baselines"]),
-        job_summary=Path(job) if job and given.text("summary") != OFF else None,
+        job_summary=job_summary,
         annotations=given.choice("annotations") == "auto" and on_github,
         today=given.today,
         environ=given.environ,

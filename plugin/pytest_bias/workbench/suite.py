@@ -46,7 +46,9 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
         # the process must not pass for one that declares nothing.
         inside = f"{module} " if module != name else ""
         problem = f"{inside}cannot be imported ({type(error).__name__}: {error})"
-        if isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        # A folder that is no package, such as "..", is no name that could be imported.
+        if name.startswith(".") or missing == name.partition(".")[0]:
             problem = (
                 "there is no such package below the current folder or on the path: give its "
                 "folder, or put the shipped one here (pytest-bias init)"

@@ -556,7 +556,7 @@ def test_what_is_accepted_and_where() -> None:
     assert settings().accept is None
     assert settings().baselines == Path("/project/bias_tests/baselines")
     assert settings(baselines="off").baselines is None
-    assert settings(baselines="kept").baselines == Path("/project/sub/kept")
+    assert settings(baselines="kept", accept=True).baselines == Path("/project/sub/kept")
     found = settings(**(WORDS | {"accept_reason": " two\nlines "})).accept
     assert found is not None
     assert (found.reason, found.lacking) == ("two lines", ("--bias-accept-until",))

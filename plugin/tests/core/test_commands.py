@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
 ANCHORING = "anchoring-prosecutor-sentencing"
 EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
+ACCEPTED, RESULTS = "accepted/simulated--even.json", "out/bias-results.json"
 HEAVY = ("numpy", "scipy", "pandas", "pydantic", "pytest", "rich", "jinja2")
 LOADED = f"""
 import json, sys
@@ -115,6 +116,9 @@ WRONG = {
     "new Polite": "NAME=Polite: must be lower-case words",
     "new anchoring": "bias_tests/anchoring is there and is kept",
     "list --suite no_such": "suite=no_such: ",
+    "list --suite .": "suite=.: there is no such package below the current folder",
+    "list --suite=": "suite=: there is no such package below the current folder",
+    "show x --suite ../x/bias_tests": "suite=../x/bias_tests: there is no such package",
     "show anchorig": "unknown experiment 'anchorig'; known: anchoring-pro",
     "show anchoring": f"declares several experiments; name one: {ANCHORING}, ",
     "power nothing": "unknown experiment 'nothing'",
@@ -122,6 +126,7 @@ WRONG = {
     "plan --model nobody/x": "unknown provider 'nobody'",
     "plan --design huge": "unknown design",
     "record --model openai/gpt-5.1 --budget cheap": "--budget=cheap: must be a number",
+    "record --model openai/gpt-5.1 --budget=": "--budget=: says nothing; leave the option out",
     "run anchoring": f"name one experiment and one model: {ANCHORING} × simulated/even, ",
     f"run {ANCHORING} --out none.toml/x": "there is no folder none.toml",
     f"run {ANCHORING} --out t --report ./t": "t was not written: two files were to be written",
@@ -129,6 +134,7 @@ WRONG = {
     f"run {ANCHORING} --report a --no-report": "not allowed with argument",
     f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
     f"analyze {ANCHORING} --table no.csv": "no.csv",
+    f"analyze {ANCHORING} --no-plots --audit none.toml": "even/rehearsal.json was not written: ",
     "accept --model simulated/drifted": "pytest-bias record",
     "accept --until 1999-01-01": "--until=1999-01-01: is before today",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",
@@ -138,6 +144,8 @@ WRONG = {
     "merge out/bias-results.json": "they do not say what they cover",
     "merge no.json": "no.json: it cannot be read",
     "calibrate": "--out: say where the draws are to be kept",
+    "calibrate --report no.jsonl": "no.jsonl: it cannot be read (No such file or directory)",
+    "calibrate --hours nan": "'nan' is not a number of 0 or more",
     "calibrate nothing --out x.jsonl": "unknown experiment 'nothing'",
     "cassettes": "required: COMMAND",
     "cassettes list none.toml": "none.toml",
@@ -153,6 +161,16 @@ WRONG = {
     "local install nobody": "unknown local model 'nobody'",
     "completion tcsh": "invalid choice: 'tcsh'",
 }
+WRONG |= dict.fromkeys(
+    (
+        "calibrate --out draws.jsonl --summary ./draws.jsonl",
+        "calibrate --report draws.jsonl --summary draws.jsonl",
+        f"compare {ACCEPTED} {ACCEPTED} --markdown {ACCEPTED}",
+        f"paper {RESULTS} --check none.toml --out {RESULTS}",
+        f"merge {RESULTS} --results {RESULTS}",
+    ),
+    "was not written: it is read, and would be lost",
+)
 
 
 @pytest.mark.parametrize(("line", "said"), WRONG.items())
@@ -171,6 +189,18 @@ def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
         assert going.stdout is not None
         going.stdout.close()
     assert going.returncode == 141
+
+
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+def test_an_output_that_cannot_be_written_is_an_error_of_its_own(
+    project: Path, output: str
+) -> None:
+    line = f"exec {sys.executable} -m {ENTRY} list {output}"
+    done = subprocess.run(  # noqa: S603  (our own command)
+        ["/bin/sh", "-c", line], cwd=project, capture_output=True, text=True, check=False
+    )
+    (said,) = done.stderr.splitlines()
+    assert (done.returncode, "standard output" in said) == (2, True)
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:

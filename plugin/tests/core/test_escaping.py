@@ -30,7 +30,6 @@ WAYS_OUT = {
     "report/escapes.py": ["reporter.write_line("],  # say()
     "session/section.py": ["reporter.write_line("],  # of workflow commands, escaped
     "cli/__init__.py": ["stream.write("],  # tell()
-    "cli/completion.py": ["stdout.write("],  # argcomplete's code for a shell to run
     "cassettes/measured.py": ["print("],  # advised in an error, and not called
     "report/progress.py": [
         "stream.write(",  # what say() hands it, escaped

@@ -278,12 +278,15 @@ def test_the_command_writes_one_report_and_one_summary(
     assert main(["merge", *parts, "--shards", "2", *pairs]) == 0
     printed = capsys.readouterr().out
     assert "PASS: 2 hypotheses, 2 CLEAR" in printed
+    assert "-v" not in printed  # which the command has not
     assert "programs that stand in for models: simulated/even" in printed
     assert json.loads(outputs["all.json"].read_text("utf-8"))["suite"] == "PASS"
     assert "simulated/even" in outputs["all.html"].read_text("utf-8")
     summary = outputs["all.md"].read_text("utf-8")
     assert summary.startswith("## Bias: PASS")
-    assert summary in (tmp_path / "job.md").read_text("utf-8")
+    assert (tmp_path / "job.md").read_text("utf-8") == f"\n{summary}\n"
+    assert main(["merge", *parts, "--summary", str(tmp_path / "job.md")]) == 0
+    assert (tmp_path / "job.md").read_text("utf-8").count("## Bias: PASS") == 2
 
 
 def test_the_command_exits_as_one_run_would(tmp_path: Path) -> None:

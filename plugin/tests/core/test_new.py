@@ -121,7 +121,7 @@ def test_where_the_sdk_is_not_installed_its_installation_comes_first(
         ("two-words", "must be lower-case words"),
         ("../tone", "must be lower-case words"),
         ("2tone", "beginning with a letter"),
-        ("class", "must be lower-case words"),
+        ("class", "NAME=class: is a word of Python's own"),
         ("", "must be lower-case words"),
         ("labels", "is a folder's name that means something else in bias_tests"),
         ("here", "bias_tests/here is there and is kept; choose another name, or move it away"),

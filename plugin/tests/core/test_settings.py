@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +9,24 @@ import pytest
 
 from pytest_bias.errors import BadSetting
 from pytest_bias.settings.given import Given
+from pytest_bias.settings.options import OPTIONS, Option
 from pytest_bias.settings.settings import Settings, read_settings
 
 ROOT, HERE = Path("/project"), Path("/project/sub")
 
 
-def settings(options: dict[str, object] | None = None, **ini: object) -> Settings:
-    return read_settings(
-        Given(
-            options=options or {},
-            ini=ini,
-            environ={"OPENAI_API_KEY": "sk-secret"},
-            rootdir=ROOT,
-            invocation_dir=HERE,
-        )
+def given(options: dict[str, object] | None = None, **ini: object) -> Given:
+    return Given(
+        options=options or {},
+        ini=ini,
+        environ={"OPENAI_API_KEY": "sk-secret"},
+        rootdir=ROOT,
+        invocation_dir=HERE,
     )
+
+
+def settings(options: dict[str, object] | None = None, **ini: object) -> Settings:
+    return read_settings(given(options, **ini))
 
 
 def test_defaults() -> None:
@@ -122,6 +126,57 @@ def test_limits_that_are_none(name: str) -> None:
 def test_bad_values_are_refused(options: Any, ini: Any, problem: str) -> None:
     with pytest.raises(BadSetting, match=problem):
         settings(options, **ini)
+
+
+TWICE: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
+    "two options": ({"results": "x", "report": "../sub/x"}, {}, "--bias-report=.*--bias-results"),
+    "a default": ({"results": "../bias-report.html"}, {}, "bias_report=.*--bias-results"),
+    "ini": ({}, {"summary": "bias-results.json"}, "bias_summary=.*--bias-results"),
+    "a plan": ({"plan_json": "x"}, {"summary": "sub/x"}, "--bias-plan-json=.*--bias-summary"),
+    "a job's": ({"results": "job.md"}, {}, "--bias-results=.*--bias-summary"),
+}
+
+
+@pytest.mark.parametrize(("options", "ini", "said"), TWICE.values(), ids=TWICE)
+def test_two_outputs_at_one_place_are_refused(options: Any, ini: Any, said: str) -> None:
+    own, of = said.split(".*")
+    job = {"GITHUB_STEP_SUMMARY": str(HERE / "job.md")}
+    with pytest.raises(BadSetting, match=f"^{own}.*: is also the place of {of}$"):
+        read_settings(replace(given(options, **ini), environ=job))
+
+
+FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
+
+
+@pytest.mark.parametrize("option", FOLDERS, ids=lambda option: option.name)
+def test_a_file_where_a_folder_is_named_is_refused(option: Option, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    given: Any = {option.name: str(path)}
+    for options, ini in ((given, {}), ({}, given)):
+        with pytest.raises(BadSetting, match=f"{path}: is no folder"):
+            settings(options, **ini)
+
+
+def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    with pytest.raises(BadSetting, match="kept: is no folder; off holds nothing against any"):
+        settings({"baselines": str(path)})
+    assert settings({"baselines": str(path), "accept": True}).baselines == path
+    assert settings(baselines=str(path)).baselines == path
+    path.mkdir()
+    assert settings({"baselines": str(path)}).baselines == path
+
+
+TYPED = [o for o in OPTIONS.values() if o.option and o.takes and not o.several]
+
+
+@pytest.mark.parametrize("option", TYPED, ids=lambda option: option.name)
+def test_what_is_typed_with_nothing_is_not_taken_for_left_out(option: Option) -> None:
+    given: Any = {option.name: ""}
+    with pytest.raises(BadSetting, match=f"^{option.option}=: says nothing"):
+        settings(given)
+    assert settings(**given) == settings()  # as an ini key it is left out
 
 
 def test_settings_are_frozen_and_show_no_credentials() -> None:

@@ -42,7 +42,8 @@ def commands(result: pytest.RunResult) -> list[str]:
 def test_a_failing_hypothesis_is_annotated_once_where_it_stands(
     suite: Suite, github: Path, workers: int | None
 ) -> None:
-    result = suite.run(BIASED, workers=workers)
+    github.write_text("another step's", "utf-8")
+    result = suite.run(BIASED, f"--bias-summary={github}", workers=workers)
     assert result.ret == 1
     module = "bias_tests/coin/test_coin.py"
     lines = (suite.path / module).read_text("utf-8").split("\n")
@@ -52,6 +53,7 @@ def test_a_failing_hypothesis_is_annotated_once_where_it_stands(
     start = f"::error file={suite.path.name}/{module},line={line},title={title}::"
     assert told.startswith(f"{start}number-high-low: BIASED (beyond the margin)")
     text = github.read_text("utf-8")
+    assert text.startswith("another step's\n")
     assert text.count("## Bias: FAIL") == 1
     assert "1 of 1 hypothesis stops this run (1 BIASED)**" in text
     assert "`bias-results.json`" in text
@@ -100,7 +102,9 @@ def test_a_summary_that_cannot_be_written_is_a_problem_only_where_it_was_asked_f
     result.stdout.fnmatch_lines(["the job's summary was not written: *"])
     result = suite.run("--bias-summary=job-summary.md")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["problem: job-summary.md was not written: *", "NO VERDICT:*"])
+    result.stdout.fnmatch_lines(["problem: the job's summary was not written: *", "NO VERDICT:*"])
+    result = suite.run("--bias-summary=bias_tests")
+    result.stdout.fnmatch_lines(["problem: bias_tests was not written: *", "NO VERDICT:*"])
 
 
 # --- JUnit ------------------------------------------------------------------------------------

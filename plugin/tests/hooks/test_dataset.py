@@ -88,11 +88,11 @@ def test_there_is_none_of_what_is_not_recorded_in_full(suite: Suite) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_a_problem_of_the_run(suite: Suite) -> None:
-    result = suite.run("--bias-dataset=pytest.ini")
+    result = suite.run("--bias-dataset=pytest.ini/below")
     assert result.ret == 1
     result.assert_outcomes(passed=4)
     lines = section(result)
-    assert [line for line in lines if line.startswith("problem: pytest.ini/game-coin/simul")]
+    assert [line for line in lines if line.startswith("problem: pytest.ini/below/game-coin/simul")]
     assert "NO VERDICT: see the problems above" in lines
 
 

@@ -184,10 +184,10 @@ def test_a_bad_name_is_a_problem_nothing_is_written_and_nothing_accepted(suite: 
 
 
 def test_a_place_that_cannot_be_written_is_a_problem_of_the_run(suite: Suite) -> None:
-    result = with_exports(suite).run("--bias-exports=pytest.ini")
+    result = with_exports(suite).run("--bias-exports=pytest.ini/below")
     assert result.ret == 1
     (problem,) = problems(section(result))
-    assert problem.startswith("problem: pytest.ini/game-coin/")
+    assert problem.startswith("problem: pytest.ini/below/game-coin/")
 
 
 INSIDE = ("a.csv", "one/two.svg", "émigré.txt", ".hidden", "a b.csv")

@@ -12,6 +12,7 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.providers.simulator.server import SimulatorServer
 
+from .. import forked
 from .suites import REPLICATES, Suite, section
 from .test_recording import TRIALS, cassette, recorded
 from .test_usage import USAGE, error_lines
@@ -147,6 +148,11 @@ def test_a_budget_for_a_model_without_a_price_pays_nothing(
     told = "\n".join(section(result))
     assert "--bias-budget=1" in told
     assert "openai/gpt-x-2026-01-01 has no price" in told
+    model = ("--model", "openai/gpt-x-2026-01-01")
+    command = ("-m", "pytest_bias.cli.entry", "record", *model, "--budget", "5", "--record-in-ci")
+    done = unkeyed.pytester.run(forked.python(), *command)
+    assert done.ret == 2
+    assert ": --budget=5: openai/gpt-x-2026-01-01 has no price" in done.stderr.str()
 
 
 # --- keys ----------------------------------------------------------------------------------------

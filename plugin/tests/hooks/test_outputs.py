@@ -101,7 +101,9 @@ def test_paths_and_off(suite: Suite) -> None:
     assert "number" in (suite.path / "page.html").read_text(encoding="utf-8")
     assert section(result)[-2:] == ["written: deep/er/found.json", "written: page.html"]
     assert not suite.results_path().exists()
-    result = suite.run("--bias-results=off")
+    assert "Every estimate here: -v" in section(result)
+    result = suite.run("--bias-results=off", "-q")
+    assert "Every estimate here: -v" not in section(result)
     assert not suite.results_path().exists()
     assert not [line for line in section(result) if line.startswith("written")]
 

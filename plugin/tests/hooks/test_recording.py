@@ -100,7 +100,7 @@ def test_provider_that_cannot_be_opened(suite: Suite, monkeypatch: pytest.Monkey
 
 
 def test_folder_that_cannot_be_written(suite: Suite) -> None:
-    result = suite.run(*RECORD, "--bias-cassettes=pytest.ini")
+    result = suite.run(*RECORD, "--bias-cassettes=pytest.ini/below")
     assert result.ret == 1
     assert [line for line in section(result) if line.startswith("problem: recording game-coin")]
 

@@ -79,7 +79,7 @@ def test_a_shard_that_is_not_whole_is_no_success(suite: Suite) -> None:
     capped = suite.run(*RECORD, "--bias-shard=1/2", "--bias-max-calls=3")
     assert capped.ret == 1
     capped.stdout.fnmatch_lines(["problem: shard 1/2: 3 of * missing trials are recorded"])
-    failed = suite.run(*RECORD, "--bias-shard=1/2", "--bias-cassettes=pytest.ini")
+    failed = suite.run(*RECORD, "--bias-shard=1/2", "--bias-cassettes=pytest.ini/below")
     assert failed.ret == 1
     failed.stdout.fnmatch_lines(["problem: recording game-coin with simulated/drifted: *"])
 

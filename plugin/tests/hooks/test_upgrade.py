@@ -228,11 +228,11 @@ def test_what_was_ever_accepted_of_the_old_model_counts(accepted: Suite) -> None
 
 
 def test_what_is_neither_a_file_nor_a_recorded_model_is_named_as_both(many: Suite) -> None:
-    for arguments in (["--bias-baseline=lost.json"], []):
-        result = many.run(*arguments)
+    for written in ("--bias-baseline", "bias_baseline"):
+        result = many.run(*["--bias-baseline=lost.json"] * written.startswith("-"))
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         said = "\n".join([*result.errlines, *result.outlines])
-        assert "=lost.json: is no baseline file (a file that exists" in said
+        assert f"ERROR: {written}=lost.json: is no baseline file (a file that exists" in said
         assert "no model of which anything is recorded" in said
         ini = many.path / "pytest.ini"
         ini.write_text(f"{ini.read_text()}bias_baseline = lost.json\n", encoding="utf-8")

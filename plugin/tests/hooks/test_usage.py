@@ -26,6 +26,8 @@ def error_lines(result: pytest.RunResult) -> list[str]:
         ("--bias-model=simulated/judge", "this program grades simulated subjects and is none"),
         ("--bias-replicates=0", "must be a whole number from 1 up"),
         ("--bias-replicates=abc", "must be a whole number from 1 up"),
+        ("--bias-budget=", "--bias-budget=: says nothing; leave the option out"),
+        ("--bias-max-age=", "says nothing; leave the option out, or say off"),
         ("--bias-design=huge", "unknown design of game-coin 'huge'; known: "),
         ("--bias-colour=red", "unrecognized arguments: --bias-colour=red"),
         ("--bias-record=sometimes", "invalid choice: 'sometimes'"),

@@ -24,7 +24,7 @@ HELD = Compared(
 
 @pytest.mark.parametrize(
     ("of", "verbosity", "lines"),
-    [(failing(), -1, 7), (failing(), 0, 11), (replace(failing(), lost=("test_x",)), 0, 11)],
+    [(failing(), -1, 7), (failing(), 0, 10), (replace(failing(), lost=("test_x",)), 0, 10)],
     ids=["quiet", "plain", "cut short"],
 )
 def test_what_stops_stands_first_also_where_there_is_no_verdict(
@@ -36,6 +36,16 @@ def test_what_stops_stands_first_also_where_there_is_no_verdict(
     estimate = "+1.67, 95 % [+0.61, +2.72] months, allowed ±0.6"
     assert found[3] == f"    BIASED  {NAMED[2]}  {estimate}"
     assert len(found) == lines
+
+
+def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
+    of = failing()
+    (analysis,) = of.analyses
+    (control, *_) = analysis.controls
+    unseen = replace(control, seen=False, meaning="it hears nothing")
+    lines = brief_lines(replace(of, analyses=(replace(analysis, controls=(unseen,)),)))
+    (said,) = [line for line in lines if "control NOT SEEN: " in line]
+    assert said.endswith(" replies; it hears nothing")
 
 
 @pytest.mark.parametrize(
