@@ -254,10 +254,9 @@ class JobRecording:
                 trial = next(queue, None)
                 if trial is None:
                     return
+                self.check_served()  # the judge of this job may be asked by others too
                 self.stop.check()
                 await self._record(trial)
-                if self.other is not None:
-                    self._give_up(str(self.other))
         except Halted:
             return
         finally:
@@ -343,6 +342,11 @@ class JobRecording:
         others = [caller.other for caller in self.callers.values() if caller.other is not None]
         return others[0] if others and self.gates else None
 
+    def check_served(self) -> None:
+        """Once another model has answered, nothing more is paid, in trials under way neither."""
+        if self.other is not None:
+            self._give_up(str(self.other))
+
     def _failed(self, text: str, *, fatal: bool = False) -> None:
         """Note a problem of one trial; so many in a row, and nothing more is paid."""
         self._failures_in_a_row += 1
@@ -386,6 +390,7 @@ class _LiveExecutor(Tracer):
             completion = await caller.call(request, asked, self._stop)
             await self._kept.keep(wanted, completion)
             recording.report.calls += 1
+            recording.check_served()
         finally:
             recording.progress(caller.tally)
         return completion
