@@ -133,6 +133,17 @@ def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None
     return None if problem is None else unsent(model, problem)
 
 
+def with_whole_characters(request: Request) -> Request:
+    """``request`` with U+FFFD for every half of a character in its messages."""
+    messages = (replace(m, text=_SURROGATE.sub("\ufffd", m.text)) for m in request.messages)
+    return replace(request, messages=tuple(messages))
+
+
+def has_half_a_character(text: str) -> bool:
+    """Return whether UTF-8 cannot write ``text``."""
+    return _SURROGATE.search(text) is not None
+
+
 def unsent(model: str, why: str) -> CallFailed:
     """A request that cannot be sent, today or later."""
     problem = f"the request cannot be sent ({why})"

@@ -36,6 +36,7 @@ from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome
 from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order
+from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms, Tally
 from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, Throttle, wake
@@ -369,6 +370,7 @@ class _LiveExecutor(Tracer):
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
         self._kept = kept
+        self._half_told = False
         # A trial that is kept as a whole ends as a whole, once it has begun.
         self._stop = StopBeforeFirst(recording.stop, promise) if kept.whole else recording.stop
 
@@ -379,10 +381,16 @@ class _LiveExecutor(Tracer):
 
     async def perform(self, request: Request, place: Place) -> Completion:
         wanted = self.note(request, place)
-        recording = self._recording
-        recorded = self._kept.lookup(wanted.key)
-        if recorded is not None:
-            return recorded
+        completion = self._kept.lookup(wanted.key)
+        if completion is None:
+            # What a model wrote may be quoted to it or to the judge; its key is that of the whole.
+            sent = with_whole_characters(request) if self._half_told else request
+            completion = await self._called(sent, wanted)
+        self._half_told |= has_half_a_character(completion.text)
+        return completion
+
+    async def _called(self, request: Request, wanted: Wanted) -> Completion:
+        recording, place = self._recording, wanted.place
         seed = trial_seed(self.experiment.id, self.trial, place)
         asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}))
         caller = recording.callers[self.players.model(request.to)]

@@ -17,7 +17,7 @@ from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import NotKept
-from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
@@ -44,8 +44,11 @@ class Acme:
         usage: dict[str, int] | None = None,
         on_close: Exception | None = None,
         served: str | None = None,
+        says: str = '{"score": 5}',
     ) -> None:
         self.calls = 0
+        self.asked: list[Request] = []
+        self._says = says
         self._served = served
         self._usage = {"input": 1, "output": 1} if usage is None else usage
         self._on_close = on_close
@@ -55,9 +58,10 @@ class Acme:
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:  # noqa: ARG002
         self.calls += 1
+        self.asked.append(request)
         await asyncio.sleep(0.001)
         served = model if self._served is None else self._served
-        return Completion('{"score": 5}', "stop", served, self._usage)
+        return Completion(self._says, "stop", served, self._usage)
 
     async def aclose(self) -> None:
         if self._on_close is not None:
@@ -463,3 +467,40 @@ def test_another_judge_than_the_one_asked_for_ends_a_recording(desk: Desk) -> No
     (problem,) = report.problems
     assert problem.startswith(f"three answered where {OTHER} was asked for.")
     assert report.recorded <= 4
+
+
+@pytest.mark.parametrize("resumed", [False, True], ids=["at once", "resumed"])
+def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
+    desk: Desk,
+    resumed: bool,  # noqa: FBT001  (a parameter of the test)
+) -> None:
+    """It is kept as it came, and sent as what UTF-8 can write; when a recording goes on, too."""
+
+    async def quoted(trial: Trial, subject: Subject, judge: Subject) -> Score:
+        told = await subject.ask(f"What of {trial['group']}?")
+        again = await subject.ask("And?", after=told)
+        await subject.ask(f"You said: {again.text}")
+        return (await judge.ask(f"Grade {told.text}.", reply=Score)).value
+
+    subject, judge = Acme(says="Hm \ud83d"), Acme()
+    desk.serve(openai=subject, anthropic=judge)
+    of = experiment(quoted, replicates=1, judge=Parameters())
+    players = Players(MODEL, OTHER)
+    job = Job(of, players, plan(of, of.design()))
+    if resumed:
+        collect([job], terms(desk.folder, None, max_calls=1), lambda _: None)
+    (report,) = collect([job], terms(desk.folder, None), lambda _: None).jobs
+    assert (report.problems, subject.calls, judge.calls) == ([], 6, 2)
+    sent = [message.text for each in subject.asked + judge.asked for message in each.messages]
+    assert {"Hm \ufffd", "You said: Hm \ufffd", "Grade Hm \ufffd."} <= set(sent)
+    cassette = Cassette(report.cassette)
+    assert all(is_recorded(of, players, trial, cassette, anew=False) for trial in job.trials)
+    said = {each.completion.text for each in cassette.interactions()}
+    assert said == {"Hm \ud83d", '{"score": 5}'}
+
+
+def test_half_a_character_that_no_model_wrote_is_sent_as_it_stands(desk: Desk) -> None:
+    acme = Acme()
+    desk.serve(openai=acme)
+    desk.record((experiment(factors=[Factor("group", {"a": "\ud83d", "b": "B"})]), MODEL))
+    assert "Rate \ud83d." in {message.text for each in acme.asked for message in each.messages}
