@@ -301,6 +301,11 @@ def text_of(value: object) -> str:
     return value
 
 
+def text_of_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is text among ``parts`` of a message, where thoughts may stand too."""
+    return "".join(text_of(part["text"]) for part in parts if part["type"] == "text")
+
+
 def effective(request: Request, dropped: frozenset[str]) -> tuple[Request, tuple[str, ...]]:
     """The request without what of it is to be dropped, and the names of that."""
     left = request.given & dropped

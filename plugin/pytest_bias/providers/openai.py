@@ -22,6 +22,7 @@ from .completion import (
     is_filtered,
     schema_fields,
     text_of,
+    text_of_parts,
 )
 from .sdk import vendor_seed
 
@@ -144,9 +145,10 @@ def read_chat(body: dict[str, Any]) -> Completion:
         return filtered()
     choice = body["choices"][0]
     message = choice["message"]
-    refusal = text_of(message.get("refusal"))
+    refusal, content = text_of(message.get("refusal")), message.get("content")
+    text = text_of_parts(content) if isinstance(content, list) else text_of(content)
     return Completion(
-        text=refusal or text_of(message.get("content")),
+        text=refusal or text,
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
         served_model=str(body.get("model") or ""),
         usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),
