@@ -24,6 +24,9 @@ from .sdk import is_marked, now
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
 
+_NO_STATUS = 600
+"""From here on no number is a status of HTTP."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
@@ -238,8 +241,12 @@ def completion(
     read: Callable[[dict[str, Any]], Completion],
     what: str,
     dropped: tuple[str, ...],
+    told: Callable[[str], str],
 ) -> Completion | CallFailed:
-    """The completion that ``read`` finds in a reply body, which should be ``what``."""
+    """The completion that ``read`` finds in a reply body, which should be ``what``.
+
+    ``told`` takes credentials out of the words of an error that stands there in its place.
+    """
     try:
         return replace(
             read(answer.body),
@@ -249,7 +256,22 @@ def completion(
             dropped=dropped,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return reply_failure(model, what, error)
+        return _error_within(model, answer.body, what, told) or reply_failure(model, what, error)
+
+
+def _error_within(
+    model: str, body: Mapping[str, Any], what: str, told: Callable[[str], str]
+) -> CallFailed | None:
+    """The failure that an error with status 200 stands for, as gateways send it."""
+    error = body.get("error")
+    details = error_details(error)
+    said, status = details.get("message", error), details.get("code")
+    if not isinstance(said, str):
+        return None
+    if type(status) is int and HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
+        return status_failure(model, status, told(said))
+    problem = f"the reply is not {what}, but an error: {told(said)}"
+    return CallFailed(model=model, problem=problem, kind="reply")
 
 
 # Azure documents content_filter. The others are known from what users of the vendors report in

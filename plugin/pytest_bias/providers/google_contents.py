@@ -126,6 +126,9 @@ class GoogleContents(Adapter):
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         self._key = sdk.Secrets(key)
         self._secrets = sdk.Secrets(key, url=self._url)
+        self.place = self._secrets.told(address(self._url))
+        if endpoint.base_url is not None:
+            self.place += f", as {where} says"
         self._genai = sdk.load_sdk("google.genai", "google")
         self._errors = import_module("google.genai.errors")
         self._transport = transport = sdk.load_sdk("httpx2", "google")
@@ -208,7 +211,7 @@ class GoogleContents(Adapter):
         answer = answered(name, body, latency, self._endpoint, _WHAT, led_there)
         if not isinstance(answer, ReplyBody):
             return answer
-        return completion(name, answer, read_contents, _WHAT, dropped)
+        return completion(name, answer, read_contents, _WHAT, dropped, self._secrets.told)
 
     def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
         # Simulated endpoints have a field of their own for the seed, which is always sent.
