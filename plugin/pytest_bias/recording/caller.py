@@ -81,7 +81,8 @@ class CallTerms:
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    ``other`` says that another model answered than the one asked for, once one has.
+    ``other`` says that another model answered than the one asked for, once one has; ``in_flight``
+    counts the calls that are sent and not answered.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Caller:
     rng: Random
     retries: Retries
     other: OtherModel | None = field(default=None, init=False)
+    in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.tally = Tally(self.name, priced=self._cost(self.entry.price, 1, 1) > 0)
@@ -159,6 +161,7 @@ class Caller:
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()
                 price = highest  # until more is known
+                self.in_flight += 1
                 try:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
@@ -168,6 +171,8 @@ class Caller:
                     if failed.kind == "rate_limit":
                         self._limited(sent_at, failed.retry_after)
                     raise
+                finally:
+                    self.in_flight -= 1
                 used = completion.usage
                 if {"input", "output"} <= used.keys() and any(used.values()):
                     price = self._price(used)

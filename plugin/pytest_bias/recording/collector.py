@@ -324,17 +324,18 @@ class _Collector:
 
     def _on_signal(self) -> None:
         """Start nothing new; the second signal waits for nothing either."""
-        calls = sum(caller.throttle.in_flight for caller in self._callers.values())
+        number = sum(caller.in_flight for caller in self._callers.values())
+        calls = "1 call in flight is" if number == 1 else f"{number} calls in flight are"
         if self._abandoned:
             return  # already on its way out
         if self.report.interrupted:
             self._abandoned = True
-            self._tell(f"{calls} calls in flight are abandoned; they may have to be paid")
+            self._tell(f"{calls} abandoned, and may have to be paid")
             raise KeyboardInterrupt
         self.report.interrupted = True
         self._tell(
-            f"stopping: nothing new is called, and {calls} calls in flight are waited for, so "
-            "that their replies are kept; once more (Ctrl-C) abandons them"
+            f"stopping: nothing new is called, and {calls} waited for, so that what "
+            "is paid is kept; once more (Ctrl-C) abandons them"
         )
         self.stop.request()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,6 +122,24 @@ def test_a_connection_that_does_not_close_harms_nobody(desk: Desk) -> None:
     report = desk.record((of, MODEL), (of, OTHER))
     assert [job.problems for job in report.jobs] == [[], []]
     assert is_whole(of, desk.folder, MODEL)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_calls_that_were_never_sent_are_not_in_flight(desk: Desk) -> None:
+    """They hold a place and wait for their minute."""
+
+    class Interrupted(Acme):
+        async def complete(self, model: str, request: Request, call: Call) -> Completion:
+            os.kill(os.getpid(), signal.SIGINT)
+            return await super().complete(model, request, call)
+
+    said: list[str] = []
+    desk.serve(openai=Interrupted())
+    of = experiment(replicates=40, simulated=lambda _: '{"score": 5}')
+    job = Job(of, Players(MODEL), plan(of, of.design()))
+    collect([job], terms(desk.folder, None, qpm=60), lambda _: None, said.append)
+    (line,) = said
+    assert "and 1 call in flight is waited for" in line
 
 
 @pytest.mark.parametrize("shown", [0, 1, 7])
