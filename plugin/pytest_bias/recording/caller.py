@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -69,6 +69,14 @@ class Tally:
         self.failures[kind] = self.failures.get(kind, 0) + 1
 
 
+Progress = Callable[[Tally], None]
+"""Called with the books of a model whenever they have changed."""
+
+
+def silent(_: Tally) -> None:
+    """Show nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallTerms:
     """The terms of a call beside its request: the seed, and what need not be sent."""
@@ -82,7 +90,7 @@ class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
     ``other`` says that another model answered than the one asked for, once one has; ``in_flight``
-    counts the calls that are sent and not answered.
+    counts the calls that are sent and not answered; ``progress`` is called after every attempt.
     """
 
     name: str
@@ -93,6 +101,7 @@ class Caller:
     timeout: float
     rng: Random
     retries: Retries
+    progress: Progress = silent
     other: OtherModel | None = field(default=None, init=False)
     in_flight: int = field(default=0, init=False)
 
@@ -126,6 +135,7 @@ class Caller:
                 return await self._attempt(request, Call(asked.seed, self.timeout, dropped), stop)
             except CallFailed as failed:
                 self.tally.failed(failed.kind)
+                self.progress(self.tally)
                 patient = (failed.retry_after or 0.0) <= self.retries.longest
                 if stop.pressed:
                     raise
@@ -182,6 +192,7 @@ class Caller:
                 self.tally.cost += price
         self.throttle.succeeded()
         self._count(completion)
+        self.progress(self.tally)
         return completion
 
     def _limited(self, sent_at: float, wait: float | None) -> None:

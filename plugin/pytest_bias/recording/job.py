@@ -38,7 +38,7 @@ from ..experiments.records import Outcome
 from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order
 from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
-from .caller import Caller, CallTerms, Tally
+from .caller import Caller, CallTerms
 from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, Throttle, wake
 from .process import ends_the_process
 
@@ -196,10 +196,6 @@ class JobReport:
             self.problems.append(text)
 
 
-Progress = Callable[[Tally], None]
-"""Called with the books of a model whenever they have changed."""
-
-
 Teller = Callable[[Experiment, Outcome], None]
 """Called with every trial when it has been recorded."""
 
@@ -213,10 +209,9 @@ class JobRecording:
     """The recording of one job.
 
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
-    replies; ``progress`` is called after every reply and trial; ``rehearsed`` is the number of
-    calls of a trial that was carried out and replayed before anything was called; at 0 the first
-    trial goes alone. ``gates`` is whether a verdict rests on it: then a reply of another model
-    than the one asked for ends it.
+    replies; ``rehearsed`` is the number of calls of a trial that was carried out and replayed
+    before anything was called; at 0 the first trial goes alone. ``gates`` is whether a verdict
+    rests on it: then a reply of another model than the one asked for ends it.
     """
 
     job: Job
@@ -224,7 +219,6 @@ class JobRecording:
     keeping: Keeping
     report: JobReport
     stop: Stop
-    progress: Progress
     rehearsed: int
     gates: bool = True
     told: Teller = untold
@@ -309,9 +303,9 @@ class JobRecording:
         self.told(job.experiment, live)
         if len(report.done) == 1:
             wake(self._throttle.growth)
-        tally = self.callers[job.model].tally
-        tally.trials += 1
-        self.progress(tally)
+        caller = self.callers[job.model]
+        caller.tally.trials += 1
+        caller.progress(caller.tally)
 
     async def _carried_out(self, trial: Trial, kept: Kept) -> Outcome:
         """The outcome of a trial, live; one that is kept as a whole begins only if it can end."""
@@ -394,13 +388,10 @@ class _LiveExecutor(Tracer):
         seed = trial_seed(self.experiment.id, self.trial, place)
         asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}))
         caller = recording.callers[self.players.model(request.to)]
-        try:
-            completion = await caller.call(request, asked, self._stop)
-            await self._kept.keep(wanted, completion)
-            recording.report.calls += 1
-            recording.check_served()
-        finally:
-            recording.progress(caller.tally)
+        completion = await caller.call(request, asked, self._stop)
+        await self._kept.keep(wanted, completion)
+        recording.report.calls += 1
+        recording.check_served()
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:

@@ -16,7 +16,7 @@ from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.keys import request_parts
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
-from pytest_bias.recording.caller import Caller, CallTerms, Retries
+from pytest_bias.recording.caller import Caller, CallTerms, Retries, Tally
 from pytest_bias.recording.limits import Capped, Concurrency, Halted, Spending, Stop, Throttle
 from pytest_bias.settings.roster import ModelEntry, Price
 
@@ -288,6 +288,16 @@ def test_the_books_tell_the_wait_until_it_is_over() -> None:
         return [*seen, of.tally.waiting]
 
     assert run_virtually(scene()) == [30.0, 0.0, 0.0]
+
+
+def test_every_attempt_is_shown_when_it_ends_a_failed_one_before_the_next() -> None:
+    shown: list[tuple[float, int, int, float]] = []
+
+    def show(tally: Tally) -> None:
+        shown.append((now(), tally.replies, tally.failures["rate_limit"], tally.waiting))
+
+    ended(Acme([failure("rate_limit", retry_after=30.0)]), progress=show)
+    assert shown == [(1.0, 0, 1, 30.0), (32.0, 1, 1, 0.0)]
 
 
 @pytest.mark.parametrize("kind", ["transient", "rate_limit"])
