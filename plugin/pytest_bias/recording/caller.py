@@ -48,7 +48,8 @@ class Tally:
     """The sum of one model's calls: attempts, replies, failures by kind, tokens, dollars.
 
     ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
-    seconds; ``doing`` is the experiment under way.
+    seconds; ``doing`` is the experiment under way. ``uncosted`` counts replies in ``cost`` at 0,
+    as their tokens are not known, nor a price at most.
     """
 
     model: str
@@ -61,6 +62,7 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+    uncosted: int = 0
     priced: bool = False
     waiting: float = 0.0
 
@@ -187,6 +189,8 @@ class Caller:
                 if {"input", "output"} <= used.keys() and any(used.values()):
                     price = self._price(used)
                     charged(used["input"] + used["output"])
+                elif not highest:
+                    self.tally.uncosted += 1
             finally:
                 self.spending.settle(highest, price)
                 self.tally.cost += price

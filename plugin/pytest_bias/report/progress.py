@@ -70,7 +70,9 @@ def tally_words(tally: Tally, seconds: float) -> str:
     parts = [f"{tally.attempts} call{'' if tally.attempts == 1 else 's'}"]
     parts.append(f"{_short(tally.input_tokens)} tokens in, {_short(tally.output_tokens)} out")
     if tally.priced:
-        parts.append(f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}")
+        cost = f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}"
+        without = f"{tally.uncosted} {'reply' if tally.uncosted == 1 else 'replies'}"
+        parts.append(f"≥ {cost} ({without} without token counts)" if tally.uncosted else cost)
     if seconds >= 1:
         parts.append(f"{tally.attempts * _MINUTE / seconds:.0f} a minute")
     failed = sum(tally.failures.values())

@@ -412,6 +412,15 @@ def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: Any) -> No
     assert of.tally.output_tokens in (0, 20)
     ((_, size),) = of.throttle.tokens._sent
     assert 100 <= size <= HIGHEST * 10**6
+    assert of.tally.uncosted == 0
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=map(str, range(len(USAGES))))
+def test_without_a_budget_it_is_counted_as_one_whose_cost_is_not_known(usage: Any) -> None:
+    of, _ = ended(Acme(usage=usage), times=2)
+    assert (of.tally.uncosted, of.tally.cost) == (2, 0.0)
+    of, _ = ended(Acme(), times=2)
+    assert of.tally.uncosted == 0
 
 
 def test_no_gateway_switches_a_budget_off() -> None:
