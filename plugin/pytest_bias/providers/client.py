@@ -31,7 +31,17 @@ from .completion import (
     unencodable,
     unsent,
 )
-from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
+from .sdk import (
+    SHORTEST_SECRET,
+    Secrets,
+    host,
+    is_loopback,
+    is_url,
+    load_sdk,
+    parsed,
+    proxy_words,
+    retry_after,
+)
 from .simulator.exchange import SEED_FIELD
 from .transport import Refused, at_one_go, guarded, loopback_client
 
@@ -72,11 +82,8 @@ class Client:
         bad = BadSetting(option=where, value="…", problem="it is not a URL")
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
-        http = (
-            loopback_client(self.transport)
-            if endpoint.simulated or endpoint.started
-            else sdk.DefaultAsyncHttpxClient()
-        )
+        direct = endpoint.simulated or is_loopback(endpoint.base_url)
+        http = loopback_client(self.transport) if direct else sdk.DefaultAsyncHttpxClient()
         try:
             self.api = getattr(sdk, vendor.client)(
                 api_key=endpoint.api_key,
@@ -102,7 +109,9 @@ class Client:
         # An SDK may end the whole in a slash, behind a token in its query too.
         self._secrets = Secrets(key, *long, url=self.url.rstrip("/"))
         self.told = self._secrets.told
-        self.place = self.told(address(self.url)).rstrip("/")
+        self.route = self.told(address(self.url)).rstrip("/")
+        self.route += "" if direct else proxy_words(self.url)
+        self.place = self.route
         if endpoint.base_url is not None and not endpoint.started:
             self.place += f", as {where} says"
 
@@ -177,9 +186,8 @@ class Client:
         if isinstance(error.__cause__, self.transport.LocalProtocolError):
             return unsent(model, "a header holds what none can")
         said = f"{error} {error.__cause__ or ''}".strip()
-        where = self.told(address(self.url))
         said = self.told(said or "no answer in time")
-        return connection_failure(model, error, said, where)
+        return connection_failure(model, error, said, self.route)
 
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
         details = error_details(error.body)
