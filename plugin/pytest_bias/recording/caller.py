@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -138,10 +139,11 @@ class Caller:
             except CallFailed as failed:
                 self.tally.failed(failed.kind)
                 self.progress(self.tally)
-                patient = (failed.retry_after or 0.0) <= self.retries.longest
+                if (failed.retry_after or 0.0) > self.retries.longest:
+                    raise _too_long(failed) from failed
                 if stop.pressed:
                     raise
-                again = failed.kind in ("transient", "reply") and patient
+                again = failed.kind in ("transient", "reply")
                 if again and transient < self.retries.transient:
                     transient += 1
                     # A provider that asks for no wait is waited for all the same.
@@ -149,7 +151,7 @@ class Caller:
                     await stop.wait(wait)
                     if stop.pressed:
                         raise
-                elif failed.kind == "rate_limit" and patient and limited < self.retries.rate_limit:
+                elif failed.kind == "rate_limit" and limited < self.retries.rate_limit:
                     limited += 1
                 elif failed.kind == "parameter" and failed.parameter in asked.may_drop - dropped:
                     self._refused.add(failed.parameter)
@@ -288,6 +290,21 @@ class Caller:
     @staticmethod
     def _cost(price: Price | None, asked: int, replied: int) -> float:
         return 0.0 if price is None else price.cost(asked, replied)
+
+
+def _too_long(failed: CallFailed) -> CallFailed:
+    """The failure for a wait that is longer than is waited; in minutes, of many calls the same."""
+    minutes = math.ceil((failed.retry_after or 0.0) / 60)
+    return CallFailed(
+        model=failed.model,
+        problem=(
+            f"{failed.problem} (it asks to wait {minutes:,} min, which is not waited for; run the "
+            "same command again then: what is recorded is kept)"
+        ),
+        kind=failed.kind,
+        retry_after=failed.retry_after,
+        answered=failed.answered,
+    )
 
 
 def refusal(model: str, parameter: str) -> CallFailed:

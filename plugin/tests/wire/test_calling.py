@@ -269,10 +269,13 @@ def test_a_longer_wait_than_the_longest_is_not_waited_for() -> None:
     assert provider.sent == pytest.approx([0, 601])
 
 
-def test_a_longer_wait_is_not_waited_for_after_a_server_error_either() -> None:
-    provider = Acme([failure("transient", retry_after=86_400.0)])
+@pytest.mark.parametrize("kind", ["transient", "rate_limit"])
+def test_a_longer_wait_is_told_with_what_to_do(kind: Any) -> None:
+    provider = Acme([failure(kind, retry_after=86_341.0)])
     _, (end,) = ended(provider)
     assert isinstance(end, CallFailed)
+    assert (end.kind, end.retry_after) == (kind, 86_341.0)
+    assert f"planted {kind} (it asks to wait 1,440 min, which is not waited for; run " in str(end)
     assert provider.sent == [0]
 
 
