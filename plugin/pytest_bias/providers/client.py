@@ -109,7 +109,7 @@ class Client:
         # An SDK may end the whole in a slash, behind a token in its query too.
         self._secrets = Secrets(key, *long, url=self.url.rstrip("/"))
         self.told = self._secrets.told
-        self.route = self.told(address(self.url)).rstrip("/")
+        self.route = self.told(address(self.url))
         self.route += "" if direct else proxy_words(self.url)
         self.place = self.route
         if endpoint.base_url is not None and not endpoint.started:

@@ -191,11 +191,12 @@ def test_an_error_with_status_200_is_told_as_any_other(
 
 def test_an_answer_that_is_no_reply_says_where_it_came_from(line: Line) -> None:
     line.answers(text="<html>")
-    assert str(line.failed()).endswith(f" (from {line.vendor.home})")
+    slash = "/" if line.vendor.provider == "openai" else ""  # its SDK ends every base URL in one
+    assert str(line.failed()).endswith(f" (from {line.vendor.home}{slash})")
     line.elsewhere("https://joe:s3cret@gateway.example").respond(text="<html>")
     with pytest.raises(CallFailed) as caught:
         line.once(lambda: line.vendor.at("https://joe:s3cret@gateway.example"))
-    place = f"https://gateway.example{line.vendor.own_base}"
+    place = f"https://gateway.example{line.vendor.own_base}{slash}"
     told = f" (from {place}, as [endpoints.gateway] base_url says)"
     assert str(caught.value).endswith(told)
 
