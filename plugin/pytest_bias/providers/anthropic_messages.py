@@ -9,7 +9,7 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import counts, filtered, is_filtered, schema_fields, text_of
+from .completion import counts, filtered, is_filtered, schema_fields, text_of_parts
 
 ANTHROPIC = Vendor(
     "anthropic",
@@ -79,7 +79,7 @@ def read_message(body: dict[str, Any]) -> Completion:
     if is_filtered(body):
         return filtered()
     return Completion(
-        text="".join(text_of(b["text"]) for b in body["content"] if b["type"] == "text"),
+        text=text_of_parts(body["content"]),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),
         served_model=str(body["model"]),
         usage=counts(body.get("usage"), input=_INPUT, output=("output_tokens",)),

@@ -93,13 +93,19 @@ class Adapter(ABC):
     """An adapter of a vendor's SDK: it makes one attempt, and raises what that came to.
 
     A failure is raised here, where the SDK's own error, which holds the request with its headers,
-    is no longer its context.
+    is no longer its context. ``place`` is where replies come from, for what is said of those that
+    are none: there is no model, perhaps, but a proxy's page.
     """
+
+    place: str
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`Provider`."""
         outcome = await self._attempt(model, request, call)
         if isinstance(outcome, CallFailed):
+            if outcome.kind == "reply":
+                problem = f"{outcome.problem} (from {self.place})"
+                raise CallFailed(model=outcome.model, problem=problem, kind="reply")
             raise outcome
         return outcome
 

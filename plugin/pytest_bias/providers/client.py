@@ -31,7 +31,17 @@ from .completion import (
     unencodable,
     unsent,
 )
-from .sdk import SHORTEST_SECRET, Secrets, host, is_url, load_sdk, parsed, retry_after
+from .sdk import (
+    SHORTEST_SECRET,
+    Secrets,
+    host,
+    is_loopback,
+    is_url,
+    load_sdk,
+    parsed,
+    proxy_words,
+    retry_after,
+)
 from .simulator.exchange import SEED_FIELD
 from .transport import Refused, at_one_go, guarded, loopback_client
 
@@ -72,11 +82,8 @@ class Client:
         bad = BadSetting(option=where, value="…", problem="it is not a URL")
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
-        http = (
-            loopback_client(self.transport)
-            if endpoint.simulated or endpoint.started
-            else sdk.DefaultAsyncHttpxClient()
-        )
+        direct = endpoint.simulated or is_loopback(endpoint.base_url)
+        http = loopback_client(self.transport) if direct else sdk.DefaultAsyncHttpxClient()
         try:
             self.api = getattr(sdk, vendor.client)(
                 api_key=endpoint.api_key,
@@ -101,6 +108,12 @@ class Client:
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
         # An SDK may end the whole in a slash, behind a token in its query too.
         self._secrets = Secrets(key, *long, url=self.url.rstrip("/"))
+        self.told = self._secrets.told
+        self.route = self.told(address(self.url))
+        self.route += "" if direct else proxy_words(self.url)
+        self.place = self.route
+        if endpoint.base_url is not None and not endpoint.started:
+            self.place += f", as {where} says"
 
     def __repr__(self) -> str:
         return f"Client({self.vendor.name!r}, {self.endpoint!r})"
@@ -163,7 +176,7 @@ class Client:
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
         """A failure in the words of the endpoint, without its credentials."""
-        return CallFailed(model=model, problem=self._secrets.told(problem), **why)
+        return CallFailed(model=model, problem=self.told(problem), **why)
 
     def _lost(self, model: str, error: Exception) -> CallFailed:
         # Anthropic's SDK makes a connection error of it, OpenAI's leaves it as it is.
@@ -173,9 +186,8 @@ class Client:
         if isinstance(error.__cause__, self.transport.LocalProtocolError):
             return unsent(model, "a header holds what none can")
         said = f"{error} {error.__cause__ or ''}".strip()
-        where = self._secrets.told(address(self.url))
-        said = self._secrets.told(said or "no answer in time")
-        return connection_failure(model, error, said, where)
+        said = self.told(said or "no answer in time")
+        return connection_failure(model, error, said, self.route)
 
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
         details = error_details(error.body)
@@ -198,7 +210,7 @@ class Client:
         return status_failure(
             model,
             error.status_code,
-            self._secrets.told(message),
+            self.told(message),
             code=code,
             parameter=parameter,
             wait=retry_after(error.response.headers),
@@ -225,6 +237,7 @@ class ClientAdapter(Adapter):
     def __init__(self, client: Client, api: Api) -> None:
         self._client = client
         self._api = api
+        self.place = client.place
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not the vendor's."""
@@ -257,7 +270,7 @@ class ClientAdapter(Adapter):
     def _completed(
         self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
     ) -> Completion | CallFailed:
-        return completion(name, answer, self._api.read, self._api.what, dropped)
+        return completion(name, answer, self._api.read, self._api.what, dropped, self._client.told)
 
     async def aclose(self) -> None:
         """Close every connection."""

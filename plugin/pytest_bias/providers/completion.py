@@ -24,6 +24,9 @@ from .sdk import is_marked, now
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
 
+_NO_STATUS = 600
+"""From here on no number is a status of HTTP."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
@@ -133,6 +136,17 @@ def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None
     return None if problem is None else unsent(model, problem)
 
 
+def with_whole_characters(request: Request) -> Request:
+    """``request`` with U+FFFD for every half of a character in its messages."""
+    messages = (replace(m, text=_SURROGATE.sub("\ufffd", m.text)) for m in request.messages)
+    return replace(request, messages=tuple(messages))
+
+
+def has_half_a_character(text: str) -> bool:
+    """Return whether UTF-8 cannot write ``text``."""
+    return _SURROGATE.search(text) is not None
+
+
 def unsent(model: str, why: str) -> CallFailed:
     """A request that cannot be sent, today or later."""
     problem = f"the request cannot be sent ({why})"
@@ -227,8 +241,12 @@ def completion(
     read: Callable[[dict[str, Any]], Completion],
     what: str,
     dropped: tuple[str, ...],
+    told: Callable[[str], str],
 ) -> Completion | CallFailed:
-    """The completion that ``read`` finds in a reply body, which should be ``what``."""
+    """The completion that ``read`` finds in a reply body, which should be ``what``.
+
+    ``told`` takes credentials out of the words of an error that stands there in its place.
+    """
     try:
         return replace(
             read(answer.body),
@@ -238,7 +256,22 @@ def completion(
             dropped=dropped,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return reply_failure(model, what, error)
+        return _error_within(model, answer.body, what, told) or reply_failure(model, what, error)
+
+
+def _error_within(
+    model: str, body: Mapping[str, Any], what: str, told: Callable[[str], str]
+) -> CallFailed | None:
+    """The failure that an error with status 200 stands for, as gateways send it."""
+    error = body.get("error")
+    details = error_details(error)
+    said, status = details.get("message", error), details.get("code")
+    if not isinstance(said, str):
+        return None
+    if type(status) is int and HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
+        return status_failure(model, status, told(said))
+    problem = f"the reply is not {what}, but an error: {told(said)}"
+    return CallFailed(model=model, problem=problem, kind="reply")
 
 
 # Azure documents content_filter. The others are known from what users of the vendors report in
@@ -288,6 +321,11 @@ def text_of(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(type(value).__name__)
     return value
+
+
+def text_of_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return what is text among ``parts`` of a message, where thoughts may stand too."""
+    return "".join(text_of(part["text"]) for part in parts if part["type"] == "text")
 
 
 def effective(request: Request, dropped: frozenset[str]) -> tuple[Request, tuple[str, ...]]:

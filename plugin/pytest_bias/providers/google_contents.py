@@ -126,6 +126,12 @@ class GoogleContents(Adapter):
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         self._key = sdk.Secrets(key)
         self._secrets = sdk.Secrets(key, url=self._url)
+        direct = endpoint.simulated or sdk.is_loopback(self._url)
+        self._route = self._secrets.told(address(self._url))
+        self._route += "" if direct else sdk.proxy_words(self._url)
+        self.place = self._route
+        if endpoint.base_url is not None:
+            self.place += f", as {where} says"
         self._genai = sdk.load_sdk("google.genai", "google")
         self._errors = import_module("google.genai.errors")
         self._transport = transport = sdk.load_sdk("httpx2", "google")
@@ -135,7 +141,7 @@ class GoogleContents(Adapter):
         hooks = {"response": [_keep]}
         http = (
             loopback_client(transport, event_hooks=hooks)
-            if endpoint.simulated
+            if direct
             else transport.AsyncClient(limits=transport.Limits(**sdk.LIMITS), event_hooks=hooks)
         )
         self._http = guarded(http, transport, where)
@@ -199,8 +205,7 @@ class GoogleContents(Adapter):
             return self._unreadable(name, error, responses)
         except (self._transport.TransportError, TimeoutError) as error:
             said = str(error) or "no answer in time"
-            where = self._secrets.told(address(self._endpoint.base_url or ""))
-            return connection_failure(name, error, self._secrets.told(said), where)
+            return connection_failure(name, error, self._secrets.told(said), self._route)
         finally:
             _RESPONSES.reset(token)
         latency = responses[-1].elapsed.total_seconds()
@@ -208,7 +213,7 @@ class GoogleContents(Adapter):
         answer = answered(name, body, latency, self._endpoint, _WHAT, led_there)
         if not isinstance(answer, ReplyBody):
             return answer
-        return completion(name, answer, read_contents, _WHAT, dropped)
+        return completion(name, answer, read_contents, _WHAT, dropped, self._secrets.told)
 
     def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
         # Simulated endpoints have a field of their own for the seed, which is always sent.

@@ -14,7 +14,16 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import ReplyBody, counts, filtered, is_filtered, schema_fields, text_of
+from .completion import (
+    ReplyBody,
+    counts,
+    error_details,
+    filtered,
+    is_filtered,
+    schema_fields,
+    text_of,
+    text_of_parts,
+)
 from .sdk import vendor_seed
 
 OPENAI = Vendor(
@@ -78,6 +87,14 @@ class OpenAIChat(ClientAdapter):
             sent | schema_fields(request, "response_format"),
         )
 
+    def _completed(
+        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
+    ) -> Completion | CallFailed:
+        why = _broken_off(answer.body)
+        if why is None:
+            return super()._completed(name, answer, dropped)
+        return self._client.failure(name, f"the reply was broken off ({why})", kind="reply")
+
 
 _CHAT_PARAMETERS = {
     "temperature": "temperature",
@@ -85,6 +102,23 @@ _CHAT_PARAMETERS = {
     _NEWER: "max_output_tokens",
     "seed": "seeded",
 }
+
+
+_BROKEN_OFF = ("error", "insufficient_system_resource")
+"""Ends of replies that failed on the way, of gateways such as OpenRouter and of DeepSeek."""
+
+
+def _broken_off(body: Mapping[str, Any]) -> str | None:
+    """Why a reply was broken off, in the provider's words; None where it was not."""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict):
+        return None
+    finish, error = choice.get("finish_reason"), choice.get("error")
+    if finish not in _BROKEN_OFF and (not error or finish == "content_filter"):
+        return None
+    said = error_details(error).get("message") or error
+    return f"{finish}: {said}" if said else str(finish)
 
 
 def _wants_newer(outcome: Completion | CallFailed) -> bool:
@@ -111,9 +145,10 @@ def read_chat(body: dict[str, Any]) -> Completion:
         return filtered()
     choice = body["choices"][0]
     message = choice["message"]
-    refusal = text_of(message.get("refusal"))
+    refusal, content = text_of(message.get("refusal")), message.get("content")
+    text = text_of_parts(content) if isinstance(content, list) else text_of(content)
     return Completion(
-        text=refusal or text_of(message.get("content")),
+        text=refusal or text,
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
         served_model=str(body.get("model") or ""),
         usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),

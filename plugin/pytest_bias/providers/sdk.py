@@ -10,9 +10,11 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 from types import ModuleType
 from typing import cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from ..errors import MissingPackage
 from .simulator.exchange import FINGERPRINT
@@ -148,6 +150,29 @@ def host(url: str) -> str:
     """``scheme://host:port`` of ``url``: no path, no credentials, no query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def is_loopback(url: str | None) -> bool:
+    """Return whether ``url`` leads to this machine, which no proxy of the environment is for."""
+    name = urlsplit(url or "").hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def proxy_words(url: str) -> str:
+    """``, through the proxy …`` where the environment puts one before ``url``; else nothing.
+
+    No more is told of it than its host: there may be a password before.
+    """
+    parts = urlsplit(url)
+    for scheme in (parts.scheme, "all"):
+        proxy = getproxies().get(scheme)
+        if proxy and not proxy_bypass(parts.hostname or ""):
+            where = host(proxy if "://" in proxy else f"http://{proxy}")
+            return f", through the proxy {where} of {scheme.upper()}_PROXY"
+    return ""
 
 
 def _in_url(url: str) -> Iterator[str]:

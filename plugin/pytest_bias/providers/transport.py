@@ -144,7 +144,7 @@ def loopback_client(transport: ModuleType, **options: Any) -> Any:
     A proxy from the environment could not reach an endpoint on loopback; and the client that
     Anthropic's SDK makes turns to one whatever it is told.
     """
-    verify = transport.create_ssl_context(trust_env=False)  # one for all: it loads certificates
+    verify = transport.create_ssl_context()  # one for all: it loads certificates
     limits = transport.Limits(**LIMITS)
     pools = [
         transport.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -48,7 +49,8 @@ class Tally:
     """The sum of one model's calls: attempts, replies, failures by kind, tokens, dollars.
 
     ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
-    seconds; ``doing`` is the experiment under way.
+    seconds; ``doing`` is the experiment under way. ``uncosted`` counts replies in ``cost`` at 0,
+    as their tokens are not known, nor a price at most.
     """
 
     model: str
@@ -61,12 +63,21 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+    uncosted: int = 0
     priced: bool = False
     waiting: float = 0.0
 
     def failed(self, kind: str) -> None:
         """Count a failed attempt."""
         self.failures[kind] = self.failures.get(kind, 0) + 1
+
+
+Progress = Callable[[Tally], None]
+"""Called with the books of a model whenever they have changed."""
+
+
+def silent(_: Tally) -> None:
+    """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,8 @@ class CallTerms:
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    ``other`` says that another model answered than the one asked for, once one has.
+    ``other`` says that another model answered than the one asked for, once one has; ``in_flight``
+    counts the calls that are sent and not answered; ``progress`` is called after every attempt.
     """
 
     name: str
@@ -92,7 +104,9 @@ class Caller:
     timeout: float
     rng: Random
     retries: Retries
+    progress: Progress = silent
     other: OtherModel | None = field(default=None, init=False)
+    in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.tally = Tally(self.name, priced=self._cost(self.entry.price, 1, 1) > 0)
@@ -124,10 +138,12 @@ class Caller:
                 return await self._attempt(request, Call(asked.seed, self.timeout, dropped), stop)
             except CallFailed as failed:
                 self.tally.failed(failed.kind)
-                patient = (failed.retry_after or 0.0) <= self.retries.longest
+                self.progress(self.tally)
+                if (failed.retry_after or 0.0) > self.retries.longest:
+                    raise _too_long(failed) from failed
                 if stop.pressed:
                     raise
-                again = failed.kind in ("transient", "reply") and patient
+                again = failed.kind in ("transient", "reply")
                 if again and transient < self.retries.transient:
                     transient += 1
                     # A provider that asks for no wait is waited for all the same.
@@ -135,7 +151,7 @@ class Caller:
                     await stop.wait(wait)
                     if stop.pressed:
                         raise
-                elif failed.kind == "rate_limit" and patient and limited < self.retries.rate_limit:
+                elif failed.kind == "rate_limit" and limited < self.retries.rate_limit:
                     limited += 1
                 elif failed.kind == "parameter" and failed.parameter in asked.may_drop - dropped:
                     self._refused.add(failed.parameter)
@@ -159,6 +175,7 @@ class Caller:
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()
                 price = highest  # until more is known
+                self.in_flight += 1
                 try:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
@@ -168,15 +185,20 @@ class Caller:
                     if failed.kind == "rate_limit":
                         self._limited(sent_at, failed.retry_after)
                     raise
+                finally:
+                    self.in_flight -= 1
                 used = completion.usage
                 if {"input", "output"} <= used.keys() and any(used.values()):
                     price = self._price(used)
                     charged(used["input"] + used["output"])
+                elif not highest:
+                    self.tally.uncosted += 1
             finally:
                 self.spending.settle(highest, price)
                 self.tally.cost += price
         self.throttle.succeeded()
         self._count(completion)
+        self.progress(self.tally)
         return completion
 
     def _limited(self, sent_at: float, wait: float | None) -> None:
@@ -268,6 +290,21 @@ class Caller:
     @staticmethod
     def _cost(price: Price | None, asked: int, replied: int) -> float:
         return 0.0 if price is None else price.cost(asked, replied)
+
+
+def _too_long(failed: CallFailed) -> CallFailed:
+    """The failure for a wait that is longer than is waited; in minutes, of many calls the same."""
+    minutes = math.ceil((failed.retry_after or 0.0) / 60)
+    return CallFailed(
+        model=failed.model,
+        problem=(
+            f"{failed.problem} (it asks to wait {minutes:,} min, which is not waited for; run the "
+            "same command again then: what is recorded is kept)"
+        ),
+        kind=failed.kind,
+        retry_after=failed.retry_after,
+        answered=failed.answered,
+    )
 
 
 def refusal(model: str, parameter: str) -> CallFailed:

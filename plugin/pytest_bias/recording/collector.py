@@ -36,7 +36,7 @@ from ..providers.base import (
 from ..settings.model_names import SERVED_BY
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
-from .caller import Caller, Retries, Tally
+from .caller import Caller, Progress, Retries, Tally, silent
 from .held_signals import HeldSignals, handlers_restored
 from .job import (
     Job,
@@ -45,7 +45,6 @@ from .job import (
     Keeping,
     KeepsMeasures,
     KeepsReplies,
-    Progress,
     Teller,
     is_finished,
     is_whole,
@@ -222,7 +221,6 @@ class _Collector:
             keeping=self._keeping(job, recorder, anew=anew),
             report=report,
             stop=Stop(self.stop),
-            progress=self._show,
             rehearsed=rehearsed,
             gates=self.terms.gates,
             told=self.terms.told,
@@ -258,7 +256,7 @@ class _Collector:
         try:
             self.progress(tally)
         except Exception:  # noqa: BLE001  (a terminal that has gone away, whatever it raises)
-            self.progress = _silent
+            self.progress = silent
 
     def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
         """Return the keeper of this job's replies."""
@@ -294,8 +292,9 @@ class _Collector:
     def _caller(self, name: str) -> Caller:
         if name not in self._callers:
             provider = self._provider(split_model(name, self.terms.context.own)[0])
-            self._callers[name] = caller_of(name, provider, self.terms, self.spending)
-            self.report.tallies.append(self._callers[name].tally)
+            caller = self._callers[name] = caller_of(name, provider, self.terms, self.spending)
+            caller.progress = self._show
+            self.report.tallies.append(caller.tally)
         return self._callers[name]
 
     def _qpm(self, entry: ModelEntry, job: Job) -> int | None:
@@ -324,17 +323,18 @@ class _Collector:
 
     def _on_signal(self) -> None:
         """Start nothing new; the second signal waits for nothing either."""
-        calls = sum(caller.throttle.in_flight for caller in self._callers.values())
+        number = sum(caller.in_flight for caller in self._callers.values())
+        calls = "1 call in flight is" if number == 1 else f"{number} calls in flight are"
         if self._abandoned:
             return  # already on its way out
         if self.report.interrupted:
             self._abandoned = True
-            self._tell(f"{calls} calls in flight are abandoned; they may have to be paid")
+            self._tell(f"{calls} abandoned, and may have to be paid")
             raise KeyboardInterrupt
         self.report.interrupted = True
         self._tell(
-            f"stopping: nothing new is called, and {calls} calls in flight are waited for, so "
-            "that their replies are kept; once more (Ctrl-C) abandons them"
+            f"stopping: nothing new is called, and {calls} waited for, so that what "
+            "is paid is kept; once more (Ctrl-C) abandons them"
         )
         self.stop.request()
 
@@ -387,10 +387,6 @@ def _check_served_alike(caller: Caller, cassette: Cassette) -> None:
             f"{served}: record it all anew (--bias-record=all), or under a name of its own"
         )
         raise RecordingRefused(why)
-
-
-def _silent(_: Tally) -> None:
-    """Show nothing."""
 
 
 def unexpected(error: BaseException) -> str:

@@ -36,8 +36,9 @@ from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome
 from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order
+from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
-from .caller import Caller, CallTerms, Tally
+from .caller import Caller, CallTerms
 from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, Throttle, wake
 from .process import ends_the_process
 
@@ -195,10 +196,6 @@ class JobReport:
             self.problems.append(text)
 
 
-Progress = Callable[[Tally], None]
-"""Called with the books of a model whenever they have changed."""
-
-
 Teller = Callable[[Experiment, Outcome], None]
 """Called with every trial when it has been recorded."""
 
@@ -212,10 +209,9 @@ class JobRecording:
     """The recording of one job.
 
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
-    replies; ``progress`` is called after every reply and trial; ``rehearsed`` is the number of
-    calls of a trial that was carried out and replayed before anything was called; at 0 the first
-    trial goes alone. ``gates`` is whether a verdict rests on it: then a reply of another model
-    than the one asked for ends it.
+    replies; ``rehearsed`` is the number of calls of a trial that was carried out and replayed
+    before anything was called; at 0 the first trial goes alone. ``gates`` is whether a verdict
+    rests on it: then a reply of another model than the one asked for ends it.
     """
 
     job: Job
@@ -223,7 +219,6 @@ class JobRecording:
     keeping: Keeping
     report: JobReport
     stop: Stop
-    progress: Progress
     rehearsed: int
     gates: bool = True
     told: Teller = untold
@@ -254,10 +249,9 @@ class JobRecording:
                 trial = next(queue, None)
                 if trial is None:
                     return
+                self.check_served()  # the judge of this job may be asked by others too
                 self.stop.check()
                 await self._record(trial)
-                if self.other is not None:
-                    self._give_up(str(self.other))
         except Halted:
             return
         finally:
@@ -309,9 +303,9 @@ class JobRecording:
         self.told(job.experiment, live)
         if len(report.done) == 1:
             wake(self._throttle.growth)
-        tally = self.callers[job.model].tally
-        tally.trials += 1
-        self.progress(tally)
+        caller = self.callers[job.model]
+        caller.tally.trials += 1
+        caller.progress(caller.tally)
 
     async def _carried_out(self, trial: Trial, kept: Kept) -> Outcome:
         """The outcome of a trial, live; one that is kept as a whole begins only if it can end."""
@@ -343,6 +337,11 @@ class JobRecording:
         others = [caller.other for caller in self.callers.values() if caller.other is not None]
         return others[0] if others and self.gates else None
 
+    def check_served(self) -> None:
+        """Once another model has answered, nothing more is paid, in trials under way neither."""
+        if self.other is not None:
+            self._give_up(str(self.other))
+
     def _failed(self, text: str, *, fatal: bool = False) -> None:
         """Note a problem of one trial; so many in a row, and nothing more is paid."""
         self._failures_in_a_row += 1
@@ -365,6 +364,7 @@ class _LiveExecutor(Tracer):
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
         self._kept = kept
+        self._half_told = False
         # A trial that is kept as a whole ends as a whole, once it has begun.
         self._stop = StopBeforeFirst(recording.stop, promise) if kept.whole else recording.stop
 
@@ -375,19 +375,23 @@ class _LiveExecutor(Tracer):
 
     async def perform(self, request: Request, place: Place) -> Completion:
         wanted = self.note(request, place)
-        recording = self._recording
-        recorded = self._kept.lookup(wanted.key)
-        if recorded is not None:
-            return recorded
+        completion = self._kept.lookup(wanted.key)
+        if completion is None:
+            # What a model wrote may be quoted to it or to the judge; its key is that of the whole.
+            sent = with_whole_characters(request) if self._half_told else request
+            completion = await self._called(sent, wanted)
+        self._half_told |= has_half_a_character(completion.text)
+        return completion
+
+    async def _called(self, request: Request, wanted: Wanted) -> Completion:
+        recording, place = self._recording, wanted.place
         seed = trial_seed(self.experiment.id, self.trial, place)
         asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}))
         caller = recording.callers[self.players.model(request.to)]
-        try:
-            completion = await caller.call(request, asked, self._stop)
-            await self._kept.keep(wanted, completion)
-            recording.report.calls += 1
-        finally:
-            recording.progress(caller.tally)
+        completion = await caller.call(request, asked, self._stop)
+        await self._kept.keep(wanted, completion)
+        recording.report.calls += 1
+        recording.check_served()
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:

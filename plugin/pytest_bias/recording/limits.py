@@ -231,11 +231,6 @@ class Throttle:
         self._door = asyncio.Lock()
 
     @property
-    def in_flight(self) -> int:
-        """Number of calls that hold a place."""
-        return self._in_flight
-
-    @property
     def room(self) -> bool:
         """Return whether one more call may be in flight."""
         return self._in_flight < int(self.concurrency.limit)

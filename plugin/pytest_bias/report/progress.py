@@ -1,11 +1,11 @@
-"""Progress of a recording: a bar per model on a terminal, else a line at every tenth."""
+"""Progress of a recording: a bar per model on a terminal, else lines."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, Protocol, TextIO
 
@@ -19,6 +19,7 @@ from .escapes import say, terminal_line, terminal_text
 
 _STEPS = 10
 _MINUTE = 60.0
+_LONG_WAIT = 5.0
 
 
 class Display(Protocol):
@@ -58,7 +59,10 @@ def recording_progress(reporter: Any) -> Iterator[Display]:
         with _progress_bar(reporter) as bar:
             yield _Bars(bar)
     else:
-        yield _Lines(reporter)
+        lines = _Lines(reporter)
+        yield lines
+        with suppress(Exception):  # a terminal that has gone away, as while it was recorded
+            lines.end()
 
 
 def tally_words(tally: Tally, seconds: float) -> str:
@@ -66,7 +70,9 @@ def tally_words(tally: Tally, seconds: float) -> str:
     parts = [f"{tally.attempts} call{'' if tally.attempts == 1 else 's'}"]
     parts.append(f"{_short(tally.input_tokens)} tokens in, {_short(tally.output_tokens)} out")
     if tally.priced:
-        parts.append(f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}")
+        cost = f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}"
+        without = f"{tally.uncosted} {'reply' if tally.uncosted == 1 else 'replies'}"
+        parts.append(f"≥ {cost} ({without} without token counts)" if tally.uncosted else cost)
     if seconds >= 1:
         parts.append(f"{tally.attempts * _MINUTE / seconds:.0f} a minute")
     failed = sum(tally.failures.values())
@@ -143,31 +149,46 @@ class _Bars:
 
 
 class _Lines:
-    """A line when a model begins with an experiment, and at every tenth of its trials."""
+    """A line when a model begins with an experiment, at every tenth of its trials, and at the end.
+
+    So is one where a long wait begins: nothing else would be said meanwhile.
+    """
 
     def __init__(self, reporter: Any) -> None:
         self._reporter = reporter
         self._began: dict[str, float] = {}
         self._shown: dict[str, tuple[str, int, int]] = {}
+        self._waits: set[str] = set()
+        self._unsaid: dict[str, Tally] = {}
 
     def say(self, text: str) -> None:
         say(self._reporter, f"bias: {text}")
 
     def __call__(self, tally: Tally) -> None:
-        if not tally.wanted:
-            return
-        now = time.monotonic()
-        began = self._began.setdefault(tally.model, now)
+        self._began.setdefault(tally.model, time.monotonic())
+        self._unsaid[tally.model] = tally
         tenth = math.floor(tally.trials * _STEPS / tally.wanted) if tally.wanted else _STEPS
         state = (tally.doing, tally.wanted, tenth)
-        if self._shown.get(tally.model) == state:
-            return
+        begins = tally.wanted and self._shown.get(tally.model) != state
         self._shown[tally.model] = state
-        say(
-            self._reporter,
-            f"bias: recording {tally.doing} with {tally.model}: {tally.trials}/{tally.wanted} "
-            f"trials, {tally_words(tally, now - began)}{_eta(tally, now - began)}",
-        )
+        waits = tally.waiting >= _LONG_WAIT
+        if begins or (waits and tally.model not in self._waits):
+            self._say(tally)
+        (self._waits.add if waits else self._waits.discard)(tally.model)
+
+    def end(self) -> None:
+        """Say what was called since the last line, also where nothing came of it."""
+        for tally in [*self._unsaid.values()]:
+            self._say(tally)
+
+    def _say(self, tally: Tally) -> None:
+        del self._unsaid[tally.model]
+        seconds = time.monotonic() - self._began[tally.model]
+        # A judge has no trials of its own.
+        trials = f" {tally.doing} with {tally.model}: {tally.trials}/{tally.wanted} trials"
+        what = f"recording{trials}" if tally.wanted else f"{tally.model}, which grades"
+        words = f"{tally_words(tally, seconds)}{_eta(tally, seconds)}"
+        say(self._reporter, f"bias: {what}, {words}")
 
 
 def _eta(tally: Tally, seconds: float) -> str:

@@ -20,9 +20,10 @@ from ..errors.said import Said
 from ..experiments.experiment import GATE, Experiment
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
+from ..recording.caller import Progress
 from ..recording.collector import CollectionReport, Terms, collect
 from ..recording.held_signals import HeldSignals
-from ..recording.job import Job, JobReport, Progress, Teller, untold
+from ..recording.job import Job, JobReport, Teller, untold
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
 from ..settings.given import read_environment
 from .analyses import Workbench

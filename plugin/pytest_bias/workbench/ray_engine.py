@@ -338,8 +338,8 @@ def _add(whole: JobReport, part: JobReport) -> None:
 
 def _summed(tallies: Sequence[Tally]) -> Tally:
     whole = replace(tallies[-1], waiting=max(tally.waiting for tally in tallies))
-    counts = ("wanted", "trials", "attempts", "replies", "input_tokens", "output_tokens", "cost")
-    for name in counts:
+    counts = "wanted trials attempts replies input_tokens output_tokens cost uncosted"
+    for name in counts.split():
         setattr(whole, name, sum(getattr(tally, name) for tally in tallies))
     whole.failures = dict(sum((Counter(tally.failures) for tally in tallies), Counter[str]()))
     return whole

@@ -164,7 +164,7 @@ class Replies(Target[Completion]):
             raise reply_failure("lab/m", "a reply", error) from error
         answer = answered("lab/m", body, 0.1, _ENDPOINT, "a reply", "")
         if isinstance(answer, ReplyBody):
-            found = completion("lab/m", answer, _READERS[origin], "a reply", ())
+            found = completion("lab/m", answer, _READERS[origin], "a reply", (), str)
             if isinstance(found, Completion):
                 return found
             raise found

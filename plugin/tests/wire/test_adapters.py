@@ -163,6 +163,44 @@ def test_an_error_and_half_a_reply_are_failed_calls_whatever_the_status(line: Li
     malformed(line, json.dumps(line.vendor.five)[:-9])
 
 
+# error with status 200, kind of the failure, what is said
+ERRORS_WITHIN: dict[str, tuple[object, str, str]] = {
+    "no credit": ({"code": 402, "message": f"Add credit, {SECRET}"}, "fatal", "HTTP 402: Add "),
+    "a rate limit": ({"code": 429, "message": "Slow down"}, "rate_limit", "HTTP 429: Slow down"),
+    "a server's": ({"code": 502, "message": "Gone"}, "transient", "HTTP 502: Gone"),
+    "a text": (
+        f"Unexpected endpoint, {SECRET}",
+        "reply",
+        "but an error: Unexpected endpoint, ***",
+    ),
+    "a word as code": ({"code": "busy", "message": "Gone"}, "reply", "but an error: Gone"),
+    "no status": ({"code": 1001, "message": "Gone"}, "reply", "but an error: Gone"),
+    "nothing said": ({"code": 402}, "reply", "the reply is not "),
+}
+
+
+@pytest.mark.parametrize(("error", "kind", "said"), ERRORS_WITHIN.values(), ids=ERRORS_WITHIN)
+def test_an_error_with_status_200_is_told_as_any_other(
+    line: Line, error: object, kind: str, said: str
+) -> None:
+    line.answers(json={"error": error})
+    failure = line.failed()
+    assert failure.kind == kind
+    assert said in str(failure)
+
+
+def test_an_answer_that_is_no_reply_says_where_it_came_from(line: Line) -> None:
+    line.answers(text="<html>")
+    slash = "/" if line.vendor.provider == "openai" else ""  # its SDK ends every base URL in one
+    assert str(line.failed()).endswith(f" (from {line.vendor.home}{slash})")
+    line.elsewhere("https://joe:s3cret@gateway.example").respond(text="<html>")
+    with pytest.raises(CallFailed) as caught:
+        line.once(lambda: line.vendor.at("https://joe:s3cret@gateway.example"))
+    place = f"https://gateway.example{line.vendor.own_base}{slash}"
+    told = f" (from {place}, as [endpoints.gateway] base_url says)"
+    assert str(caught.value).endswith(told)
+
+
 @rows("malformed")
 def test_malformed_replies_are_failed_calls_and_paid_once(
     line: Line, row: tuple[str, object]

@@ -16,7 +16,7 @@ from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.keys import request_parts
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call
-from pytest_bias.recording.caller import Caller, CallTerms, Retries
+from pytest_bias.recording.caller import Caller, CallTerms, Retries, Tally
 from pytest_bias.recording.limits import Capped, Concurrency, Halted, Spending, Stop, Throttle
 from pytest_bias.settings.roster import ModelEntry, Price
 
@@ -269,10 +269,13 @@ def test_a_longer_wait_than_the_longest_is_not_waited_for() -> None:
     assert provider.sent == pytest.approx([0, 601])
 
 
-def test_a_longer_wait_is_not_waited_for_after_a_server_error_either() -> None:
-    provider = Acme([failure("transient", retry_after=86_400.0)])
+@pytest.mark.parametrize("kind", ["transient", "rate_limit"])
+def test_a_longer_wait_is_told_with_what_to_do(kind: Any) -> None:
+    provider = Acme([failure(kind, retry_after=86_341.0)])
     _, (end,) = ended(provider)
     assert isinstance(end, CallFailed)
+    assert (end.kind, end.retry_after) == (kind, 86_341.0)
+    assert f"planted {kind} (it asks to wait 1,440 min, which is not waited for; run " in str(end)
     assert provider.sent == [0]
 
 
@@ -288,6 +291,16 @@ def test_the_books_tell_the_wait_until_it_is_over() -> None:
         return [*seen, of.tally.waiting]
 
     assert run_virtually(scene()) == [30.0, 0.0, 0.0]
+
+
+def test_every_attempt_is_shown_when_it_ends_a_failed_one_before_the_next() -> None:
+    shown: list[tuple[float, int, int, float]] = []
+
+    def show(tally: Tally) -> None:
+        shown.append((now(), tally.replies, tally.failures["rate_limit"], tally.waiting))
+
+    ended(Acme([failure("rate_limit", retry_after=30.0)]), progress=show)
+    assert shown == [(1.0, 0, 1, 30.0), (32.0, 1, 1, 0.0)]
 
 
 @pytest.mark.parametrize("kind", ["transient", "rate_limit"])
@@ -402,6 +415,15 @@ def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: Any) -> No
     assert of.tally.output_tokens in (0, 20)
     ((_, size),) = of.throttle.tokens._sent
     assert 100 <= size <= HIGHEST * 10**6
+    assert of.tally.uncosted == 0
+
+
+@pytest.mark.parametrize("usage", USAGES, ids=map(str, range(len(USAGES))))
+def test_without_a_budget_it_is_counted_as_one_whose_cost_is_not_known(usage: Any) -> None:
+    of, _ = ended(Acme(usage=usage), times=2)
+    assert (of.tally.uncosted, of.tally.cost) == (2, 0.0)
+    of, _ = ended(Acme(), times=2)
+    assert of.tally.uncosted == 0
 
 
 def test_no_gateway_switches_a_budget_off() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import NotKept
-from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
@@ -44,8 +45,11 @@ class Acme:
         usage: dict[str, int] | None = None,
         on_close: Exception | None = None,
         served: str | None = None,
+        says: str = '{"score": 5}',
     ) -> None:
         self.calls = 0
+        self.asked: list[Request] = []
+        self._says = says
         self._served = served
         self._usage = {"input": 1, "output": 1} if usage is None else usage
         self._on_close = on_close
@@ -55,9 +59,10 @@ class Acme:
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:  # noqa: ARG002
         self.calls += 1
+        self.asked.append(request)
         await asyncio.sleep(0.001)
         served = model if self._served is None else self._served
-        return Completion('{"score": 5}', "stop", served, self._usage)
+        return Completion(self._says, "stop", served, self._usage)
 
     async def aclose(self) -> None:
         if self._on_close is not None:
@@ -117,6 +122,24 @@ def test_a_connection_that_does_not_close_harms_nobody(desk: Desk) -> None:
     report = desk.record((of, MODEL), (of, OTHER))
     assert [job.problems for job in report.jobs] == [[], []]
     assert is_whole(of, desk.folder, MODEL)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_calls_that_were_never_sent_are_not_in_flight(desk: Desk) -> None:
+    """They hold a place and wait for their minute."""
+
+    class Interrupted(Acme):
+        async def complete(self, model: str, request: Request, call: Call) -> Completion:
+            os.kill(os.getpid(), signal.SIGINT)
+            return await super().complete(model, request, call)
+
+    said: list[str] = []
+    desk.serve(openai=Interrupted())
+    of = experiment(replicates=40, simulated=lambda _: '{"score": 5}')
+    job = Job(of, Players(MODEL), plan(of, of.design()))
+    collect([job], terms(desk.folder, None, qpm=60), lambda _: None, said.append)
+    (line,) = said
+    assert "and 1 call in flight is waited for" in line
 
 
 @pytest.mark.parametrize("shown", [0, 1, 7])
@@ -402,18 +425,38 @@ def test_calls_put_aside_for_whole_trials_are_left_to_them(desk: Desk) -> None:
 def test_a_recording_ends_with_the_first_reply_of_another_model(
     desk: Desk, retention: str
 ) -> None:
-    """What was answered is kept, and no other experiment asks that model again."""
+    """What was answered is kept, and no other experiment asks that model again.
+
+    A trial under way is not carried on, unless what was paid of it would be lost.
+    """
+
+    async def ask_often(trial: Trial, subject: Subject) -> Score:
+        heard = await ask_twice(trial, subject)
+        for turn in range(3, 11):
+            await subject.ask(f"{turn}. What of {trial['group']}?")
+        return heard
+
     acme = Acme(served="two")
     desk.serve(openai=acme)
-    first = experiment(ask_twice, replicates=200, retention=retention)
+    first = experiment(
+        ask_often,
+        replicates=200,
+        retention=retention,
+        simulated=lambda _: '{"score": 5}',  # rehearsed: several begin at once
+    )
     second = experiment(id="later", replicates=200)
-    one, later = desk.record((first, MODEL), (second, MODEL), concurrency=4).jobs
+    one, later = desk.record((first, MODEL), (second, MODEL), concurrency=16).jobs
     (problem,) = one.problems
     assert problem.startswith(f"two answered where {MODEL} was asked for.")
     assert 'add served = ["two"] under [models."openai/one"]' in problem
-    assert 1 <= one.recorded <= 4
     assert one.unkept == 0
-    assert one.calls == acme.calls <= 8
+    assert one.calls == acme.calls
+    if retention == "raw":
+        assert one.recorded == 0
+        assert 1 <= acme.calls <= 16
+    else:
+        assert 1 <= one.recorded <= 16
+        assert acme.calls == 10 * one.recorded
     assert (later.problems, later.calls) == ([problem], 0)
     assert not later.cassette.exists()
 
@@ -443,3 +486,40 @@ def test_another_judge_than_the_one_asked_for_ends_a_recording(desk: Desk) -> No
     (problem,) = report.problems
     assert problem.startswith(f"three answered where {OTHER} was asked for.")
     assert report.recorded <= 4
+
+
+@pytest.mark.parametrize("resumed", [False, True], ids=["at once", "resumed"])
+def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
+    desk: Desk,
+    resumed: bool,  # noqa: FBT001  (a parameter of the test)
+) -> None:
+    """It is kept as it came, and sent as what UTF-8 can write; when a recording goes on, too."""
+
+    async def quoted(trial: Trial, subject: Subject, judge: Subject) -> Score:
+        told = await subject.ask(f"What of {trial['group']}?")
+        again = await subject.ask("And?", after=told)
+        await subject.ask(f"You said: {again.text}")
+        return (await judge.ask(f"Grade {told.text}.", reply=Score)).value
+
+    subject, judge = Acme(says="Hm \ud83d"), Acme()
+    desk.serve(openai=subject, anthropic=judge)
+    of = experiment(quoted, replicates=1, judge=Parameters())
+    players = Players(MODEL, OTHER)
+    job = Job(of, players, plan(of, of.design()))
+    if resumed:
+        collect([job], terms(desk.folder, None, max_calls=1), lambda _: None)
+    (report,) = collect([job], terms(desk.folder, None), lambda _: None).jobs
+    assert (report.problems, subject.calls, judge.calls) == ([], 6, 2)
+    sent = [message.text for each in subject.asked + judge.asked for message in each.messages]
+    assert {"Hm \ufffd", "You said: Hm \ufffd", "Grade Hm \ufffd."} <= set(sent)
+    cassette = Cassette(report.cassette)
+    assert all(is_recorded(of, players, trial, cassette, anew=False) for trial in job.trials)
+    said = {each.completion.text for each in cassette.interactions()}
+    assert said == {"Hm \ud83d", '{"score": 5}'}
+
+
+def test_half_a_character_that_no_model_wrote_is_sent_as_it_stands(desk: Desk) -> None:
+    acme = Acme()
+    desk.serve(openai=acme)
+    desk.record((experiment(factors=[Factor("group", {"a": "\ud83d", "b": "B"})]), MODEL))
+    assert "Rate \ud83d." in {message.text for each in acme.asked for message in each.messages}

@@ -203,6 +203,31 @@ def test_a_failed_response_that_a_filter_stopped_was_answered(router: respx.Mock
     assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
 
 
+GONE = {"code": 502, "message": f"Provider of {SECRET} disconnected"}
+TOLD_GONE = "Provider of *** disconnected"
+BROKEN_OFF: dict[str, tuple[dict[str, Any], str]] = {
+    "OpenRouter": ({"finish_reason": "error", "error": GONE}, f"error: {TOLD_GONE}"),
+    "another end": ({"error": GONE}, f"stop: {TOLD_GONE}"),
+    "in a word": ({"finish_reason": "error", "error": "gone"}, "error: gone"),
+    "nothing said": ({"finish_reason": "error", "error": None}, "error"),
+    "DeepSeek": (
+        {"finish_reason": "insufficient_system_resource"},
+        "insufficient_system_resource",
+    ),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN_OFF.values(), ids=BROKEN_OFF)
+def test_what_the_provider_broke_off_is_no_reply(
+    router: respx.MockRouter, broken: tuple[dict[str, Any], str]
+) -> None:
+    choice, said = broken
+    router.post(CHAT.url).respond(json=reply("one two thr", **choice))
+    failure = mocker.failed(CHAT.opened)
+    assert failure.kind == "reply"
+    assert f"the reply was broken off ({said})" in str(failure)
+
+
 def test_a_system_prompt_alone_is_still_an_input(router: respx.MockRouter) -> None:
     route = router.post(RESPONSES.url).respond(json=RESPONSES.five)
     system = Request((Message("system", "Speak."),), Parameters())

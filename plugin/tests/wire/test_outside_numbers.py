@@ -70,7 +70,7 @@ def read(wire: str, tokens: str) -> Completion:
     text = json.dumps(body)[:-1] + f', "{usage}": {{"{asked}": 7, "{said}": {tokens}}}}}'
     answer = answered("p/m", sdk.parsed(text), 0.5, Endpoint("p", "none"), "a reply", "")
     assert isinstance(answer, ReplyBody)
-    whole = completion("p/m", answer, reader, "a reply", ())
+    whole = completion("p/m", answer, reader, "a reply", (), str)
     assert isinstance(whole, Completion)
     return whole
 

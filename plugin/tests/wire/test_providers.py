@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import cast
 
+import httpx
 import pytest
 import respx
 from hypothesis import given
@@ -39,7 +40,7 @@ from pytest_bias.providers.simulator.exchange import FINGERPRINT
 from pytest_bias.providers.transport import at_one_go
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
-from ..helpers import serving
+from ..helpers import answering, saying, serving
 from . import mocker
 from .mocker import REQUEST, SECRET
 from .vendors import VENDORS
@@ -161,6 +162,62 @@ def test_own_endpoints_with_and_without_a_key(
     assert mocker.wire(lambda: open_provider("ollama", with_key)).endswith(
         " at http://127.0.0.1:11434"
     )
+
+
+@pytest.fixture
+def proxied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy that is not there, for all that is called."""
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        for variable in (name, name.upper()):
+            monkeypatch.setenv(variable, "http://joe:s3cret@127.0.0.1:1")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("proxied")
+@vendors
+def test_no_proxy_is_told_what_an_endpoint_on_this_machine_is_asked(vendor: Vendor) -> None:
+    body = json.dumps(vendor.five).encode()
+    with answering(saying(200, {"Content-Type": "application/json"}, body)) as (url, _):
+        assert mocker.ask(lambda: vendor.at(url), model=vendor.model).text == "Five."
+
+
+@pytest.mark.usefixtures("proxied")
+@vendors
+def test_a_proxy_is_named_where_no_connection_comes_about(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said() -> str:
+        return str(mocker.failed(lambda: vendor.at("https://gateway.invalid")))
+
+    slash = "/" if vendor.provider == "openai" else ""  # its SDK ends every base URL in one
+    url = f"https://gateway.invalid{vendor.own_base}{slash}"
+    assert f" (at {url}, through the proxy http://127.0.0.1:1 of HTTPS_PROXY)" in said()
+    assert "s3cret" not in said()
+    for name in ("https_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name)
+    assert "through the proxy http://127.0.0.1:1 of ALL_PROXY" in said()
+    monkeypatch.setenv("no_proxy", "gateway.invalid")
+    with respx.mock(using=HTTPX2) as router:
+        router.route(host="gateway.invalid").mock(side_effect=httpx.ConnectError("nobody"))
+        assert said().endswith(f"(at {url})")
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://127.8.9.1", True),
+        ("http://[::1]:8000", True),
+        ("https://LOCALHOST/v1", True),
+        ("http://vllm.localhost", True),
+        ("http://localhost.example", False),
+        ("http://10.0.0.1", False),
+        (None, False),
+    ],
+)
+def test_what_this_machine_is(url: str | None, here: bool) -> None:  # noqa: FBT001  (an expectation)
+    assert sdk.is_loopback(url) is here
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -82,6 +82,13 @@ def refused_schema(field: str) -> dict[str, bool]:
     }
 
 
+def part(text: object) -> Body:
+    """A part of a message, as Mistral's reasoning models send them."""
+    return {"type": "text", "text": text}
+
+
+THOUGHT = {"type": "thinking", "thinking": [part("Hm.")]}
+
 CHAT = Vendor(
     **OPENAI,
     wire="openai-chat",
@@ -101,6 +108,8 @@ CHAT = Vendor(
             "content_filter",
         ),
         "refusal": (reply(None, refusal="I cannot."), "I cannot.", "refusal"),
+        "in parts": (reply([THOUGHT, *map(part, ("Fi", "ve."))]), "Five.", "stop"),
+        "thoughts alone": (reply([THOUGHT], finish_reason="length"), "", "length"),
         "refusal beside a text": (reply("Well", refusal="I cannot."), "I cannot.", "refusal"),
         "empty": (reply(""), "", "stop"),
         "nothing": (reply(None), "", "stop"),
@@ -122,7 +131,9 @@ CHAT = Vendor(
         "choices are null": reply() | {"choices": None},
         "no message": {"model": "x", "choices": [{}]},
         "message is null": {"model": "x", "choices": [{"message": None}]},
-        "content in parts": reply([{"type": "text", "text": "x"}]),
+        "a part without a type": reply([{"text": "x"}]),
+        "a part that is text": reply(["x"]),
+        "a text of a part that is none": reply([part(5)]),
     },
     refused={
         "temperature": (

@@ -1,0 +1,75 @@
+"""Lines that say how a recording goes, where there is no terminal to draw on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+
+from pytest_bias.recording.caller import Tally
+from pytest_bias.report.progress import Display, StreamTerminal, recording_progress, tally_words
+
+BEGUN = Tally("lab/m", "tiny", wanted=20)
+
+
+def lines(show: Callable[[Display], object]) -> list[str]:
+    """What is printed, from the trials on."""
+    stream = StringIO()
+    with recording_progress(StreamTerminal(stream)) as display:
+        show(display)
+    return stream.getvalue().splitlines()
+
+
+def test_a_line_at_every_tenth_and_none_more_at_the_end() -> None:
+    def show(display: Display) -> None:
+        for trials in range(21):
+            display(replace(BEGUN, attempts=trials, trials=trials))
+
+    said = lines(show)
+    assert len(said) == 11
+    assert said[0].startswith("bias: recording tiny with lab/m: 0/20 trials, 0 calls, ")
+    assert said[-1].startswith("bias: recording tiny with lab/m: 20/20 trials, 20 calls, ")
+
+
+def test_a_recording_that_fails_says_at_its_end_what_was_called() -> None:
+    def show(display: Display) -> None:
+        for attempts in range(51):
+            display(replace(BEGUN, attempts=attempts, failures={"reply": attempts}))
+
+    first, last = lines(show)
+    assert ": 0/20 trials, 0 calls, " in first
+    assert last.endswith(
+        "0/20 trials, 50 calls, 0 tokens in, 0 out, 50 failed (50 no reply in it)"
+    )
+
+
+def test_a_long_wait_is_said_when_it_begins() -> None:
+    def show(display: Display) -> None:
+        for attempts, waiting in enumerate([0, 2, 40, 40, 0, 0, 5]):
+            display(replace(BEGUN, attempts=attempts, waiting=waiting))
+
+    _, one, other = lines(show)
+    assert one.endswith(" 2 calls, 0 tokens in, 0 out, waiting 40 s as asked")
+    assert other.endswith(" 6 calls, 0 tokens in, 0 out, waiting 5 s as asked")
+
+
+@pytest.mark.parametrize(
+    ("uncosted", "said"),
+    [
+        (0, "$0.0120"),
+        (1, "≥ $0.0120 (1 reply without token counts)"),
+        (3, "≥ $0.0120 (3 replies without token counts)"),
+    ],
+)
+def test_what_is_not_known_to_cost_nothing_is_not_said_to(uncosted: int, said: str) -> None:
+    tally = replace(BEGUN, priced=True, cost=0.012, uncosted=uncosted)
+    assert tally_words(tally, 0) == f"0 calls, 0 tokens in, 0 out, {said}"
+
+
+def test_a_judge_is_told_of_at_the_end() -> None:
+    judge = Tally("lab/judge", attempts=3)
+    assert lines(lambda display: display(judge)) == [
+        "bias: lab/judge, which grades, 3 calls, 0 tokens in, 0 out"
+    ]
