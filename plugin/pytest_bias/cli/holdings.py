@@ -165,6 +165,8 @@ def _prune(given: argparse.Namespace) -> int:
                 aside = prune(shelf.place, shelf.held.unasked)
             except BiasError as error:
                 problem = str(error)
+            except OSError as error:
+                problem = f"it is left as it is: {error.strerror or error}"
         rows.append({**shelf.row, "problem": problem, "copy": aside and from_here(aside)})
         status = 2 if problem else status
         done = f"; removed, and {aside.name} is the file as it was" if aside else "; --yes removes"
