@@ -31,6 +31,7 @@ from .intact_lines import (
     LONGEST_LINE,
     NO_LINE,
     SHORTEST_LINE,
+    check_place,
     damaged_journal,
     lines_of,
     raise_damage,
@@ -39,7 +40,6 @@ from .intact_lines import (
 )
 from .measured import MEASURED_START, MeasuredTrial, decode_measured, replies_on
 from .places import (
-    cassette_path,
     content,
     journals_of,
     place_of,
@@ -200,29 +200,16 @@ class Cassette:
         first, _, rest = data.partition(b"\n")
         try:
             header = cassette_format.decode_header(first, str(self.path))
-            self._check_name(header)
+            check_place(header, self.path, self.place)
             self._index(lines_of(rest), self.path, first_number=2)
             if hashlib.sha256(rest).hexdigest() != header.checksum:
                 raise_damage(rest, header, str(self.path))
         except DamagedCassette as damage:
             if self.path != self.place or is_there(self.recording_path):
                 raise
-            raise with_way_out(damage, rest, self.recording_path) from None
+            raise with_way_out(damage, data, self.recording_path) from None
         self.header = header
         self._written_lost = self.lost
-
-    def _check_name(self, header: Header) -> None:
-        """Refuse a file that was copied to another experiment's or model's place."""
-        named = cassette_path(Path(), header.experiment, header.model)
-        if named.parts != self.place.parts[-len(named.parts) :]:
-            raise DamagedCassette(
-                path=self.path,
-                line=1,
-                problem=(
-                    f"it holds recordings of {header.experiment} with {header.model} and belongs "
-                    f"at {named}"
-                ),
-            )
 
     def _index(self, lines: Iterable[bytes], path: Path, first_number: int) -> None:
         """Add ``lines``; DamagedCassette for one that cannot be any."""
@@ -234,7 +221,11 @@ class Cassette:
                 raise DamagedCassette(path=path, line=number, problem=NO_LINE)
             if line.startswith(_KEYED):
                 key = cassette_format.key_of(line)
-                if not adds or key not in self._lines:
+                known = self._lines.get(key)
+                if known is not None and known.path == where and known.data != line:
+                    problem = f"another reply than on line {known.number} stands under its key"
+                    raise DamagedCassette(path=path, line=number, problem=problem)
+                if not adds or known is None:
                     self._lines[key] = placed
                 self.keeps_text = self.keeps_text or line.startswith(cassette_format.KEY_START)
             elif not self._take(placed, path):
@@ -259,7 +250,7 @@ class Cassette:
     def _load_journal(self, journal: Path) -> None:
         """Read what an interrupted recording kept; only its last line may be incomplete."""
         whole, end, _ = content(journal).rpartition(b"\n")
-        found = sifted(whole + end)
+        found = sifted(whole + end, journal, self.place)
         if found.spoilt:
             raise damaged_journal(journal, found)
         self._index(found.lines, journal, first_number=1)
