@@ -167,6 +167,11 @@ class Cassette:
             if line.data.startswith(MEASURED_START):
                 yield decode_measured(*line)
 
+    def recorded(self) -> Iterator[RecordedInteraction | MeasuredTrial]:
+        """All that is recorded, parsed."""
+        yield from self.interactions()
+        yield from self.measured_trials()
+
     def lines_in_order(self) -> Iterator[bytes]:
         """The lines of a file that holds all of this, as they were read or recorded.
 
@@ -327,8 +332,7 @@ class Cassette:
 
     def trials(self) -> frozenset[str]:
         """The ids of all trials of which anything is recorded."""
-        known: tuple[Any, ...] = (*self.interactions(), *self.measured_trials())
-        return frozenset(cassette_format.trial_id(each.trial) for each in known)
+        return frozenset(cassette_format.trial_id(each.trial) for each in self.recorded())
 
     def merge(self, experiment_id: str, model: str, provenance: Provenance | None = None) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them.
