@@ -148,7 +148,8 @@ def _unasked_words(shelf: _Shelf) -> str:
     """Name what no design asks for, by condition; empty where there is none."""
     if shelf.held is None or shelf.cassette is None or not shelf.held.unasked:
         return ""
-    unasked = (each for each in shelf.cassette.recorded() if each.key in shelf.held.unasked)
+    lines: Iterator[Any] = shelf.cassette.recorded()
+    unasked = (each for each in lines if each.key in shelf.held.unasked)
     counts = Counter(Condition(each.trial["condition"], {}).id for each in unasked)
     named = [f"{number:,} of {name}" for name, number in sorted(counts.items())]
     where = ", ".join([*named[:_NAMED], *[f"… ({len(named)} conditions)"] * (len(named) > _NAMED)])
