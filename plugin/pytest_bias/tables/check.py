@@ -155,6 +155,12 @@ class _Check:
         translated = [("values", column) for column in entry.values]
         self.problems += no_columns((*wanted.items(), *translated), table)
         ours = {*needed, *_OPTIONAL, *(measure.name for measure in self._derived)}
+        spelt = {each: each.strip().casefold() for each in {*table.columns} - {*self._raw}}
+        self.problems += [
+            WrongCell(0, column, f"is not read; call it {name} if it is that, or else otherwise")
+            for column, name in sorted(spelt.items())
+            if name in {*ours, MODEL} - {*self._columns}
+        ]
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"
             words = f"'columns' names {', '.join(unknown)}, and {has}"

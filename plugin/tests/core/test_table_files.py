@@ -268,6 +268,15 @@ def test_parquet_without_pyarrow_says_what_to_install(
 # --- what is missing, and what there is ----------------------------------------------------------
 
 
+def test_models_in_a_column_of_other_capitals_are_not_pooled(tmp_path: Path) -> None:
+    rows = [{"Model": row["model"], **row} for row in ROWS]
+    path = written(tmp_path / "t.csv", [{n: row[n] for n in row if n != "model"} for row in rows])
+    assert said(path) == [
+        "column 'Model': is not read; call it model if it is that, or else otherwise"
+    ]
+    assert read_table(path, TOY, TableEntry(path="t", experiment=TOY.id, model="Model"))
+
+
 def test_a_failure_recorded_as_a_number_is_refused_until_it_is_said_to_be_one(
     tmp_path: Path,
 ) -> None:

@@ -420,6 +420,10 @@ FILES = {
         f'{HEAD}\n{GOOD}\n"m"x,low'.encode(),
         "line 3: the file is no CSV from here on: ',' expected after '\"'",
     ),
+    "a column that is hardly called otherwise": (
+        f"{HEAD},Served \n{GOOD},m-2".encode(),
+        "column 'Served ': is not read; call it served if it is that, or else otherwise",
+    ),
     "no column of models": (
         b"who,cue\nm,low",
         "column 'model': there is no such column (model); there are who, cue",
