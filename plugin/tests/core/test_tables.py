@@ -194,7 +194,7 @@ WRONG = {
         ["line 2, column 'item': 'poem' is no text: recipe, letter"],
     ),
     "repeated": (
-        [GOOD, GOOD.replace(",1", ",2"), GOOD, GOOD],
+        [GOOD, GOOD.replace(",1", ",2"), GOOD, f"{GOOD}.0"],
         [
             "lines 4-5, column 'n': repeats line 2: the same model, condition and replicate '1'",
         ],
