@@ -48,7 +48,7 @@ from .places import (
 )
 
 _KEYED = (cassette_format.KEY_START, MEASURED_START)
-_DAY = re.compile(r'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
+_DAY = re.compile(rb'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
 
 
 class _Line(NamedTuple):
@@ -207,7 +207,8 @@ class Cassette:
             header = cassette_format.decode_header(first, str(self.path))
             check_place(header, self.path, self.place)
             self._index(lines_of(rest), self.path, first_number=2)
-            if hashlib.sha256(rest).hexdigest() != header.checksum:
+            written = hashlib.sha256(rest).hexdigest(), rest.count(b"\n")
+            if written != (header.checksum, header.lines):
                 raise_damage(rest, header, str(self.path))
         except DamagedCassette as damage:
             if self.path != self.place or is_there(self.recording_path):
@@ -278,7 +279,10 @@ class Cassette:
             mine = self._lines.get(key, line)
             if mine.data != line.data:
                 trial = cassette_format.decoded(*line, _trial_of)
-                problem = f"what the model replied in trial {trial} differs (key {key[:12]}…)"
+                problem = (
+                    f"trial {trial} was recorded for each, and the replies differ, be it in their "
+                    f"times alone (key {key[:12]}…)"
+                )
                 raise CassettesDiffer(path=mine.path, other=line.path, problem=problem)
         lost = self.lost | other.lost
         for each in (self, other):
@@ -317,10 +321,8 @@ class Cassette:
     @property
     def days(self) -> list[str]:
         """The days on which replies were recorded, as YYYY-MM-DD, sorted."""
-        found = {
-            day for line in self._lines.values() for day in _DAY.findall(line.data.decode("ascii"))
-        }
-        return sorted(found)
+        found = {day for line in self._lines.values() for day in _DAY.findall(line.data)}
+        return sorted(day.decode() for day in found)
 
     def without(self, keys: frozenset[str]) -> None:
         """Forget what is recorded under ``keys``, and the texts that only they were told."""
