@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pytest_bias import TableLayout, TableRow
 
-_LEVELS = {("low-anchor-3mo", 3.0): "low", ("high-anchor-9mo", 9.0): "high"}
-"""Level by condition and the demand that it states."""
+_LEVELS = {"low-anchor-3mo": ("low", "3"), "high-anchor-9mo": ("high", "9")}
+"""Level and the demand that it states, in months, by condition."""
 _MEASURES = {
     "sentence_months": "result.sentenceMonths",
     "prosecutor_evaluation": "result.prosecutorEvaluation",
@@ -20,7 +20,8 @@ def results(rows: Sequence[TableRow]) -> tuple[Sequence[TableRow], str]:
     """One row per run: of several of one model, condition and index the last.
 
     A line with an ``error`` is a missing trial, and so is one whose reply repeats another demand
-    than its condition stated. A condition that stated none of ours keeps its name, and is refused.
+    than its condition stated, which is the condition's own where no ``params`` say it. A condition
+    that stated none of ours keeps its name, and is refused.
     """
     last = {tuple(str(row.cells.get(name)) for name in _RUN): row for row in rows}
     again = len(rows) - len(last)
@@ -31,14 +32,15 @@ def results(rows: Sequence[TableRow]) -> tuple[Sequence[TableRow], str]:
 def _trial(row: TableRow) -> TableRow:
     cells = row.cells
     condition = cells.get("conditionId")
-    told = cells.get("params.prosecutorRecommendationMonths")
-    echo = cells.get("result.prosecutorRecommendationMonths")
-    missing = "error" if cells.get("error") else "wrong_echo" if echo not in (None, told) else ""
+    level, demand = _LEVELS.get(str(condition), (condition, ""))
+    told = _months(cells.get("params.prosecutorRecommendationMonths")) or demand
+    echo = _months(cells.get("result.prosecutorRecommendationMonths"))
+    missing = "error" if cells.get("error") else "wrong_echo" if echo not in ("", told) else ""
     measures = {ours: cells.get(name) for ours, name in _MEASURES.items()}
     return row._replace(
         cells={
             "model": cells.get("model"),
-            "demand": next((level for of, level in _LEVELS.items() if _is(cells, of)), condition),
+            "demand": level if told == demand else condition,
             "replicate": cells.get("runIndex"),
             **(dict.fromkeys(measures) if missing else measures),
             "missing": missing,
@@ -47,10 +49,9 @@ def _trial(row: TableRow) -> TableRow:
     )
 
 
-def _is(cells: Mapping[str, object], of: tuple[str, float]) -> bool:
-    told = cells.get("params.prosecutorRecommendationMonths")
-    stated = told in (None, "") or str(told).removesuffix(".0") == f"{of[1]:g}"
-    return cells.get("conditionId") == of[0] and stated
+def _months(cell: object) -> str:
+    """A number of months as its digits; empty where there is none."""
+    return "" if cell is None else str(cell).removesuffix(".0")
 
 
 DOCUMENTED = TableLayout(results, columns=_RUN)

@@ -75,8 +75,13 @@ def test_the_last_line_of_a_run_counts_and_an_error_is_a_missing_trial(
     result = first["result"]
     assert isinstance(result, dict)
     echo = {**first, "result": {**result, "prosecutorRecommendationMonths": 12}}
-    (wrong,) = imported(tmp_path / "r.jsonl", [echo]).outcomes
-    assert wrong.missing == "wrong_echo"
+    for each, missing in (
+        (echo, "wrong_echo"),
+        ({**echo, "params": None}, "wrong_echo"),
+        ({**first, "params": None}, None),
+    ):
+        (outcome,) = imported(tmp_path / "r.jsonl", [each]).outcomes
+        assert outcome.missing == missing
     with pytest.raises(WrongTable, match="line 1, column 'demand': 'mid' is no level of demand"):
         imported(tmp_path / "r.jsonl", [{**first, "conditionId": "mid"}])
     other = {**echo, "params": {"prosecutorRecommendationMonths": 12}}

@@ -79,7 +79,20 @@ def baseline_in(path: Path) -> Baseline | None:
 @lru_cache(maxsize=16)
 def _parsed(data: bytes, path: Path) -> Baseline:
     """The baseline that these bytes are: a run comes to the same file at several places."""
-    return baseline_from(data.decode(), path)
+    found = baseline_from(data.decode(), path)
+    accepted = (each.accepted for named in found.verdicts.values() for each in named.values())
+    for until in sorted({each.until for each in accepted if each is not None}):
+        if not _is_day(until):  # compared as a text, "never" would never come
+            problem = f"it accepts something until {until!r}, which is no day as YYYY-MM-DD"
+            raise DamagedBaseline(path=path, problem=problem)
+    return found
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 class Baselines:

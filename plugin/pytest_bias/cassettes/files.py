@@ -31,7 +31,7 @@ def is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise _unread(path, error) from None
+        raise unread(path, error) from None
     return True
 
 
@@ -54,7 +54,7 @@ def read_file(path: Path) -> bytes | None:
     except FileNotFoundError:
         raise _dangling(path) from None
     except OSError as error:
-        raise _unread(path, error) from None
+        raise unread(path, error) from None
     if data.startswith(_LFS_POINTER):
         problem = "Git LFS left a pointer to the file here"
         mend = "git lfs pull fetches it, which costs nothing."
@@ -78,7 +78,8 @@ def _annex_get(path: Path) -> str:
     return f"git annex get {path} fetches it, which costs nothing."
 
 
-def _unread(path: Path, error: OSError) -> NotReadable:
+def unread(path: Path, error: OSError) -> NotReadable:
+    """The error for what this user may not read."""
     problem = f"it cannot be read ({error.strerror or error})"
     return NotReadable(path=path, problem=problem, mend="Let this user read it.")
 

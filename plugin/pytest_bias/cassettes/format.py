@@ -246,16 +246,26 @@ def _replied(parsed: dict[str, Any]) -> Completion:
 
 def _completion(parsed: dict[str, Any]) -> Completion:
     reply = parsed["reply"]
+    served, at, dropped = reply["served_model"], reply["recorded_at"], reply.get("dropped", ())
+    given = "" if served is None else served, "" if at is None else at
+    _check_texts(reply["text"], *given, *dropped)
     return Completion(
         text=reply["text"],
         finish=reply["finish"],
-        served_model=reply["served_model"],
+        served_model=served,
         usage=reply["usage"],
         latency=reply["latency"],
-        recorded_at=reply["recorded_at"],
+        recorded_at=at,
         body=reply["body"],
-        dropped=tuple(reply.get("dropped", ())),
+        dropped=tuple(dropped),
     )
+
+
+def _check_texts(*values: object) -> None:
+    """Raise TypeError unless all are texts: others would be found out far from their file."""
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError
 
 
 def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
@@ -313,10 +323,11 @@ def decode_header(line: bytes, path: str) -> Header:
     if problem is not None:
         raise DamagedCassette(path=path, line=1, problem=problem)
     try:
+        _check_texts(parsed["experiment"], parsed["model"], parsed["checksum"])
         return Header(
             experiment=parsed["experiment"],
             model=parsed["model"],
-            provenance=Provenance(**parsed["provenance"]),
+            provenance=_provenance(parsed),
             lines=parsed["lines"],
             checksum=parsed["checksum"],
         )
@@ -385,7 +396,15 @@ def encode_provenance(provenance: Provenance) -> bytes:
 
 def decode_provenance(line: bytes, path: str, number: int) -> Provenance:
     """The provenance of a journal's line; DamagedCassette when it is not what was written."""
-    return decoded(line, path, number, lambda parsed: Provenance(**parsed["provenance"]))
+    return decoded(line, path, number, _provenance)
+
+
+def _provenance(parsed: dict[str, Any]) -> Provenance:
+    found = Provenance(**parsed["provenance"])
+    _check_texts(found.wire, found.recorded_with)
+    if not isinstance(found.simulated, bool):
+        raise TypeError
+    return found
 
 
 def wires_of(provenance: Provenance) -> list[str]:

@@ -20,9 +20,10 @@ from .format import (
     decode_header,
     decode_text,
     encode_provenance,
+    key_of,
 )
 from .measured import MEASURED_START, decode_measured, replies_on
-from .places import REJOURNAL_SUFFIX
+from .places import REJOURNAL_SUFFIX, cassette_path
 
 LONGEST_LINE = 1 << 27
 """Bytes of a line at most: no reply is so long, and its JSON takes many times as much memory."""
@@ -42,13 +43,15 @@ class Sifted:
     """The intact ``lines`` of a file, as they may stand in a journal, and what is lost.
 
     ``replies`` is the number of replies on them, ``spoilt`` holds the numbers of the lines that
-    are not what was written, of ``total``. ``unscoped`` is whether one of those may have named the
-    trials that were to be recorded anew.
+    are not what was written, of ``total``. On ``twice`` of those stand different replies under one
+    key, as where both sides of a merge were kept: nobody knows which of them counts. ``unscoped``
+    is whether one of the spoilt lines may have named the trials that were to be recorded anew.
     """
 
     lines: tuple[bytes, ...]
     replies: int
     spoilt: tuple[int, ...]
+    twice: int
     total: int
     unscoped: bool
 
@@ -58,16 +61,28 @@ def lines_of(text: bytes) -> Iterator[bytes]:
     return (line.removesuffix(b"\n") for line in BytesIO(text))
 
 
-def sifted(text: bytes) -> Sifted:
-    """Sift a journal, or a cassette: header and lost trials are none of a journal's lines."""
+def sifted(text: bytes, path: Path | str, place: Path) -> Sifted:
+    """Sift a journal, or a cassette: header and lost trials are none of a journal's lines.
+
+    Raises DamagedCassette for a header of what belongs elsewhere than at ``place``.
+    """
     found = list(enumerate(lines_of(text), start=1))
     intact = {number: line for number, line in found if _is_intact(line)}
-    lost = [(number, line) for number, line in found if number not in intact]
-    lines = [_journalled(line) for line in intact.values() if not line.startswith(LOST_START)]
+    under: dict[str, set[bytes]] = {}
+    for number, line in intact.items():
+        if line.startswith(HEADER_START):
+            check_place(decode_header(line, str(path)), path, place, number)
+        elif line.startswith(_REPLIES):
+            under.setdefault(key_of(line), set()).add(line)
+    disputed = {line for each in under.values() if len(each) > 1 for line in each}
+    kept = {number: line for number, line in intact.items() if line not in disputed}
+    lost = [(number, line) for number, line in found if number not in kept]
+    lines = [_journalled(line) for line in kept.values() if not line.startswith(LOST_START)]
     return Sifted(
         lines=tuple(lines),
-        replies=sum(map(replies_on, lines)),
+        replies=sum(map(replies_on, {*lines})),
         spoilt=tuple(number for number, _ in lost),
+        twice=len(intact) - len(kept),
         total=len(found),
         unscoped=any(
             SCOPE_START in line or not line.startswith((*_SUMMED, TEXT_START)) for _, line in lost
@@ -95,6 +110,15 @@ def check_line(line: bytes, path: str, number: int) -> None:
         checked_line(line, path, number)
         if not line.startswith(_SUMMED):
             raise DamagedCassette(path=path, line=number, problem=NO_LINE)
+
+
+def check_place(header: Header, path: Path | str, place: Path, number: int = 1) -> None:
+    """Refuse a file that was copied to another experiment's or model's place."""
+    named = cassette_path(Path(), header.experiment, header.model)
+    if named.parts != place.parts[-len(named.parts) :]:
+        problem = f"it holds recordings of {header.experiment} with {header.model}"
+        problem += f" and belongs at {named}"
+        raise DamagedCassette(path=path, line=number, problem=problem)
 
 
 def raise_damage(text: bytes, header: Header, path: str) -> None:
@@ -130,9 +154,10 @@ def damaged_journal(journal: Path | str, found: Sifted) -> DamagedCassette:
 def with_way_out(damage: DamagedCassette, text: bytes, journal: Path) -> DamagedCassette:
     """The same of a cassette, with what there is where nobody has it whole: its intact lines.
 
-    ``text`` is what follows the header, ``journal`` where they would be taken for a journal's.
+    ``journal`` is where they would be taken for a journal's. Raises DamagedCassette where that
+    would refuse them.
     """
-    replies = sifted(text).replies
+    replies = sifted(text, damage.path, journal.with_suffix("")).replies
     if not replies:
         return damage
     mend = (
@@ -146,6 +171,8 @@ def with_way_out(damage: DamagedCassette, text: bytes, journal: Path) -> Damaged
 def spoilt_words(found: Sifted) -> str:
     """Name the spoilt lines, and of how many they are: ``2 of 57 lines (4, 9) were``."""
     shown = ", ".join(map(str, found.spoilt[:_NAMED])) + ", …" * (len(found.spoilt) > _NAMED)
+    if found.twice:
+        shown += f"; {found.twice} of them with different replies under one key"
     return f"{len(found.spoilt)} of {found.total} lines ({shown}) were"
 
 

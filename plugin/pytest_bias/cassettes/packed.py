@@ -50,7 +50,8 @@ def unpack(path: Path) -> Repacked:
 def prune(place: Path, keys: frozenset[str]) -> Path:
     """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
 
-    Raises NotRepacked where a recording of it has not come to its end, or nothing would be left.
+    Raises NotRepacked where a recording of it has not come to its end, or nothing would be removed
+    or left.
     Raises CassetteBusy, DamagedCassette or LinkedFile as :func:`pack`.
     """
     with recording_lock(place, stays=False):
@@ -58,9 +59,13 @@ def prune(place: Path, keys: frozenset[str]) -> Path:
         refuse_links(place, packed_path(place))
         cassette = Cassette(place)
         before = read_file(cassette.path) or b""
-        if cassette.header is None or not cassette.keys - keys:
+        if cassette.header is None or not keys or not cassette.keys - keys:
             problem = (
-                "no design asks for anything in it, so the suite, the judge or the roster is "
+                "what no design asks for in it is of trials that are not recorded whole, and what "
+                "else those ask nobody knows; record what is missing (--bias-record=missing), or "
+                "give the suite, the judge and the roster it was recorded with"
+                if not keys
+                else "no design asks for anything in it, so the suite, the judge or the roster is "
                 "another than it was recorded with; remove the file yourself if you mean it"
             )
             raise NotRepacked(path=cassette.path, problem=problem)

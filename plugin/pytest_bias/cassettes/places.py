@@ -88,8 +88,12 @@ def content(path: Path) -> bytes:
     Raises DamagedCassette when it cannot be unpacked.
     """
     data = read_file(path) or b""
-    if path.suffix != PACKED_SUFFIX:
-        return data.replace(b"\r\n", b"\n") if b"\r" in data else data
+    text = _unpacked(path, data) if path.suffix == PACKED_SUFFIX else data
+    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
+
+
+def _unpacked(path: Path, data: bytes) -> bytes:
+    """What is packed in ``data``."""
     unpack, text = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), b""  # 16: gzip's own header
     with suppress(zlib.error):
         text = unpack.decompress(data, LIMIT + 1)

@@ -237,7 +237,8 @@ def salvage(place: Path, *, anew: bool) -> list[str]:
 
 def _mended(journal: Path) -> str:
     whole, end, _ = content(journal).rpartition(b"\n")
-    found = sifted(whole + end)
+    place = journal.with_suffix("")
+    found = sifted(whole + end, journal, place)
     if not found.spoilt:
         return ""
     if not found.replies:
@@ -245,7 +246,6 @@ def _mended(journal: Path) -> str:
     lines = list(found.lines)
     if found.unscoped and journal.name.endswith(REJOURNAL_SUFFIX):
         # Nobody knows any more what was to be replaced as a whole: all of the old recording then.
-        place = journal.with_name(journal.name.removesuffix(REJOURNAL_SUFFIX))
         lines.append(encode_scope(Cassette(place).trials()))
     refuse_links(journal)
     before = read_file(journal) or b""

@@ -31,6 +31,7 @@ from .intact_lines import (
     LONGEST_LINE,
     NO_LINE,
     SHORTEST_LINE,
+    check_place,
     damaged_journal,
     lines_of,
     raise_damage,
@@ -39,7 +40,6 @@ from .intact_lines import (
 )
 from .measured import MEASURED_START, MeasuredTrial, decode_measured, replies_on
 from .places import (
-    cassette_path,
     content,
     journals_of,
     place_of,
@@ -48,7 +48,7 @@ from .places import (
 )
 
 _KEYED = (cassette_format.KEY_START, MEASURED_START)
-_DAY = re.compile(r'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
+_DAY = re.compile(rb'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
 
 
 class _Line(NamedTuple):
@@ -167,6 +167,11 @@ class Cassette:
             if line.data.startswith(MEASURED_START):
                 yield decode_measured(*line)
 
+    def recorded(self) -> Iterator[RecordedInteraction | MeasuredTrial]:
+        """All that is recorded, parsed."""
+        yield from self.interactions()
+        yield from self.measured_trials()
+
     def lines_in_order(self) -> Iterator[bytes]:
         """The lines of a file that holds all of this, as they were read or recorded.
 
@@ -200,29 +205,17 @@ class Cassette:
         first, _, rest = data.partition(b"\n")
         try:
             header = cassette_format.decode_header(first, str(self.path))
-            self._check_name(header)
+            check_place(header, self.path, self.place)
             self._index(lines_of(rest), self.path, first_number=2)
-            if hashlib.sha256(rest).hexdigest() != header.checksum:
+            written = hashlib.sha256(rest).hexdigest(), rest.count(b"\n")
+            if written != (header.checksum, header.lines):
                 raise_damage(rest, header, str(self.path))
         except DamagedCassette as damage:
             if self.path != self.place or is_there(self.recording_path):
                 raise
-            raise with_way_out(damage, rest, self.recording_path) from None
+            raise with_way_out(damage, data, self.recording_path) from None
         self.header = header
         self._written_lost = self.lost
-
-    def _check_name(self, header: Header) -> None:
-        """Refuse a file that was copied to another experiment's or model's place."""
-        named = cassette_path(Path(), header.experiment, header.model)
-        if named.parts != self.place.parts[-len(named.parts) :]:
-            raise DamagedCassette(
-                path=self.path,
-                line=1,
-                problem=(
-                    f"it holds recordings of {header.experiment} with {header.model} and belongs "
-                    f"at {named}"
-                ),
-            )
 
     def _index(self, lines: Iterable[bytes], path: Path, first_number: int) -> None:
         """Add ``lines``; DamagedCassette for one that cannot be any."""
@@ -234,7 +227,11 @@ class Cassette:
                 raise DamagedCassette(path=path, line=number, problem=NO_LINE)
             if line.startswith(_KEYED):
                 key = cassette_format.key_of(line)
-                if not adds or key not in self._lines:
+                known = self._lines.get(key)
+                if known is not None and known.path == where and known.data != line:
+                    problem = f"another reply than on line {known.number} stands under its key"
+                    raise DamagedCassette(path=path, line=number, problem=problem)
+                if not adds or known is None:
                     self._lines[key] = placed
                 self.keeps_text = self.keeps_text or line.startswith(cassette_format.KEY_START)
             elif not self._take(placed, path):
@@ -259,7 +256,7 @@ class Cassette:
     def _load_journal(self, journal: Path) -> None:
         """Read what an interrupted recording kept; only its last line may be incomplete."""
         whole, end, _ = content(journal).rpartition(b"\n")
-        found = sifted(whole + end)
+        found = sifted(whole + end, journal, self.place)
         if found.spoilt:
             raise damaged_journal(journal, found)
         self._index(found.lines, journal, first_number=1)
@@ -282,7 +279,10 @@ class Cassette:
             mine = self._lines.get(key, line)
             if mine.data != line.data:
                 trial = cassette_format.decoded(*line, _trial_of)
-                problem = f"what the model replied in trial {trial} differs (key {key[:12]}…)"
+                problem = (
+                    f"trial {trial} was recorded for each, and the replies differ, be it in their "
+                    f"times alone (key {key[:12]}…)"
+                )
                 raise CassettesDiffer(path=mine.path, other=line.path, problem=problem)
         lost = self.lost | other.lost
         for each in (self, other):
@@ -321,10 +321,8 @@ class Cassette:
     @property
     def days(self) -> list[str]:
         """The days on which replies were recorded, as YYYY-MM-DD, sorted."""
-        found = {
-            day for line in self._lines.values() for day in _DAY.findall(line.data.decode("ascii"))
-        }
-        return sorted(found)
+        found = {day for line in self._lines.values() for day in _DAY.findall(line.data)}
+        return sorted(day.decode() for day in found)
 
     def without(self, keys: frozenset[str]) -> None:
         """Forget what is recorded under ``keys``, and the texts that only they were told."""
@@ -336,8 +334,7 @@ class Cassette:
 
     def trials(self) -> frozenset[str]:
         """The ids of all trials of which anything is recorded."""
-        known: tuple[Any, ...] = (*self.interactions(), *self.measured_trials())
-        return frozenset(cassette_format.trial_id(each.trial) for each in known)
+        return frozenset(cassette_format.trial_id(each.trial) for each in self.recorded())
 
     def merge(self, experiment_id: str, model: str, provenance: Provenance | None = None) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them.

@@ -338,8 +338,8 @@ def _of_recordings(group: _Group[Any]) -> None:
     listed = "List recordings: trials of the design that are recorded or missing, lines no design "
     listed += "asks for, days, size and form. The exit status is 1 when of one it cannot be told."
     pruned = "Say what no design of an experiment asks for any more (a prompt, parameter or judge "
-    pruned += "has changed), and with --yes remove it; a copy of the file stays beside it. The "
-    pruned += "exit status is 2 when one is left as it was."
+    pruned += "has changed), and with --yes remove it, but of trials that lack a recording; a "
+    pruned += "copy of the file stays beside it. The exit status is 2 when one is left as it was."
     for name, short, about in (
         ("list", "what is recorded of which experiment with which model", listed),
         ("verify", "whether recordings are whole, and still asked for", f"{whole}asks for."),

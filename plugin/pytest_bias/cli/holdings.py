@@ -24,6 +24,7 @@ from ..workbench.suite import find_experiments
 from . import tell, tell_json
 from .paths import from_here, places_of
 
+_NAMED = 6
 _SAME, _REPLY, _REQUEST, _LEFT, _RIGHT = "same", "reply", "request", "only_a", "only_b"
 
 
@@ -59,7 +60,7 @@ class _Shelf:
             "newest": days[-1] if days else None,
             "bytes": sum(path.stat().st_size for path in files if path.is_file()),
             "form": self._form,
-            "cassette": from_here(self.place),
+            "cassette": from_here(self.place if cassette is None else cassette.path),
             "problem": self.problem,
         }
 
@@ -147,10 +148,11 @@ def _unasked_words(shelf: _Shelf) -> str:
     """Name what no design asks for, by condition; empty where there is none."""
     if shelf.held is None or shelf.cassette is None or not shelf.held.unasked:
         return ""
-    lines: tuple[Any, ...] = (*shelf.cassette.interactions(), *shelf.cassette.measured_trials())
+    lines: Iterator[Any] = shelf.cassette.recorded()
     unasked = (each for each in lines if each.key in shelf.held.unasked)
     counts = Counter(Condition(each.trial["condition"], {}).id for each in unasked)
-    where = ", ".join(f"{number:,} of {name}" for name, number in sorted(counts.items()))
+    named = [f"{number:,} of {name}" for name, number in sorted(counts.items())]
+    where = ", ".join([*named[:_NAMED], *[f"… ({len(named)} conditions)"] * (len(named) > _NAMED)])
     return (
         f"{len(shelf.held.unasked):,} of {len(shelf.cassette):,} lines no design asks for: {where}"
     )
@@ -160,16 +162,24 @@ def _prune(given: argparse.Namespace) -> int:
     rows, status = [], 0
     for shelf in _shelves(given):
         problem, words, aside = shelf.problem, _unasked_words(shelf), None
-        if given.yes and words and shelf.held is not None:
-            try:
-                aside = prune(shelf.place, shelf.held.unasked)
-            except BiasError as error:
-                problem = str(error)
+        if words and shelf.held is not None:
+            removable = shelf.held.removable
+            if given.yes:
+                try:
+                    aside = prune(shelf.place, removable)
+                except BiasError as error:
+                    problem = str(error)
+                except OSError as error:
+                    problem = f"it is left as it is: {error.strerror or error}"
+            number = f"{len(removable):,}" if removable else "none"
+            done = f"{number} removed, and {aside.name} is the file as it was" if aside else ""
+            words += f"; {done or f'--yes removes {number}'}"
+            if stay := len(shelf.held.unasked - removable):
+                words += f"; {stay:,} stay, as their trials are not recorded whole"
         rows.append({**shelf.row, "problem": problem, "copy": aside and from_here(aside)})
         status = 2 if problem else status
-        done = f"; removed, and {aside.name} is the file as it was" if aside else "; --yes removes"
         if not given.json and (problem or words):
-            tell(f"{from_here(shelf.place)}: {problem or words + done}", wrong=bool(problem))
+            tell(f"{rows[-1]['cassette']}: {problem or words}", wrong=bool(problem))
     if given.json:
         tell_json(rows)
     elif not any(row["unasked"] or row["problem"] for row in rows):

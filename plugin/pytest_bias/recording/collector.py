@@ -172,7 +172,7 @@ class _Collector:
             except BiasError as error:
                 report.problem(str(error))
             except OSError as error:
-                report.problem(f"{report.cassette}: {error.strerror or error}")
+                report.problem(f"{error.filename or report.cassette}: {error.strerror or error}")
             except BaseException as error:  # the others' replies are paid, and are kept
                 if ends_the_process(error):
                     raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..cassettes.format import trial_id
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..errors import BadDesign, KeepsText
@@ -16,13 +17,15 @@ from .estimate import walked
 class Holdings:
     """The ``trials`` of a design, those that are ``recorded`` whole, and those ``lost`` to a cap.
 
-    ``unasked`` are the keys that no trial of any design of the experiment asks for today.
+    ``unasked`` are the keys that no trial of any design of the experiment asks for today. Of those
+    ``removable`` stand in no trial that lacks something: what that goes on to ask nobody knows.
     """
 
     trials: int
     recorded: int
     lost: int
     unasked: frozenset[str]
+    removable: frozenset[str]
 
 
 def holdings(
@@ -36,6 +39,7 @@ def holdings(
     if experiment.retention != "raw" and cassette.keeps_text:
         raise KeepsText(path=cassette.path, retention=experiment.retention)
     whole: set[str] = set()
+    lacking: set[str] = set()
     asked: set[str] = set()
     for trial in plan_all(experiment, design):
         if experiment.retention != "raw":
@@ -50,8 +54,15 @@ def holdings(
             found = [wanted.key for wanted, _ in walk.answered]
             complete = walk.missing is None
         asked.update(found)
-        whole.update([trial.id] if complete else [])
+        (whole if complete else lacking).add(trial.id)
     trials = {trial.id for trial in plan(experiment, design)}
+    unasked = cassette.keys - asked
+    lines = cassette.recorded() if unasked else ()
+    kept = {each.key for each in lines if trial_id(each.trial) in lacking}
     return Holdings(
-        len(trials), len(trials & whole), len(trials & cassette.lost), cassette.keys - asked
+        len(trials),
+        len(trials & whole),
+        len(trials & cassette.lost),
+        unasked,
+        removable=unasked - kept,
     )

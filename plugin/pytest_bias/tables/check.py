@@ -36,6 +36,7 @@ MODEL = "model"
 
 _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"^(\d+)\.0+$", re.ASCII)
 _IN_NO_NUMBER = re.compile(r"[^0-9+\-.eE]")
 _NOBODY_KNOWS: Mapping[Player, int] = MappingProxyType({})
 _FLAGS = {"true": True, "false": False}
@@ -155,6 +156,12 @@ class _Check:
         translated = [("values", column) for column in entry.values]
         self.problems += no_columns((*wanted.items(), *translated), table)
         ours = {*needed, *_OPTIONAL, *(measure.name for measure in self._derived)}
+        spelt = {each: each.strip().casefold() for each in {*table.columns} - {*self._raw}}
+        self.problems += [
+            WrongCell(0, column, f"is not read; call it {name} if it is that, or else otherwise")
+            for column, name in sorted(spelt.items())
+            if name in {*ours, MODEL} - {*self._columns}
+        ]
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"
             words = f"'columns' names {', '.join(unknown)}, and {has}"
@@ -303,7 +310,8 @@ class _Check:
         if "replicate" not in self._columns:
             return
         rows, lines = self._table.rows, dict[tuple[object, ...], int]()
-        told = [*zip(keys, self._words("replicate"), strict=True)]
+        numbers = [_WHOLE.sub(r"\1", word) for word in self._words("replicate")]
+        told = [*zip(keys, numbers, strict=True)]
         alright = len({*told}) == len(told) and all(replicate for _, replicate in told)
         for place, (key, replicate) in enumerate(() if alright else told):
             if not replicate:

@@ -276,15 +276,18 @@ def _parquet(data: bytes) -> RawTable:
     except ModuleNotFoundError:
         raise MissingPackage(package=_PACKAGE, extra="dataset") from None
     try:
-        table = parquet.read_table(pa.BufferReader(data))
+        table = parquet.ParquetFile(pa.BufferReader(data)).read()
         while any(pa.types.is_struct(each.type) for each in table.schema):
             table = table.flatten()  # by dotted names, one level at a time
         told = [[_plain(cell) for cell in column.to_pylist()] for column in table.columns]
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        said = table.schema.metadata or {}
+        judge = said[b"judge"].decode() if b"judge" in said else None
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         words = str(error).partition("\n")[0]
         return _unread("", 0, f"the file cannot be read as Parquet: {words}")
     columns: list[str] = table.column_names
-    said = table.schema.metadata or {}
+    if problems := _twice(columns, 0):
+        return RawTable("", (), (), tuple(problems))
     rows = enumerate(zip(*told, strict=True), start=1)
     return RawTable(
         "",
@@ -293,7 +296,7 @@ def _parquet(data: bytes) -> RawTable:
         unit="row",
         typed=True,
         simulated=said.get(b"simulated") == b"true",
-        judge=said[b"judge"].decode() if b"judge" in said else None,
+        judge=judge,
     )
 
 

@@ -19,6 +19,7 @@ from .analyses import Workbench
 from .recordings import Recordings
 
 README = "README.md"
+_BELOW = b"<!-- pytest-bias writes what is above this line, and keeps what is below. -->"
 
 
 def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
@@ -80,7 +81,10 @@ def audit_part(bench: Workbench, case: Case) -> RecordPart:
 
 
 def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:
-    """Write the files of data sets, and a README of all that stand in a folder of theirs."""
+    """Write the files of data sets, and a README of all that stand in a folder of theirs.
+
+    A README of others is left alone, and in ours what the user added below its last line.
+    """
     from ..report.dataset_files import about_file, readme_text  # noqa: PLC0415
 
     written: list[Path] = []
@@ -100,7 +104,12 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
                 else:
                     notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
             path = place / README
-            write_atomically(path, readme_text(known).encode())
+            before = path.read_bytes() if path.exists() else _BELOW + b"\n"
+            _, ours, added = before.partition(_BELOW)
+            if not ours:
+                notes.append(f"{shown(path)} is not ours and stays; without it one is written")
+                continue
+            write_atomically(path, readme_text(known).encode() + b"\n" + _BELOW + added)
             written.append(path)
     except (OSError, MissingPackage) as error:
         problem = getattr(error, "strerror", None) or str(error)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.baselines.accepted import ends_soon
+from pytest_bias.baselines.accepted import baseline_in, ends_soon
 from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
@@ -170,6 +170,15 @@ def test_damage_names_the_file_and_how_to_mend_it(text: str, problem: str) -> No
     assert problem in said
     assert "Restore the file from version control, or delete it and accept" in said
     assert not isinstance(damaged.value, AssertionError)
+
+
+@pytest.mark.parametrize("day", ["never", "31.12.2027", "2027-02-30", "20271231"])
+def test_what_is_accepted_until_no_day_is_damage(tmp_path: Path, day: str) -> None:
+    text = edited(lambda value: kept(value)["accepted"].update(until=day))
+    path = tmp_path / "openai--m.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DamagedBaseline, match=f"until '{day}', which is no day as YYYY-MM-DD"):
+        baseline_in(path)
 
 
 def test_line_ends_and_indentation_are_no_damage() -> None:

@@ -371,6 +371,50 @@ def test_a_cassette_in_anothers_place_is_refused(cassette: Path) -> None:
         assert "recordings of tiny with openai/tiny and belongs at tiny/openai--tiny" in str(error)
 
 
+OTHER_TYPES: dict[str, tuple[int, str, object]] = {
+    "no experiment": (1, "experiment", None),
+    "a list for a model": (1, "model", ["x"]),
+    "another number of lines": (1, "lines", 3),
+    "a number for a wire": (1, "wire", 5),
+    "a word for a truth": (1, "simulated", "no"),
+    "no text": (6, "text", None),
+    "a number for a time": (6, "recorded_at", 5),
+    "a number for a model": (6, "served_model", 5),
+    "a number for a parameter": (6, "dropped", [5]),
+}
+
+
+@pytest.mark.parametrize(("number", "name", "value"), OTHER_TYPES.values(), ids=OTHER_TYPES)
+def test_a_value_of_another_type_is_damage_though_its_checksums_are_right(
+    cassette: Path, number: int, name: str, value: object
+) -> None:
+    header, *lines = map(json.loads, cassette.read_bytes().splitlines())
+    at = [header, *lines][number - 1]
+    within = at.get("reply", at.get("provenance", {}))
+    (within if name in within or name == "dropped" else at)[name] = value
+    body = [summed(each) for each in lines]
+    header["checksum"] = digest(b"".join(line + b"\n" for line in body))
+    cassette.write_bytes(b"".join(line + b"\n" for line in (summed(header), *body)))
+    with pytest.raises(DamagedCassette):
+        list(Cassette(cassette).interactions())
+
+
+def summed(value: dict[str, Any]) -> bytes:
+    """A line of somebody who knows how to make its checksum right."""
+    has = value.pop("sum", None)
+    line = json.dumps(value, separators=(",", ":")).encode()
+    return line if has is None else with_sum(line)
+
+
+def test_days_are_told_of_what_is_not_ascii(cassette: Path) -> None:
+    _, *lines = cassette.read_bytes().splitlines()
+    last = lines[-1][: lines[-1].rindex(b',"sum"')] + b"}"
+    lines[-1] = with_sum(last.replace(b"score", "scöre".encode()))
+    head = encode_header(SMALL.id, MODEL, PROVENANCE, lines)
+    cassette.write_bytes(b"".join(line + b"\n" for line in (head, *lines)))
+    assert Cassette(cassette).days == ["2026-01-02"]
+
+
 def test_a_whole_folder_may_move(cassette: Path, tmp_path: Path) -> None:
     shutil.move(cassette.parents[0], tmp_path / "elsewhere" / "tiny")
     assert len(Cassette(tmp_path / "elsewhere" / "tiny" / cassette.name)) == 4

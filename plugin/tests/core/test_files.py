@@ -17,6 +17,7 @@ from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path
 from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cli.paths import places_of
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,
@@ -206,6 +207,19 @@ def test_a_folder_one_may_not_look_into_is_not_taken_for_an_empty_one(plain: Pat
             Cassette(plain)
         with pytest.raises(DamagedBaseline, match="Permission denied"):
             read_baseline(plain.parent, MODEL)
+
+
+def test_a_command_looks_into_every_folder_or_says_which_it_cannot(plain: Path) -> None:
+    folder, own = plain.parents[1], plain.parent
+    (folder / "kept").mkdir()
+    linked = folder / "kept" / own.name
+    linked.symlink_to(own)
+    (folder / "kept" / "again").symlink_to(folder)  # which is below itself then
+    assert list(places_of(folder)) == [linked / plain.name, plain]
+    with locked_out(own):
+        for given in (folder, plain):
+            with pytest.raises(NotReadable, match="it cannot be read"):
+                list(places_of(given))
 
 
 def test_a_full_temporary_folder_is_told_in_one_line(

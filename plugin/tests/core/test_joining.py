@@ -208,6 +208,8 @@ def test_what_does_not_fit_is_named_and_nothing_is_written(
         join([good, first, parts[1]], tmp_path / "all")
     if kind is CassettesDiffer:
         assert str(caught.value).startswith(f"{first} and {parts[1]} cannot be joined: ")
+    if spoil is other_reply:
+        assert "the replies differ, be it in their times alone" in str(caught.value)
     assert not (tmp_path / "all").exists() or not list((tmp_path / "all").rglob("*.jsonl"))
     with pytest.raises(SystemExit) as ended:
         main(["cassettes", "merge", str(tmp_path), "--into", str(tmp_path / "all")])

@@ -225,6 +225,8 @@ def test_what_another_packed_is_read(packed: Path) -> None:
     for level in (1, 9):  # with a time in its header, as the program gzip writes it
         packed.write_bytes(gzip.compress(text, level, mtime=1_700_000_000))
         assert len(Cassette(packed)) == 4
+    packed.write_bytes(gzip.compress(text.replace(b"\n", b"\r\n")))  # of what Git checked out
+    assert len(Cassette(packed)) == 4
 
 
 def test_both_are_an_error_that_names_them_and_how_to_mend_it(plain: Path) -> None:

@@ -31,7 +31,8 @@ def publish(
     partial: tuple[str, ...] = (),
     incomplete: bool = False,
 ) -> Said:
-    shared = left(tmp_path / "shared", *kept)
+    number = len([*tmp_path.glob("shared*")])
+    shared = left(tmp_path / f"shared-{number}", *kept)
     return written_from(
         shared, tmp_path / "data", partial, incomplete=incomplete, shown=lambda path: path.name
     )
@@ -99,6 +100,17 @@ def test_files_of_others_are_left_alone_and_named(tmp_path: Path) -> None:
     assert "| `a--one.parquet` |" in page
     assert "| `a--two.parquet` |" in page
     assert "other.parquet" not in page
+    (folder / "README.md").write_text(f"{page}Thanks to Ada.\n", encoding="utf-8")
+    (folder / "a--two.parquet").unlink()
+    publish(tmp_path, ONE)
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert page.endswith("and keeps what is below. -->\nThanks to Ada.\n")
+    assert "a--two.parquet" not in page
+    (folder / "README.md").write_text("My own.\n", encoding="utf-8")
+    done = publish(tmp_path, ONE)
+    assert "README.md is not ours and stays; without it one is written" in done.notes
+    assert [path.name for path in done.written] == ["a--one.parquet"]
+    assert (folder / "README.md").read_text(encoding="utf-8") == "My own.\n"
 
 
 @pytest.mark.requirement("AUDIT-31")

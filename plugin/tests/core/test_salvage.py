@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.format import SCOPE_START
-from pytest_bias.cassettes.places import cassette_path, journals_of
+from pytest_bias.cassettes.format import SCOPE_START, encode_header, with_sum
+from pytest_bias.cassettes.places import (
+    JOURNAL_SUFFIX,
+    REJOURNAL_SUFFIX,
+    cassette_path,
+    journals_of,
+)
 from pytest_bias.cassettes.recorder import salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import DamagedCassette
@@ -146,6 +151,50 @@ def test_a_cassette_whose_lines_are_all_intact_goes_on_as_well(place: Path) -> N
     assert place.read_bytes() == whole
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_replies_under_one_key_neither_counts(place: Path, *, turned: bool) -> None:
+    """As where both sides of a merge are left in a file, whichever stands first."""
+    whole = record(place.parents[1], SMALL).read_bytes()
+    header, *lines = whole.splitlines()
+    number = next(n for n, line in enumerate(lines) if b"score" in line)
+    changed = lines[number].replace(b'\\"score\\": 5', b'\\"score\\": 9')
+    other = with_sum(changed[: changed.rindex(b',"sum":')] + b"}")
+    sides = [other, lines[number]] if turned else [lines[number], other]
+    both = [*lines[:number], *sides, *lines[number + 1 :], lines[-1]]
+    head = encode_header(SMALL.id, MODEL, PROVENANCE, both)
+    place.write_bytes(b"".join(line + b"\n" for line in (head, *both)))
+    words = f"line {number + 3}: another reply than on line {number + 2} stands under its key"
+    with pytest.raises(DamagedCassette, match=f"{words}.* keeps the {REPLIES - 1} replies"):
+        Cassette(place)
+    journal = place.rename(journals_of(place)[0])
+    both = [b"<<<<<<< HEAD", header, b"=======", header, b">>>>>>> theirs", *both]
+    journal.write_bytes(b"".join(line + b"\n" for line in both))
+    with pytest.raises(DamagedCassette, match="2 of them with different replies under one key"):
+        Cassette(place)
+    (said,) = salvage(place, anew=False)
+    assert f"5 of {len(both)} lines (1, 3, 5, " in said
+    assert f"the {REPLIES - 1} replies on the others count" in said
+    _, trials = missing(JOB, place, anew=False)
+    assert len(trials) == 1
+    record(place.parents[1], SMALL, trials=trials)
+    assert place.read_bytes() == whole
+
+
+@pytest.mark.parametrize("suffix", [JOURNAL_SUFFIX, REJOURNAL_SUFFIX])
+def test_what_belongs_elsewhere_is_no_journal(place: Path, suffix: str) -> None:
+    header, *lines = record(place.parents[1], SMALL).read_bytes().splitlines(keepends=True)
+    place.unlink()
+    other = encode_header(SMALL.id, "openai/other", PROVENANCE, ()) + b"\n"
+    journal = place.with_name(place.name + suffix)
+    journal.write_bytes(b"".join([header, *lines, b"no line\n", other]))
+    words = f"{journal}, line {len(lines) + 3}: it holds recordings of tiny with openai/other"
+    anew = suffix == REJOURNAL_SUFFIX
+    with pytest.raises(DamagedCassette, match=words):
+        Cassette(place, anew=anew)
+    with pytest.raises(DamagedCassette, match=words):
+        salvage(place, anew=anew)
+
+
 @pytest.mark.parametrize("value", ["[" * 100_000, '{"key":1}', '{"lost":3}', "1" * 5_000])
 def test_a_line_that_nobody_wrote_is_damage_though_it_has_its_checksum(
     place: Path, value: str
@@ -154,7 +203,6 @@ def test_a_line_that_nobody_wrote_is_damage_though_it_has_its_checksum(
         decode_interaction,
         decode_provenance,
         order_of_line,
-        with_sum,
     )
     from pytest_bias.cassettes.measured import decode_measured  # noqa: PLC0415
 

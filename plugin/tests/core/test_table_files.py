@@ -239,8 +239,21 @@ def test_a_damaged_parquet_file_and_one_of_two_equal_columns(tmp_path: Path) -> 
     assert said(path)[0].startswith("the file cannot be read as Parquet: ")
     columns = [pa.array(["m"]), pa.array(["n"])]
     pq.write_table(pa.Table.from_arrays(columns, names=["model", "model"]), path)
-    (line,) = said(path)
-    assert line.startswith("the file cannot be read as Parquet: Multiple matches")
+    assert said(path) == ["column 'model': two columns have this name"]
+
+
+def test_what_parquet_may_hold_and_no_table_can(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.parquet", [{"cue": {"level": "high"}, "cue.level": "low"}])
+    assert said(path) == ["column 'cue.level': two columns have this name"]
+    table = pa.Table.from_pylist(list(ROWS))
+    late = pa.array([2**50] * len(ROWS), pa.int64()).cast(pa.timestamp("s"), safe=False)
+    for each in (
+        table.append_column("collected_at", late),
+        table.replace_schema_metadata({"judge": b"\xff"}),
+    ):
+        pq.write_table(each, path)
+        (line,) = said(path)
+        assert line.startswith("the file cannot be read as Parquet: ")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(
@@ -253,6 +266,15 @@ def test_parquet_without_pyarrow_says_what_to_install(
 
 
 # --- what is missing, and what there is ----------------------------------------------------------
+
+
+def test_models_in_a_column_of_other_capitals_are_not_pooled(tmp_path: Path) -> None:
+    rows = [{"Model": row["model"], **row} for row in ROWS]
+    path = written(tmp_path / "t.csv", [{n: row[n] for n in row if n != "model"} for row in rows])
+    assert said(path) == [
+        "column 'Model': is not read; call it model if it is that, or else otherwise"
+    ]
+    assert read_table(path, TOY, TableEntry(path="t", experiment=TOY.id, model="Model"))
 
 
 def test_a_failure_recorded_as_a_number_is_refused_until_it_is_said_to_be_one(

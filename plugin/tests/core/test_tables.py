@@ -194,7 +194,7 @@ WRONG = {
         ["line 2, column 'item': 'poem' is no text: recipe, letter"],
     ),
     "repeated": (
-        [GOOD, GOOD.replace(",1", ",2"), GOOD, GOOD],
+        [GOOD, GOOD.replace(",1", ",2"), GOOD, f"{GOOD}.0"],
         [
             "lines 4-5, column 'n': repeats line 2: the same model, condition and replicate '1'",
         ],
@@ -419,6 +419,10 @@ FILES = {
     "no CSV": (
         f'{HEAD}\n{GOOD}\n"m"x,low'.encode(),
         "line 3: the file is no CSV from here on: ',' expected after '\"'",
+    ),
+    "a column that is hardly called otherwise": (
+        f"{HEAD},Served \n{GOOD},m-2".encode(),
+        "column 'Served ': is not read; call it served if it is that, or else otherwise",
     ),
     "no column of models": (
         b"who,cue\nm,low",

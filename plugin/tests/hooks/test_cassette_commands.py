@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from .. import forked
 from .suites import REPLICATES, Suite
 
 TRIALS = 2 * REPLICATES
+FEWER = 4
 NAMES = ("simulated--biased", "simulated--even")
 
 
@@ -43,6 +45,12 @@ def ask_otherwise(suite: Suite) -> None:
     old = '\'Game coin. The cue is {trial["cue"]}.'
     new = "('Now. ' if trial['cue'] == 'high' else '') + f'Game coin. The cue is {trial[\"cue\"]}."
     suite.change("bias_tests/coin/experiment.py", f"f{old}", f"{new.replace('+ f', '+ f')}")
+
+
+def ask_fewer(suite: Suite) -> None:
+    """Ask some trials of each condition no more."""
+    change = f"replicates={REPLICATES}", f"replicates={REPLICATES - FEWER}"
+    suite.change("bias_tests/coin/experiment.py", *change)
 
 
 def test_list_says_what_is_recorded_and_what_is_missing(suite: Suite) -> None:
@@ -92,10 +100,10 @@ def test_verify_names_damage_and_what_is_asked_no_more(suite: Suite) -> None:
 def test_prune_removes_what_is_asked_no_more_and_keeps_a_copy(suite: Suite) -> None:
     out, _ = run(suite, "prune")
     assert out == "2 cassettes: every line is asked for\n"
-    ask_otherwise(suite)
+    ask_fewer(suite)
     before = path(suite).read_bytes()
     out, _ = run(suite, "prune", str(path(suite)))
-    assert out.endswith(f"{REPLICATES} of high; --yes removes\n")
+    assert out.endswith(f"{FEWER} of high, {FEWER} of low; --yes removes {2 * FEWER}\n")
     assert path(suite).read_bytes() == before
     journal = path(suite).with_name("simulated--even.jsonl.recording")
     journal.touch()
@@ -105,13 +113,33 @@ def test_prune_removes_what_is_asked_no_more_and_keeps_a_copy(suite: Suite) -> N
     (row,) = rows(suite, "prune", "--yes", str(path(suite)))
     assert (suite.path / row["copy"]).read_bytes() == before
     (left,) = rows(suite, "verify", str(path(suite)))
-    assert (left["recorded"], left["lines"], left["unasked"]) == (REPLICATES, REPLICATES, 0)
-    assert b"The cue is high" not in path(suite).read_bytes().splitlines()[1]
+    assert left["recorded"] == left["lines"] == TRIALS - 2 * FEWER
+    assert left["unasked"] == 0
     (suite.path / row["copy"]).replace(path(suite))
-    suite.change("bias_tests/coin/experiment.py", "Game coin. The cue is", "The cue is")
-    _, wrong = run(suite, "prune", "--yes", str(path(suite)), status=2)
-    assert "no design asks for anything in it" in wrong
-    assert path(suite).read_bytes() == before
+
+
+def test_prune_leaves_what_a_trial_may_go_on_to_ask(suite: Suite) -> None:
+    """Nobody knows that before it is recorded whole: another judge asks after the first miss."""
+    whole = path(suite).read_bytes()
+    ask_otherwise(suite)
+    run(suite, "pack", str(path(suite)))
+    packed = path(suite).with_name("simulated--even.jsonl.gz")
+    before = packed.read_bytes()
+    stay = f"{REPLICATES} stay, as their trials are not recorded whole\n"
+    out, _ = run(suite, "prune", str(packed))
+    assert out.startswith(f"cassettes/game-coin/{packed.name}: {REPLICATES} of {TRIALS} lines")
+    assert out.endswith(f"{REPLICATES} of high; --yes removes none; {stay}")
+    _, wrong = run(suite, "prune", "--yes", str(packed), status=2)
+    assert f"{packed.name} is left as it is: what no design asks for in it is of trials" in wrong
+    assert "record what is missing (--bias-record=missing)" in wrong
+    ask_fewer(suite)
+    out, _ = run(suite, "prune", "--yes", str(packed))
+    assert f" of high, {FEWER} of low; {2 * FEWER} removed, and {packed.name}.before-" in out
+    assert f" is the file as it was; {REPLICATES - FEWER} stay" in out
+    assert rows(suite, "list", str(packed))[0]["lines"] == TRIALS - 2 * FEWER
+    (copy,) = packed.parent.glob("*.before-*")
+    assert copy.read_bytes() == before
+    assert gzip.decompress(before) == whole
 
 
 def test_diff_counts_by_condition(suite: Suite) -> None:
@@ -127,10 +155,10 @@ def test_diff_counts_by_condition(suite: Suite) -> None:
     assert out.splitlines()[0].split() == [
         *("cassette", "condition", "same", "reply", "request", "only_a", "only_b")
     ]
-    ask_otherwise(suite)
+    ask_fewer(suite)
     run(suite, "prune", "--yes", other)
     found = rows(suite, "diff", one, other, status=1)
-    assert [(row["only_a"], row["only_b"]) for row in found] == [(REPLICATES, 0), (0, 0)]
+    assert [(row["only_a"], row["only_b"]) for row in found] == [(FEWER, 0), (FEWER, 0)]
     _, wrong = run(suite, "diff", one, "cassettes", status=2)
     assert "a folder is held against a folder" in wrong
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from .suites import Suite
+from .test_cassette_commands import ask_fewer
 
 
 def read_only(folder: Path) -> None:
@@ -18,12 +19,12 @@ def read_only(folder: Path) -> None:
         path.chmod(path.stat().st_mode & ~0o222)
 
 
-def run(suite: Suite, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run pytest as a process that permissions hold for: root without its capabilities."""
+def run(suite: Suite, *arguments: str, module: str = "pytest") -> subprocess.CompletedProcess[str]:
+    """Run a module as a process that permissions hold for: root without its capabilities."""
     mortal = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    plugins = ["-p", "pytest-bias", "-p", "xdist"]
+    plugins = ["-p", "pytest-bias", "-p", "xdist"] if module == "pytest" else []
     return subprocess.run(  # noqa: S603  (our own code)
-        [*mortal, sys.executable, "-m", "pytest", *plugins, *arguments],
+        [*mortal, sys.executable, "-m", module, *plugins, *arguments],
         cwd=suite.path,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
@@ -50,3 +51,12 @@ def test_what_the_user_says_of_pytests_cache_holds(suite: Suite) -> None:
     suite.change("pytest.ini", "filterwarnings = error\n", said)
     read_only(suite.path)
     assert "PytestCacheWarning: could not create cache path" in run(suite).stderr
+
+
+def test_what_cannot_be_pruned_is_left_and_said(suite: Suite) -> None:
+    ask_fewer(suite)
+    read_only(suite.path)
+    found = run(suite, "cassettes", "prune", "--yes", module="pytest_bias.cli.entry")
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.count(".jsonl: it is left as it is: Permission denied\n") == 2
+    assert len(found.stderr.splitlines()) == 2

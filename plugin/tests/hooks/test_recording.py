@@ -115,7 +115,7 @@ def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> Non
     result = suite.run(*RECORD, f"--bias-cassettes={place}")
     assert result.ret == 1
     (problem,) = suite.results(partial=True)["problems"]
-    assert f" {place}/game-coin/" in problem
+    assert f" {place}/game-coin: File exists" in problem
     assert str(suite.path) not in suite.results_path(partial=True).read_text(encoding="utf-8")
 
 

@@ -709,6 +709,9 @@ def test_a_damaged_cassette_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="ascii")
     assert "file" in refused(tmp_path / "file")
+    lock = cassette_path(tmp_path, "tiny", MODEL).with_suffix(".jsonl.lock")
+    lock.mkdir(parents=True)
+    assert refused(tmp_path) == f"{lock}: Is a directory"
 
 
 @pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
