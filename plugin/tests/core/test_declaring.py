@@ -16,6 +16,7 @@ from pytest_bias import (
     GroupContrast,
     Heatmap,
     HumanStudy,
+    Impact,
     Interaction,
     Items,
     MeanDifference,
@@ -184,6 +185,23 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (loose(TotalGap, "score", "group", gaps=None), "gaps must be a list of (high, low, weight)"),
     (loose(Selection, "p", "s", feature=["a"], group="a"), "feature must be a mapping, item → gr"),
+    # Lists that name nothing, of which a check of each would find nothing wrong
+    (loose(mean, at={"letter": []}), "score-a-b: at='letter' names no level"),
+    (loose(mean, unit=[], target="population"), "score-a-b: unit= names nothing"),
+    (loose(MeanDifference.each, "score", "group", over={}), "each: over= has no entry"),
+    (loose(RateRatio.each, "score", "group", over=iter([])), "each: over= has no entry"),
+    (
+        lambda: asked(TotalGap("score", "group", claim="detect", gaps=[([], "b", 1)])),
+        "a gap needs two sides",
+    ),
+    (
+        lambda: asked(Selection("score", "score", claim="detect", feature={"a": "x"}, group=[])),
+        "group= names nothing",
+    ),
+    (
+        loose(Impact, "score", "group", {"sex": {"a": "f", "b": "m"}}, at={"letter": ()}),
+        "Impact('score'): at='letter' names no level",
+    ),
     # Decorators
     (loose(asked, "score"), "its further arguments must be contrasts, such as MeanDifference(…)"),
     (loose(asked, [ONE]), "of a list, write *list"),
