@@ -16,7 +16,7 @@ from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
 from .blind_check import check_blind
 from .design import Trial
 from .driver import drive_at_once
-from .experiment import Experiment, Players, SimulatedPrompt
+from .experiment import Experiment, Players, SimulatedPrompt, simulated_text
 from .keys import interaction_key, trial_seed
 from .messages import Completion, Message, Place, Request
 from .protocol import Reply
@@ -341,13 +341,20 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
 
 
 def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
-    """Return the reply of the simulated subject or judge; None when it gives none."""
+    """Return the reply of the simulated subject or judge; None when it gives none.
+
+    Raises BadDesign when what it gives is no text.
+    """
     if experiment.simulated is None:
         return None
     name = JUDGE if wanted.request.to == "judge" else SUBJECT
     seed = trial_seed(experiment.id, wanted.trial, wanted.place)
     try:
-        text = experiment.simulated(SimulatedPrompt(name, wanted.request.messages, seed))
+        text = simulated_text(
+            experiment.simulated, SimulatedPrompt(name, wanted.request.messages, seed)
+        )
+    except BadDesign:
+        raise
     except Exception:  # noqa: BLE001  (the author's code: it is as good as no reply)
         return None
     return None if text is None else Completion(text, "stop", name, latency=0.0)

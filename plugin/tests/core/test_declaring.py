@@ -107,6 +107,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     # Experiments
     (loose(E, id=None), "id must be text"),
     (loose(E, name=None), "name must be text"),
+    (loose(E, simulated=lonely), "simulated must be a function without async"),
     (loose(E, factors={"group": {"a": 1}}), "factors must be a list of Factor(name, {label: val"),
     (loose(E, factors=F), "factors must be a list of Factor"),
     (
@@ -303,6 +304,16 @@ def test_a_wrong_protocol_is_found_before_anything_is_asked(protocol: Any, words
     assert "\n" not in str(fault)
     if protocol is not unmeasured:  # whose place is the experiment's
         assert str(fault).startswith(f"{__file__}:")
+
+
+@pytest.mark.parametrize("said", [{"score": 5}, b"{}", 5])
+def test_a_simulated_reply_that_is_no_text_is_found_before_anything_is_asked(said: Any) -> None:
+    def answer(_prompt: object) -> Any:
+        return said
+
+    (fault,) = faults(experiment(simulated=answer))
+    words = "simulated=answer: gave a TYPE; text (json.dumps(…)) or None is needed"
+    assert str(fault).endswith(words.replace("TYPE", type(said).__name__))
 
 
 def test_a_measure_that_fails_of_what_is_replied_is_found_before_anything_is_asked() -> None:
