@@ -22,7 +22,7 @@ from ..experiments.allocation import Allocation
 from ..experiments.canonical import compact, digest, dumps
 from ..experiments.design import Design, Trial
 from ..experiments.driver import drive_at_once
-from ..experiments.experiment import Players, SimulatedPrompt, plan
+from ..experiments.experiment import Players, SimulatedPrompt, plan, simulated_text
 from ..experiments.keys import parameters_of
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.protocol import Reply
@@ -189,7 +189,7 @@ class _Answering:
         seed = int(digest(f"{self.seed}:{at}")[:_SEED_DIGITS], 16)
         prompt = SimulatedPrompt(name, request.messages, seed, self.told.planted)
         answer = self.bench.registered.experiment.simulated
-        text = None if answer is None else answer(prompt)
+        text = None if answer is None else simulated_text(answer, prompt)
         if text is None:
             raise Unanswered(experiment=self.bench.registered.experiment.id, trial=self.trial.id)
         return Completion(text, "stop", name, latency=0.0)

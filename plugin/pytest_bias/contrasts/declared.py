@@ -219,7 +219,9 @@ class Declared(ABC):
         """
         if isinstance(over, Mapping):
             over = [{"name": name, **entry} for name, entry in over.items()]
-        return tuple(cls(*named, **{**declared, **entry}) for entry in over)
+        if not (found := tuple(cls(*named, **{**declared, **entry}) for entry in over)):
+            raise BadDesign(what=f"{cls.__name__}.each", problem="over= has no entry")
+        return found
 
     @abstractmethod
     def check(self, experiment: Experiment) -> None:
@@ -248,11 +250,7 @@ class Declared(ABC):
     def settle_fields(self) -> None:
         """Freeze what was given, and refuse what no hypothesis can be declared with."""
         what = self.id
-        need_mapping(what, "at", self.at, "a mapping, factor → level or levels")
-        at = {factor: levels_of(levels) for factor, levels in self.at.items()}
-        object.__setattr__(self, "at", frozen_mapping(at))
-        if self.unit is not None:
-            object.__setattr__(self, "unit", levels_of(self.unit))
+        self._settle_at()
         if self.margin is not None:
             expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
             margin = need_number(what, "margin", self.margin, expected)
@@ -284,6 +282,18 @@ class Declared(ABC):
             object.__setattr__(self, "scope", "these stimuli" if fixed else "stimuli like these")
         if self.name and not all(map(LABEL.fullmatch, self.name.split("-"))):
             raise self.refused(problem=f"name={self.name!r} is not lower-case words")
+
+    def _settle_at(self) -> None:
+        need_mapping(self.id, "at", self.at, "a mapping, factor → level or levels")
+        at = {factor: levels_of(levels) for factor, levels in self.at.items()}
+        for factor, levels in at.items():
+            if not levels:
+                raise self.refused(problem=f"at={factor!r} names no level")
+        object.__setattr__(self, "at", frozen_mapping(at))
+        if self.unit is not None:
+            object.__setattr__(self, "unit", levels_of(self.unit))
+            if not self.unit:
+                raise self.refused(problem="unit= names nothing")
 
     def _settle_within(self) -> None:
         need_mapping(self.id, "within", self.within, "a mapping, factor → margin")

@@ -229,7 +229,8 @@ class CellClaim:
     """The same contrast in one cell: at one level of a factor it is averaged over.
 
     ``name`` is ``factor=level``, ``margin`` what must not be exceeded there, ``interval`` at 90 %:
-    it lies within the margin where ``p_clear`` is at most .05. Of a cell that is open in the worst
+    where ``p_clear`` is at most .05 it lies within the margin, and it may where p is higher, if
+    another test (of rare replies, of permutations) decided. Of a cell that is open in the worst
     case of what is missing alone it is that of the worst case. A cell without a finding has no
     estimate, and p is 1.
     """
@@ -371,6 +372,13 @@ class Finding:
         if self.at_level is not None:
             return self.at_level(1 - 2 * ALPHA)
         return None if self.equivalence is None else self.equivalence.interval
+
+    def inside(self, interval: Interval | None) -> bool:
+        """Return whether the whole of an interval of the estimate lies within the margin."""
+        if self.within is None or interval is None:
+            return False
+        low, high = self.within
+        return low <= interval.low and interval.high <= high
 
     def beyond(self, interval: Interval | None) -> bool:
         """Return whether the whole of an interval of the estimate lies outside the margin."""

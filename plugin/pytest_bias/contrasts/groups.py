@@ -266,7 +266,7 @@ class TotalGap(Declared):
             raise self.refused(problem="names no gap")
         for high, low, weight in self.gaps:
             self.check_levels(experiment, self.factor, [*high, *low])
-            if not weight > 0 or set(high) & set(low):
+            if not (high and low and weight > 0) or set(high) & set(low):
                 raise self.refused(problem="a gap needs two sides and a weight above 0")
         self.check_undirected("a sum of absolute gaps")
         if self.margin is not None and len(self.gaps) > MOST_SIGNED:

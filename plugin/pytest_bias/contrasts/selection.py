@@ -63,9 +63,11 @@ class Selection(Declared):
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         for measure in (self.selected, self.shown):
             experiment.measure(measure)
-        groups = set(self.feature.values())
-        unknown = sorted(set(levels_of(self.group)) - groups)
-        if unknown or groups <= set(levels_of(self.group)):
+        groups, group = set(self.feature.values()), set(levels_of(self.group))
+        unknown = sorted(group - groups)
+        if not group:
+            raise self.refused(problem="group= names nothing")
+        if unknown or groups <= group:
             raise self.refused(
                 problem=f"no item has {unknown[0]!r}" if unknown else "there are no other items"
             )

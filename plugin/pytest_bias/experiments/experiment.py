@@ -81,6 +81,17 @@ class SimulatedPrompt:
 SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
 """Answers in place of a model; None when the prompt is not one of this experiment's."""
 
+
+def simulated_text(answer: SimulatedAnswer, prompt: SimulatedPrompt) -> str | None:
+    """Return what ``answer`` says to ``prompt``; BadDesign where that is no text."""
+    text: object = answer(prompt)
+    if text is None or isinstance(text, str):
+        return text
+    name = getattr(answer, "__name__", type(answer).__name__)
+    problem = f"gave a {type(text).__name__}; text (json.dumps(…)) or None is needed"
+    raise BadDesign(what=f"simulated={name}", problem=problem)
+
+
 Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes | VegaChart]]
 """From model → its records to file name → contents, or a chart, named without its ending."""
 
@@ -248,6 +259,8 @@ class Experiment:
             )
             raise BadDesign(what=what, problem=problem)
         need_function(what, "simulated", self.simulated)
+        if inspect.iscoroutinefunction(self.simulated):
+            raise BadDesign(what=what, problem="simulated must be a function without async")
         need_function(what, "exports", self.exports)
 
     def _named_designs(self, what: str) -> dict[str, Design]:

@@ -56,6 +56,8 @@ class Impact:
             raise BadDesign(what=what, problem="needs axes of two categories or more each")
         object.__setattr__(self, "categories", frozen_mapping(of))
         at = {name: need_several(what, "at", of, str, "levels") for name, of in self.at.items()}
+        if empty := [name for name, levels in at.items() if not levels]:
+            raise BadDesign(what=what, problem=f"at={empty[0]!r} names no level")
         object.__setattr__(self, "at", frozen_mapping(at))
 
 

@@ -16,7 +16,7 @@ from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
 from .blind_check import check_blind
 from .design import Trial
 from .driver import drive_at_once
-from .experiment import Experiment, Players, SimulatedPrompt
+from .experiment import Experiment, Players, SimulatedPrompt, simulated_text
 from .keys import interaction_key, trial_seed
 from .messages import Completion, Message, Place, Request
 from .protocol import Reply
@@ -153,7 +153,8 @@ def carry_out(
     """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
 
     Raises Unrecorded when ``answer`` has nothing for an interaction; ForeignAwait when its
-    protocol awaits anything but ``ask()`` and ``together()``.
+    protocol awaits anything but ``ask()`` and ``together()``; BadDesign when it gives a result and
+    asks the subject nothing.
     """
     walk = Walk(experiment, players, trial, answer)
     if walk.error is not None:
@@ -198,7 +199,8 @@ class Walk(Tracer):
 
     ``answered`` are its interactions with their replies, ``missing`` is the one at which there was
     none. It came to a ``result``, or was invalid for the reason ``invalid_as``; ``error`` is what
-    else ended it: of the author's own, it is for the trial's case to show.
+    else ended it: of the author's own, it is for the trial's case to show. A result for which the
+    subject was asked nothing is BadDesign.
     """
 
     def __init__(
@@ -220,6 +222,8 @@ class Walk(Tracer):
             raise
         except BaseException as error:  # noqa: BLE001  (the author's code, pytest.fail() too)
             self.error = error
+        if self.valid and not any(each.request.to == "subject" for each in self.interactions):
+            self.error = _asks_nothing(self)
 
     @property
     def valid(self) -> bool:
@@ -254,9 +258,13 @@ def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wan
     if walk.error is not None:
         raise walk.error
     if walk.missing is None:
-        problem = f"trial {trial.id} asks nothing of the subject"
-        raise BadDesign(what=experiment.id, problem=problem)
+        raise _asks_nothing(walk)
     return walk.missing
+
+
+def _asks_nothing(walk: Walk) -> BadDesign:
+    problem = f"trial {walk.trial.id} asks nothing of the subject"
+    return BadDesign(what=walk.experiment.id, problem=problem)
 
 
 def place_order(place: Place) -> tuple[tuple[int, ...], int]:
@@ -333,13 +341,20 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
 
 
 def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
-    """Return the reply of the simulated subject or judge; None when it gives none."""
+    """Return the reply of the simulated subject or judge; None when it gives none.
+
+    Raises BadDesign when what it gives is no text.
+    """
     if experiment.simulated is None:
         return None
     name = JUDGE if wanted.request.to == "judge" else SUBJECT
     seed = trial_seed(experiment.id, wanted.trial, wanted.place)
     try:
-        text = experiment.simulated(SimulatedPrompt(name, wanted.request.messages, seed))
+        text = simulated_text(
+            experiment.simulated, SimulatedPrompt(name, wanted.request.messages, seed)
+        )
+    except BadDesign:
+        raise
     except Exception:  # noqa: BLE001  (the author's code: it is as good as no reply)
         return None
     return None if text is None else Completion(text, "stop", name, latency=0.0)

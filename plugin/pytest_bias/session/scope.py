@@ -93,7 +93,7 @@ def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[s
     for pattern in state.config.getini("testpaths") if state.concerned else ():
         if not state.suite.matching(pattern):
             yield f"testpaths names {pattern}, where nothing is: mend or remove it in the ini file"
-    files = state.suite.whole_files(concerned=state.concerned)
+    files = state.suite.whole_files()
     known = imported(files)
     for path in files:
         place = state.suite.place(path)
@@ -120,8 +120,9 @@ def silent_words(
     made = {each.key for each in declared_here}
     tested = {each.experiment.id for each in declared_here}
     suite = state.suite
-    files = suite.whole_files(concerned=state.concerned)
-    if files and not any("::" in argument for argument in suite.arguments):
+    files = suite.whole_files()
+    whole = files and not any("::" in argument for argument in suite.arguments)
+    if whole and (state.concerned or suite.is_all):  # other tests have the same conftest.py
         yield from _outside(state, made, tested)
     for path, module in (imported(files) if known is None else known).items():
         place = suite.place(path)

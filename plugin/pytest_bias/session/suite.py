@@ -130,18 +130,14 @@ class Suite:
         ]
         return bool(asked) and all(map(declares, asked))
 
-    def whole_files(self, *, concerned: bool) -> list[Path]:
-        """All files of the suites that were asked for by their path or a folder above, sorted.
-
-        Where no case was selected (not ``concerned``), only ``testpaths`` are taken for suites.
-        """
+    def whole_files(self) -> list[Path]:
+        """All files of the suites that were asked for by their path or a folder above, sorted."""
         if self.narrowed:
             return []
-        places = set(self.places) if concerned else {*self.places} & {*self.test_paths}
         asked = [p for a, p in zip(self.arguments, self.asked, strict=True) if "::" not in a]
         return sorted(
             path
-            for path in set(self._python_files(places))
+            for path in set(self._python_files(self.places))
             if any(place == path or place in path.parents for place in asked)
         )
 

@@ -11,6 +11,7 @@ from ..contrasts.findings import ALPHA, Finding, PublishedColumn
 from ..errors import NoFinding
 from ..statistics.results import POWER, Interval
 from .verdict import (
+    DOUBTED,
     NOT_SHOWN,
     Status,
     Support,
@@ -22,7 +23,7 @@ from .verdict import (
 )
 
 _UNDECIDED = "the data neither clear it nor show bias"
-_DOUBTED = "its interval alone would clear it, and is not to be trusted here: see its notes"
+_DOUBTED = f"{DOUBTED}: see its notes"
 SCREENED = "screen: can only find large effects; the gate design clears"
 """Why a screen decides nothing where it finds nothing."""
 
@@ -141,7 +142,7 @@ def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
     shown: list[Interval] = []
     if clears or not alarms:
         clearing = _clearing_interval(finding)
-        if clearing is not None and _is_inside(finding, clearing) == clears:
+        if clearing is not None and finding.inside(clearing) == clears:
             shown.append(clearing)
     alarm = None if clears else _alarm_interval(finding, p_adjusted)
     if alarm is not None:
@@ -156,14 +157,6 @@ def _clearing_interval(finding: Finding) -> Interval | None:
     if finding.margin is None:
         return None
     return finding.clearing_interval or finding.interval
-
-
-def _is_inside(finding: Finding, interval: Interval | None) -> bool:
-    """Return whether an interval lies within the margin."""
-    within = finding.within
-    if within is None or interval is None:
-        return False
-    return within[0] <= interval.low and interval.high <= within[1]
 
 
 def _alarm_interval(finding: Finding, p_adjusted: float | None) -> Interval | None:
@@ -206,7 +199,7 @@ def _against_alarm(finding: Finding, p_adjusted: float, p_worst: float) -> str:
     if p_adjusted > ALPHA and finding.margin is None:
         return NOT_SHOWN
     if p_adjusted > ALPHA:
-        return _DOUBTED if _is_inside(finding, _clearing_interval(finding)) else _UNDECIDED
+        return _DOUBTED if finding.inside(_clearing_interval(finding)) else _UNDECIDED
     worst = finding.worst_case
     if worst and worst.needed and p_worst > ALPHA:
         return "too many replies are missing to call it bias in the worst case"

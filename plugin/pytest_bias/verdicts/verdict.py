@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import CHANCE, CellClaim, Finding, PublishedColumn, Scale, p_words
+from ..contrasts.findings import ALPHA, CHANCE, CellClaim, Finding, PublishedColumn, Scale, p_words
 from ..contrasts.units import REPLIES, Units
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
@@ -33,6 +33,9 @@ NOTHING_FOUND = "NOTHING FOUND"
 
 NOT_SHOWN = "the data do not show bias, and without a margin nothing is cleared"
 """The reason of such an INCONCLUSIVE."""
+
+DOUBTED = "its interval alone would clear it, and is not to be trusted here"
+"""Said where a test of another kind decides that something is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,10 +204,16 @@ def open_cells_words(finding: Finding) -> str:
 
 
 def cell_words(cell: CellClaim, finding: Finding) -> str:
-    """``+0.61, 90 % [+0.45, +0.77]``, or that there is too little to say."""
+    """``+0.61, 90 % [+0.45, +0.77]``, or that there is too little to say.
+
+    An interval that another test than its own contradicts is not shown, but the test's p-value.
+    """
     if cell.estimate is None:
         return "too few replies"
-    words = with_interval(cell.estimate, cell.interval, number_form(cell.margin, finding.scale))
+    form = number_form(cell.margin, finding.scale)
+    if cell.p_clear > ALPHA and replace(finding, margin=cell.margin).inside(cell.interval):
+        return f"{cell.estimate:{form}} ({p_words(cell.p_clear)}: {DOUBTED})"
+    words = with_interval(cell.estimate, cell.interval, form)
     if not cell.doubted:
         return words
     if cell.interval is None:

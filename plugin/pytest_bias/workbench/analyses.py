@@ -63,11 +63,15 @@ class Workbench(Recordings):
         return self._records[key]
 
     def made(self, case: Case) -> Analysis:
-        """Analyse a case's experiment with its model, whatever was analysed before."""
+        """Analyse a case's experiment with its model, whatever was analysed before.
+
+        Raises SamePrompt when two conditions told the subject the very same.
+        """
         case = self.sized(case)  # an old model's, whatever the size of the new one's
         registered = self.registry[case.experiment.id]
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         outcomes = self.replayed(whole)
+        self.check_manipulated(whole)
         tabled = self.published(case)
         origins = (origin for outcome in outcomes for origin in outcome.origins)
         return analyse(

@@ -187,16 +187,19 @@ class Recordings:
         return self._held[key]
 
     def check_manipulated(self, case: Case) -> None:
-        """Raise SamePrompt when another condition tells the subject the very same."""
-        assert case.condition is not None  # noqa: S101  (only condition cases come here)
+        """Raise SamePrompt when two conditions tell the subject the very same.
+
+        Of a condition's case, when another condition tells what its own does.
+        """
         if is_tabled(case.model):
             return  # nobody knows what it was told
         key = (case.experiment.id, case.model)
         if key not in self._twins:
             self._twins[key] = self._find_twins(case)
-        twin = self._twins[key].get(case.condition.id)
-        if twin is not None:
-            pair = case.condition.id, twin
+        twins = self._twins[key]
+        one = next(iter(twins), "") if case.condition is None else case.condition.id
+        if one in twins:
+            pair = one, twins[one]
             raise SamePrompt(
                 experiment=case.experiment.id, conditions=pair, item=None, exemplars=((), ())
             )

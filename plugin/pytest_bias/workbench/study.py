@@ -313,7 +313,6 @@ class Study:
             held = [each for each in outcomes if each.trial.condition is condition]
             if held and not carried_out(held):
                 raise all_capped(experiment.id, case.model, condition, len(held))
-            bench.check_manipulated(replace(case, kind="condition", condition=condition))
         analysis = bench.analysed(case)
         stale = bench.stale(case, analysis.recording)
         if stale is not None:

@@ -16,6 +16,7 @@ from pytest_bias import (
     GroupContrast,
     Heatmap,
     HumanStudy,
+    Impact,
     Interaction,
     Items,
     MeanDifference,
@@ -106,6 +107,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     # Experiments
     (loose(E, id=None), "id must be text"),
     (loose(E, name=None), "name must be text"),
+    (loose(E, simulated=lonely), "simulated must be a function without async"),
     (loose(E, factors={"group": {"a": 1}}), "factors must be a list of Factor(name, {label: val"),
     (loose(E, factors=F), "factors must be a list of Factor"),
     (
@@ -184,6 +186,23 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (loose(TotalGap, "score", "group", gaps=None), "gaps must be a list of (high, low, weight)"),
     (loose(Selection, "p", "s", feature=["a"], group="a"), "feature must be a mapping, item → gr"),
+    # Lists that name nothing, of which a check of each would find nothing wrong
+    (loose(mean, at={"letter": []}), "score-a-b: at='letter' names no level"),
+    (loose(mean, unit=[], target="population"), "score-a-b: unit= names nothing"),
+    (loose(MeanDifference.each, "score", "group", over={}), "each: over= has no entry"),
+    (loose(RateRatio.each, "score", "group", over=iter([])), "each: over= has no entry"),
+    (
+        lambda: asked(TotalGap("score", "group", claim="detect", gaps=[([], "b", 1)])),
+        "a gap needs two sides",
+    ),
+    (
+        lambda: asked(Selection("score", "score", claim="detect", feature={"a": "x"}, group=[])),
+        "group= names nothing",
+    ),
+    (
+        loose(Impact, "score", "group", {"sex": {"a": "f", "b": "m"}}, at={"letter": ()}),
+        "Impact('score'): at='letter' names no level",
+    ),
     # Decorators
     (loose(asked, "score"), "its further arguments must be contrasts, such as MeanDifference(…)"),
     (loose(asked, [ONE]), "of a list, write *list"),
@@ -285,6 +304,16 @@ def test_a_wrong_protocol_is_found_before_anything_is_asked(protocol: Any, words
     assert "\n" not in str(fault)
     if protocol is not unmeasured:  # whose place is the experiment's
         assert str(fault).startswith(f"{__file__}:")
+
+
+@pytest.mark.parametrize("said", [{"score": 5}, b"{}", 5])
+def test_a_simulated_reply_that_is_no_text_is_found_before_anything_is_asked(said: Any) -> None:
+    def answer(_prompt: object) -> Any:
+        return said
+
+    (fault,) = faults(experiment(simulated=answer))
+    words = "simulated=answer: gave a TYPE; text (json.dumps(…)) or None is needed"
+    assert str(fault).endswith(words.replace("TYPE", type(said).__name__))
 
 
 def test_a_measure_that_fails_of_what_is_replied_is_found_before_anything_is_asked() -> None:

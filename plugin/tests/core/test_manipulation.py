@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_bias.errors import LabelShown, SamePrompt
 from pytest_bias.experiments.checks.manipulation import LISTED, faults, in_words
 from pytest_bias.experiments.design import Factor, Items, Trial
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt
+from pytest_bias.experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.protocol import Protocol, Reply, Subject, together
@@ -75,6 +75,15 @@ def test_conditions_of_one_prompt() -> None:
         "tiny: conditions 'low' and 'high' put the same prompt before the subject, so nothing is "
         "manipulated between them"
     )
+
+
+@pytest.mark.parametrize("simulated", [agree, None])
+def test_a_condition_that_asks_nothing(simulated: SimulatedAnswer | None) -> None:
+    async def ask(trial: Trial, subject: Subject) -> str:
+        return "Yes." if trial["cue"] == 1 else (await subject.ask(f"How {trial['cue']}?")).value
+
+    of = design(ask, Factor("cue", {"a": "long", "b": 1, "c": "far"}), simulated=simulated)
+    assert [str(fault) for fault in faults(of)] == ["tiny: trial b#1 asks nothing of the subject"]
 
 
 def test_every_condition_that_is_like_another_is_named() -> None:

@@ -54,6 +54,19 @@ def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lo
         assert any("NO VERDICT: " in line for line in section(result))
 
 
+@pytest.mark.parametrize("without", ["the function", "its cases"])
+def test_hypotheses_fail_where_no_case_of_a_condition_runs(twins: Suite, without: str) -> None:
+    options = ["--bias-model=simulated/biased"]
+    if without == "the function":
+        twins.tests("@conditions(GAME)\ndef test_", "def ")
+    else:
+        options += ["-k", "not asked"]
+    for result in (twins.run(*options, *RECORD[1:]), twins.run(*options)):  # and offline
+        assert result.ret == 1
+        result.assert_outcomes(failed=1, errors=1, deselected=3 * (without == "its cases"))
+        assert "conditions 'high' and 'same' put the same prompt before" in result.stdout.str()
+
+
 def test_a_condition_of_which_nothing_is_recorded_fails(suite: Suite) -> None:
     shutil.rmtree(suite.cassettes)
     result = suite.run(*RECORD, "--bias-max-calls=0")

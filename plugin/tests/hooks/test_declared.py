@@ -164,6 +164,36 @@ def test_suite_that_no_ini_key_names(suite: Suite, importing: str) -> None:
     assert result.ret == 0
 
 
+NOT_COLLECTED = {
+    "skipped": lambda suite: suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}"),
+    "ignored": lambda suite: suite.conftest(LEAVING_OUT["glob"]),
+    "misnamed": lambda suite: suite.tests("def test_", "def check_"),
+}
+
+
+@pytest.mark.parametrize("way", NOT_COLLECTED)
+@pytest.mark.parametrize("paths", ["", "testpaths = unit\n"])
+def test_whole_suite_of_no_test_path(suite: Suite, way: str, paths: str) -> None:
+    suite.change("pytest.ini", "testpaths = bias_tests\n", paths)
+    suite.file("unit/test_plain.py", BESIDE)
+    NOT_COLLECTED[way](suite)
+    result = suite.run("bias_tests", "unit")
+    assert result.ret == 1
+    assert "NO VERDICT: see the problems above" in section(result)
+    result = suite.run("unit")
+    assert result.ret == 0
+    assert section(result) == []
+
+
+def test_other_tests_under_a_conftest_that_declares(suite: Suite) -> None:
+    suite.conftest(TESTS.replace("from .experiment", "from bias_tests.coin.experiment"))
+    suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
+    suite.file("unit/test_plain.py", BESIDE)
+    result = suite.run("unit")
+    assert result.ret == 0
+    assert section(result) == []
+
+
 def test_other_suites_may_skip_what_they_like(suite: Suite) -> None:
     text = f"import pytest\n\n{SKIPS['skip']}\n\ndef test_plain():\n    pass\n"
     suite.file("tests/test_other.py", text)

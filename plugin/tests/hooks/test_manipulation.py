@@ -51,6 +51,16 @@ def test_whatever_is_asked_for(suite: Suite, option: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("option", ["", "--bias-record=missing", "--bias-record=all"])
+def test_a_later_trial_that_asks_nothing_is_no_reply(suite: Suite, option: str) -> None:
+    given = "    if trial.replicate == 2:\n        return Answer(number=10, cue='low')\n"
+    suite.change(EXPERIMENT, "    reply = await", f"{given}    reply = await")
+    result = suite.run(*filter(None, [option]))
+    assert result.ret not in {0, pytest.ExitCode.INTERNAL_ERROR}
+    assert said(result, "game-coin: trial low#2 asks nothing of the subject") > 0
+    assert said(result, "NO VERDICT") > 0
+
+
 def test_a_list_of_cases_carries_out_no_prompt(suite: Suite) -> None:
     result = unmanipulated(suite).run("--collect-only", "-q")
     assert result.ret == pytest.ExitCode.OK

@@ -7,7 +7,7 @@ import gc
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
@@ -114,15 +114,21 @@ def test_the_same_request_gives_the_same_bytes(raw: httpx2.Client) -> None:
     assert first != raw.post(PATH, json=GOOD | {"pytest_bias_seed": 2}).content
 
 
-def test_a_simulated_subject_that_fails_says_so() -> None:
-    def broken(_: SimulatedPrompt) -> str:
-        message = "planted"
-        raise RuntimeError(message)
+@pytest.mark.parametrize(
+    ("fails", "words"),
+    [
+        (lambda: 1 / 0, "ZeroDivisionError: division"),
+        (dict, "simulated=broken: gave a dict; text"),
+    ],
+)
+def test_a_simulated_subject_that_fails_says_so(fails: Callable[[], Any], words: str) -> None:
+    def broken(_: SimulatedPrompt) -> Any:
+        return fails()
 
     with serving(broken) as server, httpx2.Client(trust_env=False) as client:
         reply = client.post(f"{server.url}{PATH}", json=GOOD)
     assert reply.status_code == 500
-    assert "RuntimeError: planted" in reply.json()["error"]["message"]
+    assert words in reply.json()["error"]["message"]
 
 
 def test_the_first_experiment_that_recognises_a_prompt_answers() -> None:

@@ -256,7 +256,7 @@ def find_twins(
     twins: dict[str, str] = {}
     for alike in told.values():
         if len(alike) > 1:
-            twins |= dict.fromkeys(alike[1:], alike[0]) | {alike[0]: alike[1]}
+            twins |= {alike[0]: alike[1]} | dict.fromkeys(alike[1:], alike[0])
     # Of a trial that a cap kept from being carried out nobody knows what it tells; the first that
     # both conditions have says it.
     for condition in capped:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from ...errors import UnknownName
 from ...experiments.canonical import compact, dumps
-from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt
+from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt, simulated_text
 from .exchange import (
     SEED_FIELD,
     Body,
@@ -283,9 +283,8 @@ class SimulatorServer:
         return Outgoing(HTTPStatus.OK, data, content_type)
 
     def _said(self, prompt: SimulatedPrompt) -> str | None:
-        return next(
-            (text for answer in self.answers if (text := answer(prompt)) is not None), None
-        )
+        said = (simulated_text(answer, prompt) for answer in self.answers)
+        return next((text for text in said if text is not None), None)
 
 
 def _malformed(wire: WireFormat, error: MalformedRequest) -> Problem:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -8,14 +9,14 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.contrasts.cells import found
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.findings import ALPHA
+from pytest_bias.contrasts.findings import ALPHA, p_words
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Outcome, Records
 from pytest_bias.verdicts.analysis import analyse
-from pytest_bias.verdicts.verdict import cell_words, open_cells_words
+from pytest_bias.verdicts.verdict import DOUBTED, cell_words, open_cells_words
 from tests.core.in_memory import NOTHING_KEPT
 
 from .designs import SCALE, STYLE, TONE, at, items, level, recorded, study
@@ -120,6 +121,28 @@ def test_a_cell_must_hold_when_what_is_missing_there_is_at_its_worst() -> None:
     assert words in open_cells_words(finding)
     assert "missing" not in cell_words(plain, finding)
     assert "nothing is shown" in cell_words(replace(formal, interval=None), finding)
+
+
+def test_an_open_cell_whose_interval_would_clear_it_says_that_another_test_decided() -> None:
+    """Nine of ten replies are alike in one cell: rare ones far away may be missing by chance."""
+    rare = count()
+
+    def draw(trial: Trial) -> float:
+        spread = (trial.replicate - 10) / 5
+        return spread if level(trial, "style") == "plain" else 1.0 * (next(rare) % 10 == 0)
+
+    finding = found(asked(margin=0.6, within={"style": 0.6}), OF, recorded(OF, draw))
+    assert finding.cells is not None
+    plain, formal = finding.cells.cells
+    assert plain.clear
+    assert not formal.clear
+    assert not formal.doubted
+    assert formal.interval is not None
+    assert formal.interval.within(formal.margin)
+    said = cell_words(formal, finding)
+    assert said.endswith(f"({p_words(formal.p_clear)}: {DOUBTED})")
+    assert "[" not in said
+    assert "[" in cell_words(plain, finding)
 
 
 def test_a_cell_without_replies_is_not_clear() -> None:
