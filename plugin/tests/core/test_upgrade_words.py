@@ -93,6 +93,8 @@ def test_a_run_whose_control_was_not_seen_is_at_best_inconclusive() -> None:
     first, *_ = brief_lines(of)
     assert first.endswith("no hypothesis stops it, but a positive control was not seen")
     assert (of.passes, of.standing) == (False, "INCONCLUSIVE")
+    lead = "but what would show that it could be seen was not: a positive control failed."
+    assert lead in report_html(of)
 
 
 def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
