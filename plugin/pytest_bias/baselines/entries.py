@@ -205,8 +205,10 @@ def following(entry: Entry, before: Entry | None) -> Entry:
     """
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
-    last = _past(before)
-    past = (*before.history, *(() if last == _past(entry) else (last,)))
+    last, own = _past(before), _past(entry)
+    if last.effect is not None and own.effect is not None and last.effect.worst is None:
+        own = replace(own, effect=replace(own.effect, worst=None))  # it was not always kept
+    past = (*before.history, *(() if last == own else (last,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))
 

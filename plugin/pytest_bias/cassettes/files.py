@@ -123,12 +123,21 @@ def make_folder(folder: Path) -> None:
         sync_folder(each.parent)
 
 
+def is_place(path: Path) -> bool:
+    """Return whether a file stands at ``path``, or could: no pipe or device (/dev/stdout)."""
+    return path.is_file() or path.is_dir() or not path.exists()
+
+
 def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
     """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part.
 
     When this returns the new one is on disk, under its name. ``mode`` are the permissions of the
-    new file: the usual ones unless given.
+    new file: the usual ones unless given. A pipe or device is written to, and stays what it is.
     """
+    if not is_place(path):
+        with path.open("wb") as there:
+            there.writelines([data] if isinstance(data, bytes) else data)
+        return
     make_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

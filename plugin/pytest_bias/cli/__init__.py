@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 
-from ..cassettes.files import write_atomically
+from ..cassettes.files import is_place, write_atomically
 from ..errors import ReportNotWritten
 from ..report.escapes import terminal_text
 
@@ -49,17 +49,9 @@ def check_apart(written: Sequence[Path | None], read: Sequence[Path | None] = ()
                 raise ReportNotWritten(path=other, problem=problem)
 
 
-def is_place(path: Path) -> bool:
-    """Whether a file stands at ``path``, or could: no pipe, no device such as /dev/stdout."""
-    return path.is_file() or path.is_dir() or not path.exists()
-
-
 def write(path: Path, text: str) -> None:
     """Write a file that was asked for, whole or not at all; a pipe or device stays what it is."""
     try:
-        if is_place(path):
-            write_atomically(path, text.encode())
-        else:
-            path.write_text(text, encoding="utf-8")
+        write_atomically(path, text.encode())
     except OSError as error:
         raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None

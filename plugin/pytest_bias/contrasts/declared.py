@@ -308,6 +308,11 @@ class Declared(ABC):
         """Return whether its verdict can fail a run: a control's or a description's cannot."""
         return self.claim in ("clear", "detect")
 
+    @property
+    def to_clear(self) -> float | None:
+        """The margin of a claim to be clear; None of any other."""
+        return self.margin if self.claim == "clear" else None
+
     def check_undirected(self, problem: str) -> None:
         """Refuse a direction where the estimate has no sign that means anything."""
         if self.direction is not None:

@@ -115,7 +115,11 @@ class GroupContrast(Declared):
             weights=weights,
             sides=tuple(Side(words=g, levels={self.factor: [g]}) for g in groups),
             worst=lambda grid, tips: worst_of(
-                grid, weights, self._each_group(experiment, groups), tips=tips
+                grid,
+                weights,
+                self._each_group(experiment, groups),
+                margin=self.to_clear,
+                tips=tips,
             ),
         )
         engine = self._engine(experiment, None, groups)
@@ -314,7 +318,9 @@ class TotalGap(Declared):
             scale="size",
             weights=weights,
             sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
-            worst=lambda grid, tips: worst_of(grid, weights, signed(), tips=tips),
+            worst=lambda grid, tips: worst_of(
+                grid, weights, signed(), margin=self.to_clear, tips=tips
+            ),
         )
         finding = analyse_linear(asked, experiment, records, engine).finding
         return replace(

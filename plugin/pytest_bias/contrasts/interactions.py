@@ -130,7 +130,11 @@ class Interaction(Declared):
             weights=weights,
             worst=(
                 lambda grid, tips: worst_of(
-                    grid, weights, self._combinations(experiment), tips=tips
+                    grid,
+                    weights,
+                    self._combinations(experiment),
+                    margin=self.to_clear,
+                    tips=tips,
                 )
             )
             if self._largest

@@ -121,7 +121,7 @@ def analyse_linear(
             grid,
             weights,
             lambda g: engine(g, weights),
-            margin=margin if declared.claim == "clear" else None,
+            margin=declared.to_clear,
             no_effect=no_effect,
             always=not records.lean,
             tips=not records.lean,

@@ -22,6 +22,7 @@ from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Part, Tested, Unit, permuta
 from .units import (
     FEWEST,
     crossed_values,
+    lacking_of,
     left_out,
     nested_values,
     parts_of,
@@ -46,13 +47,13 @@ def group_against_rest(
     weights = level_against_rest(factor, group, groups)
     found, dropped = nested_values(grid, weights, factor)
     values, labels, _ = _flat(found, groups, factor)
-    by_unit = parts_of(factor, found, weights.parts[factor])
+    by_unit, lacking = parts_of(factor, found, weights.parts[factor]), lacking_of(found, dropped)
     try:
         of_all, permuted = _all_groups(grid, factor, groups, values, labels)
     except NoVariance:
         each = {level: list(values.values()) for level, values in found.items()}
         identical = identical_exemplars(grid, weights, factor, each, margin=margin)
-        return replace(identical, by_unit=by_unit, dropped=dropped)
+        return replace(identical, by_unit=by_unit, lacking=lacking)
     found_of = next(each for each in of_all if each.group == group)
     against = permuted.groups[group]
     tost = None if margin is None else found_of.tost(margin)
@@ -60,7 +61,7 @@ def group_against_rest(
     few = fewest < FEW_UNITS
     words = permutation_words(against.permutation, "studentised permutation of exemplars' labels")
     notes = [FEW_UNITS_NOTE] if few and tost is not None else []
-    notes += left_out(dropped, Units("groups", (factor,)))
+    notes += left_out(dropped.total(), Units("groups", (factor,)))
     tested = Tested(
         estimate=found_of.estimate,
         interval=found_of.interval,
@@ -78,7 +79,7 @@ def group_against_rest(
         extras={"p (max-T over groups)": against.p_max_t},
         notes=tuple(notes),
         by_unit=by_unit,
-        dropped=dropped,
+        lacking=lacking,
     )
     part = weights.parts[factor]
     of_part = [np.array(list(found[level].values())) for level in part]
@@ -247,7 +248,7 @@ def labelled(
             units=len(labels),
             fewest=min(map(labels.count, groups)),
             unit_name=name,
-            notes=left_out(dropped, name),
+            notes=left_out(dropped.total(), name),
             keys=keys,
         )
     crossed = crossed_values(grid, weights, unit)

@@ -127,23 +127,37 @@ def _largest(
 
 
 def worst_of(
-    grid: Grid, weights: Weights, contrasts: Mapping[str, Linear], *, tips: bool = True
+    grid: Grid,
+    weights: Weights,
+    contrasts: Mapping[str, Linear],
+    *,
+    margin: float | None,
+    tips: bool = True,
 ) -> WorstCase | None:
     """The worst case of the largest: that of each of ``contrasts`` by itself, which has sides.
 
     It is clear where all are in theirs; something differs where one does in its own, over their
     number. ``weights`` name the combinations, of which none may miss more than 5 % of its replies
-    without this being needed.
+    without this being needed; of a claim to be clear, whose ``margin`` is given, it is also where
+    it is for one of the contrasts.
     """
     missing, trials = lost_of(weights.used(grid).cells, weights.on(grid).combinations)
     if not missing.total():
         return None
-    if not over_tolerated(missing, trials):
+
+    def worst_case_of(each: Linear, *, always: bool, tips: bool) -> WorstCase | None:
+        own = None if margin is None else margin / abs(each.times)
+        return worst_case(grid, each.weights, each.tested, margin=own, always=always, tips=tips)
+
+    if not over_tolerated(missing, trials) and not any(
+        (worst := worst_case_of(each, always=False, tips=False)) is not None and worst.needed
+        for each in (contrasts.values() if margin is not None else ())
+    ):
         return WorstCase(needed=False, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     given = [
         (each.times, worst)
         for each in contrasts.values()
-        if (worst := worst_case(grid, each.weights, each.tested, tips=tips)) is not None
+        if (worst := worst_case_of(each, always=True, tips=tips)) is not None
     ]
     ends = [
         sorted(abs(times * end) for end in (worst.lowest, worst.highest))

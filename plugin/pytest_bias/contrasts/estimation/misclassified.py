@@ -39,7 +39,8 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
             *_at(tested, error.worst, margin)
         )
     if kept:
-        return replace(tested, p_clear=p_clear, extras={**tested.extras, **extras})
+        extras = {**tested.extras, **extras}
+        return replace(tested, p_clear=p_clear, extras=extras, deterministic=False)
     extras["as it was read"] = f"{tested.estimate:+z.3f}" + (
         "" if tested.p_clear is None else f", clearing p = {tested.p_clear:.4f}"
     )
@@ -68,6 +69,7 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
             for part in tested.by_unit
         ),
         at_level=found.at_level,
+        deterministic=False,  # as many as clear events that are read without error are too few
     )
 
 

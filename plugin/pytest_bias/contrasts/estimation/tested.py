@@ -74,8 +74,8 @@ class Tested:
     that of its logarithm. ``extras`` are further numbers by name. ``by_unit`` is what each unit
     contributes; it is empty where replies are the units, since replicates never pair. ``at_level``
     gives the interval at another level by the same method: where it is not given, and ``interval``
-    is that of Student's t, Student's t does. ``dropped`` units have no part in it, as not all that
-    is compared within them has a valid reply.
+    is that of Student's t, Student's t does. ``lacking`` is the largest share of a group's units
+    that have no part in it, as not all that is compared within them has a valid reply.
     """
 
     estimate: float
@@ -98,7 +98,7 @@ class Tested:
     tolerance: str = ""
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
     at_level: AtLevel | None = field(default=None, repr=False, compare=False)
-    dropped: int = 0
+    lacking: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
@@ -114,14 +114,6 @@ class Tested:
         if self.at_level is not None:
             return self.at_level(1 - 2 * ALPHA)
         return None if self.tost is None else self.tost.interval
-
-    @property
-    def lacks_units(self) -> bool:
-        """Return whether more units are dropped than verdicts need not hold under.
-
-        A reply takes its unit with it: of few replies that are missing many units may be.
-        """
-        return self.dropped > TOLERATED_MISSING * (self.fewest + self.dropped)
 
     def noting(self, *notes: str) -> Tested:
         """The same with further notes."""
@@ -207,35 +199,39 @@ def worst_case(
     """What is missing at its worst for the two claims; None when nothing is.
 
     Above 5 % missing on a side (then only can the shares differ by more) a verdict must hold under
-    it; a claim to be clear, whose ``margin`` is given, also where more of the units are left out,
-    or where what a side lacks could move it by a quarter of the margin.
+    it; a claim to be clear, whose ``margin`` is given, also where more of a group's units are left
+    out, or where what a side lacks could move it by a quarter of the margin.
 
-    Where the shares of the sides are shown to be alike, what is missing is moved by one standard
-    deviation, up on one side and down on the other, and it is said at which shift the verdict tips
-    (delta adjustment: Cro et al. 2020). Elsewhere, and where replies have no spread, it takes both
-    ends of the scale (Manski 1990). A scale without ends has no such worst case, nor has a
-    quantity without sides (the spread of groups, the largest of many contrasts), which no filling
-    moves furthest. Unless ``always``, one that is not needed is not worked out; nor, without
-    ``tips``, the shift at which the verdict does.
+    Where the shares of the sides are alike, or only units are lacking, which their other replies
+    speak for, what is missing is moved by one standard deviation, up on one side and down on the
+    other, and it is said at which shift the verdict tips (delta adjustment: Cro et al. 2020).
+    Elsewhere, and where replies have no spread, it takes both ends of the scale (Manski 1990). A
+    scale without ends has no such worst case, nor has a quantity without sides (the spread of
+    groups, the largest of many contrasts), which no filling moves furthest. Unless ``always``, one
+    that is not needed is not worked out; nor, without ``tips``, the shift at which the verdict
+    does.
     """
     cells, weighed = weights.used(grid).cells, weights.on(grid)
     missing, trials = lost_of(cells, weighed.sides if weighed.signed else weighed.combinations)
     if not missing.total():
         return None
-    seen = analyse(grid)
-    needed = over_tolerated(missing, trials)
-    if margin is not None and not needed:
-        most = max(missing[side] / trials[side] for side in trials)
-        moved = 0.0 if no_effect or grid.width is None else most * grid.width * weights.reach
-        needed = seen.lacks_units or moved >= TOLERATED_OF_MARGIN * margin
+    many = over_tolerated(missing, trials)
+    needed, alike = many, False
+    if margin is not None and not many:
+        seen, ratio = analyse(grid), bool(no_effect)
+        moved = _could_move(seen, cells, weighed, grid.width or 0.0, ratio=ratio)
+        needed = moved >= TOLERATED_OF_MARGIN * abs(math.log(margin) if ratio else margin)
+        if not needed and seen.lacking > TOLERATED_MISSING:
+            needed = alike = True
     nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     if not weighed.signed or not (needed or always):
         return nothing
     try:
-        if needed and (spread := _spread(grid, cells)) and _alike(cells, weighed, missing, trials):
+        alike = needed and (alike or _alike(cells, weighed, missing, trials, many=many))
+        if alike and (spread := _spread(grid, cells)):
             return _tipping(
                 lambda shift: analyse(_shifted(grid, weights, shift * spread)),
-                seen,
+                analyse(grid),
                 no_effect,
                 tips=tips,
             )
@@ -245,6 +241,23 @@ def worst_case(
     except NoFinding:
         return nothing
     return _held(ends, no_effect, needed=needed)
+
+
+def _could_move(
+    seen: Tested, cells: Sequence[Cell], weighed: Weighed, width: float, *, ratio: bool
+) -> float:
+    """Return how far what one side lacks could move the estimate; of a ratio its logarithm."""
+    shares = [0.0, 0.0]
+    for cell, c in zip(cells, weighed.coefficients, strict=True):
+        shares[c > 0] += abs(c) * cell.missing / (cell.missing + cell.values.size)
+    if not ratio:
+        return max(shares) * width
+    ends = [
+        max(math.log1p(share * (1 / rate - 1)), -math.log1p(-share)) if rate else math.inf
+        for share, rate in zip(shares, reversed(seen.sides), strict=True)
+        if share
+    ]
+    return max(ends, default=0.0)
 
 
 def lost_of(
@@ -330,12 +343,15 @@ def _alike(
     weighed: Weighed,
     missing: Mapping[tuple[object, ...], int],
     trials: Mapping[tuple[object, ...], int],
+    *,
+    many: bool,
 ) -> bool:
     """Return whether the sides lose about the same share of their trials.
 
     That is: no two shares lie more than 5 points apart, a score test of the sides that weigh above
-    0 against those below does not alarm, and it shows them to be less than 10 points apart. It is
-    the test of a hypothesis on :data:`~pytest_bias.MISSING`, whether or not one is declared.
+    0 against those below does not alarm, and where ``many`` are missing, more than 5 % of a side,
+    it shows them to be less than 10 points apart. It is the test of a hypothesis on
+    :data:`~pytest_bias.MISSING`, whether or not one is declared.
     """
     from ...statistics.score import score_difference, tost_rates  # noqa: PLC0415
 
@@ -348,10 +364,9 @@ def _alike(
         lost = sum(cell.missing for cell in of)
         counts += [lost, lost + sum(cell.values.size for cell in of)]
     a, n_a, b, n_b = counts
-    return (
-        score_difference(a, n_a, b, n_b).p > ALPHA
-        and tost_rates(a, n_a, b, n_b, margin=ALIKE).p <= ALPHA
-    )
+    if score_difference(a, n_a, b, n_b).p <= ALPHA:
+        return False
+    return not many or tost_rates(a, n_a, b, n_b, margin=ALIKE).p <= ALPHA
 
 
 def _spread(grid: Grid, cells: Sequence[Cell]) -> float:

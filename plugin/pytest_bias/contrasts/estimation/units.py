@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -66,8 +67,8 @@ def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitVal
 
 def nested_values(
     grid: Grid, weights: Weights, factor: str
-) -> tuple[dict[str, dict[Unit, float]], int]:
-    """Level of ``factor`` → one value per exemplar, and how many exemplars miss a cell.
+) -> tuple[dict[str, dict[Unit, float]], Counter[str]]:
+    """Level of ``factor`` → one value per exemplar; and → how many exemplars miss a cell.
 
     The value is the exemplar's mean, or its contrast over the other factors that are compared.
     """
@@ -76,7 +77,7 @@ def nested_values(
     for cell in weights.used(grid).cells:
         by_unit.setdefault(unit_key(cell, [factor]), []).append(cell)
     groups: dict[str, dict[Unit, float]] = {}
-    dropped = 0
+    dropped: Counter[str] = Counter()
     whole = max(map(len, by_unit.values()), default=0)
     for key, cells in by_unit.items():
         if len(cells) == whole and all(cell.values.size for cell in cells):
@@ -84,8 +85,14 @@ def nested_values(
             mean = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
             groups.setdefault(cells[0].labels[factor], {})[key] = mean
         else:
-            dropped += 1
+            dropped[cells[0].labels[factor]] += 1
     return groups, dropped
+
+
+def lacking_of(groups: Mapping[str, Mapping[Unit, float]], dropped: Mapping[str, int]) -> float:
+    """Return the largest share of a group's exemplars that miss a cell."""
+    shares = (n / (n + len(groups.get(level, ()))) for level, n in dropped.items())
+    return max(shares, default=0.0)
 
 
 def parts_of(
@@ -113,7 +120,8 @@ def crossed_contrast(
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
     whole = Part(group=str(name), weight=1.0, values=found.values)
-    tested = replace(tested, by_unit=(whole,), dropped=found.dropped)
+    lacking = found.dropped / (found.dropped + len(found.values))
+    tested = replace(tested, by_unit=(whole,), lacking=lacking)
     return tested.noting(*left_out(found.dropped, name))
 
 
@@ -215,8 +223,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
         except NoVariance:
             tested = identical_exemplars(grid, weights, factor, groups, margin=margin)
     by_unit = parts_of(factor, found, part)
-    tested = replace(tested, by_unit=by_unit, dropped=dropped)
-    return tested.noting(*left_out(dropped, name))
+    tested = replace(tested, by_unit=by_unit, lacking=lacking_of(found, dropped))
+    return tested.noting(*left_out(dropped.total(), name))
 
 
 def _several(
