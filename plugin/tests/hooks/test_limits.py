@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.experiments.experiment import SimulatedPrompt
-from pytest_bias.providers.simulator.server import SimulatorServer
 
 from .. import forked
+from ..helpers import answering, saying
 from .suites import REPLICATES, Suite, section
 from .test_recording import TRIALS, cassette, recorded
 from .test_usage import USAGE, error_lines
@@ -172,36 +171,29 @@ def test_a_missing_key_fails_the_jobs_of_its_provider_alone(unkeyed: Suite) -> N
 
 
 @pytest.fixture
-def server() -> Iterator[SimulatorServer]:
-    """A vendor that knows no account."""
-
-    def say(_: SimulatedPrompt) -> str:
-        return "no"
-
-    running = SimulatorServer([say], faults=lambda _number, _facts: "unauthorised")
-    running.start()
-    try:
-        yield running
-    finally:
-        running.stop()
+def stranger() -> Iterator[tuple[str, list[str]]]:
+    """A vendor that knows no account: its URL, and the paths it was asked for."""
+    with answering(saying(401, {})) as found:
+        yield found
 
 
 @pytest.mark.requirement("CV-38")
 def test_a_key_comes_from_the_named_file_and_the_environment_comes_first(
-    unkeyed: Suite, monkeypatch: pytest.MonkeyPatch, server: SimulatorServer
+    unkeyed: Suite, monkeypatch: pytest.MonkeyPatch, stranger: tuple[str, list[str]]
 ) -> None:
-    text = f"OPENAI_API_KEY=of-the-file\nOPENAI_BASE_URL={server.url}/v1\n"
+    url, paths = stranger
+    text = f"OPENAI_API_KEY=of-the-file\nOPENAI_BASE_URL={url}/v1\n"
     (unkeyed.path / "keys.env").write_text(text, encoding="ascii")
     asked = ("--bias-model=openai/gpt-x-2026-01-01", "--bias-record=missing")
     assert "OPENAI_API_KEY, which is not set" in "\n".join(section(unkeyed.run(*asked)))
-    assert server.served == []
+    assert paths == []
     result = unkeyed.run(*asked, "--bias-env-file=keys.env")
     assert "HTTP 401" in "\n".join(section(result))
-    assert 1 <= len(server.served) <= REPLICATES * 2
-    seen = len(server.served)
+    assert 1 <= len(paths) <= REPLICATES * 2
+    seen = len(paths)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     result = unkeyed.run(*asked, "--bias-env-file=keys.env", "--bias-max-calls=1")
-    assert len(server.served) == seen
+    assert len(paths) == seen
     assert "APIConnectionError" in "\n".join(section(result)) or "is reached" in "\n".join(
         section(result)
     )

@@ -24,8 +24,7 @@ from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.records import Config
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.providers.simulator.faults import Fault
-from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.providers.simulator.exchange import FINGERPRINT
 from pytest_bias.recording.caller import Retries
 from pytest_bias.recording.collector import Terms
 from pytest_bias.report.paper import Brief, Paper, brief_of, checked_paper, write_paper
@@ -34,6 +33,7 @@ from pytest_bias.report.results import view_of
 from pytest_bias.report.stated import facts_of
 from pytest_bias.settings.settings import Limits
 
+from ..helpers import answering, saying
 from ..simulated_writer import simulated_paper
 
 TRUE = Path(__file__).with_name("true_paper.md").read_text("utf-8")
@@ -332,12 +332,10 @@ def test_a_section_that_is_missing_is_marked_at_the_top(run: Run) -> None:
     assert "\n> - ⟦missing section: there is no Limitations⟧\n" in out
 
 
-def written(brief: Brief, fault: Fault | None, **limits: Any) -> Paper:
-    """A paper by a program behind a server with a fault."""
-    server = SimulatorServer([simulated_paper], faults=[fault] * 9)
-    server.start()
-    try:
-        context = ProviderContext({}, simulated_url=server.url)
+def written(brief: Brief, status: int, body: bytes, **limits: Any) -> Paper:
+    """A paper by a server that answers every call so."""
+    with answering(saying(status, {}, body)) as (url, _):
+        context = ProviderContext({}, simulated_url=url)
         terms = Terms(
             mode="missing",
             folder=Path(),
@@ -346,29 +344,31 @@ def written(brief: Brief, fault: Fault | None, **limits: Any) -> Paper:
             retries=Retries(transient=1, base=0),
         )
         return write_paper(brief, "simulated/even", terms)
-    finally:
-        server.stop()
 
 
 def test_a_reply_that_is_cut_off_is_marked(brief: Brief) -> None:
-    assert "cut off" in {mark.kind for mark in written(brief, "length").marks}
+    said = {"role": "assistant", "content": "# A paper"}
+    choices = [{"index": 0, "message": said, "finish_reason": "length"}]
+    reply = {"model": "even", "system_fingerprint": FINGERPRINT, "choices": choices}
+    marks = written(brief, 200, json.dumps(reply).encode()).marks
+    assert "cut off" in {mark.kind for mark in marks}
 
 
 @pytest.mark.requirement("ANCHOR-38")
 @pytest.mark.parametrize(
-    ("fault", "limits", "words"),
+    ("status", "limits", "words"),
     [
-        ("unauthorised", {}, "401"),
-        ("server_error", {}, "500"),
-        ("malformed", {}, "JSON"),
-        (None, {"max_calls": 0}, "--bias-max-calls=0 is reached"),
+        (401, {}, "401"),
+        (500, {}, "500"),
+        (200, {}, "JSON"),
+        (200, {"max_calls": 0}, "--bias-max-calls=0 is reached"),
     ],
 )
 def test_a_writing_that_fails_says_how_to_go_on(
-    brief: Brief, fault: Fault | None, limits: dict[str, int], words: str
+    brief: Brief, status: int, limits: dict[str, int], words: str
 ) -> None:
     with pytest.raises(PaperNotWritten) as caught:
-        written(brief, fault, **limits)
+        written(brief, status, b"{", **limits)
     assert words in str(caught.value)
     assert "as they were, and pytest-bias paper goes on with them" in str(caught.value)
 

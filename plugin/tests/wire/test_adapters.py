@@ -28,11 +28,9 @@ from pytest_bias.providers.base import (
     open_wire,
 )
 from pytest_bias.providers.simulator.exchange import FINGERPRINT
-from pytest_bias.providers.simulator.faults import Fault
-from pytest_bias.providers.simulator.server import SimulatorServer
 
-from ..helpers import serving
 from . import mocker
+from .faulty import Fault, FaultyServer, faulty
 from .line import Line, body_of, line_to
 from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
 from .vendors import VENDORS
@@ -356,16 +354,14 @@ FAULTS: dict[Fault, tuple[str, bool]] = {
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[SimulatorServer]:
-    with serving(lambda _: "Five.") as running:
+def server() -> Iterator[FaultyServer]:
+    with faulty(lambda _: "Five.") as running:
         yield running
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults_on_a_real_connection(
-    vendor: Vendor, server: SimulatorServer, fault: Fault
-) -> None:
-    server.faults = [fault]
+def test_faults_on_a_real_connection(vendor: Vendor, server: FaultyServer, fault: Fault) -> None:
+    server.plant([fault])
     failure = mocker.failed(
         lambda: vendor.at(server.url, simulated=True),
         Request(REQUEST.messages, Parameters(0.5)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +27,6 @@ from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import WIRES, ProviderContext
 from pytest_bias.providers.simulator.exchange import dice
-from pytest_bias.providers.simulator.faults import FAULTS, Fault, Faults
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.recording.caller import Retries
 from pytest_bias.recording.collector import Terms, collect
@@ -40,6 +40,7 @@ from pytest_bias.verdicts.analysis import Analysis
 from ..core.factories import ask_once, ask_twice, experiment
 from ..helpers import serving
 from ..hooks.suites import Suite, section
+from .faulty import FAULTS, Fault, Faults, FaultyServer, faulty
 from .mocker import SECRET
 
 SHIPPED = Path(__file__).parents[3] / "cassettes"
@@ -220,8 +221,8 @@ def tiny(**changes: Any) -> Experiment:
     return experiment(ask_once, **({"replicates": 2} | changes))
 
 
-def under(faults: Faults, **settings: Any) -> Any:
-    return serving(five, faults=faults, slow=0.01, retry_after=0.01, **settings)
+def under(faults: Faults = ()) -> AbstractContextManager[FaultyServer]:
+    return faulty(five, faults=faults, slow=0.01, retry_after=0.01)
 
 
 def kept(of: Experiment, folder: Path, model: str = MODEL) -> Sequence[Outcome]:
@@ -232,9 +233,9 @@ def kept(of: Experiment, folder: Path, model: str = MODEL) -> Sequence[Outcome]:
     return outcomes
 
 
-def answers(server: SimulatorServer) -> Counter[int | None]:
+def answers(server: FaultyServer) -> Counter[int | None]:
     """How often each call was answered with a reply, by its seed."""
-    whole = [each for each in server.served if each.fault != "malformed"]
+    whole = [each for each in server.served if server.met[each.number] != "malformed"]
     return Counter(each.seed for each in whole if each.status == 200)
 
 
@@ -248,7 +249,7 @@ def test_what_passes_is_recorded_once_in_the_end(tmp_path: Path, wire: str) -> N
     with under(list(PASSING)) as server:
         job = recorded(of, tmp_path, server, wire)
         assert list(answers(server).values()) == [1] * 8
-        met = {each.fault: each.status for each in server.served if each.fault}
+        met = {server.met[each.number]: each.status for each in server.served[: len(PASSING)]}
         assert len(server.served) == 8 + len(PASSING) - 1  # what is slow is answered at once
     assert (job.problems, job.recorded, job.calls) == ([], 8, 8)
     assert met == PASSING | ({"overloaded": 529} if wire == "anthropic" else {})
@@ -260,7 +261,7 @@ def test_a_call_without_an_answer_in_its_time_is_made_again(tmp_path: Path, wire
     of = tiny()
     with under(["timeout"]) as server:
         job = recorded(of, tmp_path, server, wire, timeout=1.0)
-        assert [each.fault for each in server.served].count("timeout") == 1
+        assert [*server.met.values()].count("timeout") == 1
         assert answers(server).total() == job.calls
     assert (job.problems, job.recorded, job.calls) == ([], 4, 4)
     kept(of, tmp_path)
@@ -274,7 +275,7 @@ def test_a_reply_that_cannot_be_measured_is_kept_and_asked_again(
     # Each meets another trial, whose second attempt then is as it should be.
     firsts = [trial_seed(of.id, trial, Place((), 1, 1)) for trial in plan(of, of.design())]
     met = dict(zip(firsts, INVALID, strict=False))
-    with under(lambda _, facts: met.get(facts.seed or 0)) as server:
+    with under(lambda asked: met.get(asked.seed or 0)) as server:
         job = recorded(of, tmp_path, server, wire)
         assert list(answers(server).values()) == [1] * 7
     assert (job.problems, job.recorded, job.calls) == ([], 4, 7)
@@ -294,10 +295,10 @@ def test_what_does_not_pass_is_named_and_the_next_run_records_it(
         assert before < 4
         assert len(job.problems) == 1
         assert PROBLEMS[fault] in job.problems[0]
-        server.faults = None
+        server.plant(())
         job = recorded(of, tmp_path, server, wire)
         assert (job.problems, job.recorded) == ([], 4 - before)
-        well = [each.seed for each in server.served if each.status == 200 and not each.fault]
+        well = [each.seed for each in server.served if each.status == 200]
     assert len(well) == len(set(well)) == 4
     kept(of, tmp_path)
 
@@ -332,7 +333,7 @@ def test_what_a_model_refuses_is_left_out_where_it_may_be(tmp_path: Path, wire: 
 def test_a_schema_that_is_known_to_be_refused_is_left_out(tmp_path: Path, wire: str) -> None:
     of = tiny(may_drop=["schema"])
     roster = Roster({MODEL: ModelEntry(refuses=frozenset({"schema"}))})
-    with under(None) as server:
+    with under() as server:
         job = recorded(of, tmp_path, server, wire, roster=roster)
         assert len(server.served) == 4
     assert (job.problems, job.recorded) == ([], 4)
@@ -345,7 +346,7 @@ def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path, wire: str) 
     of = experiment(ask_twice, replicates=20)
     with under(["rate_limit", "server_error", "drop", *[None] * 17] * 9) as server:
         job = recorded(of, tmp_path, server, wire)
-        assert len({each.fault for each in server.served}) > 1
+        assert len({*server.met.values()}) > 1
         assert list(answers(server).values()) == [1] * 80
     assert (job.problems, job.recorded, job.calls) == ([], 40, 80)
     kept(of, tmp_path)
@@ -360,6 +361,6 @@ def test_a_proxy_of_the_environment_does_not_stand_before_a_simulated_endpoint(
         monkeypatch.setenv(name.lower(), "http://127.0.0.1:1")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with under(None) as server:
+    with under() as server:
         job = recorded(tiny(), tmp_path, server, wire)
     assert (job.problems, job.recorded) == ([], 4)

@@ -24,15 +24,14 @@ from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import CAP
 from pytest_bias.experiments.replay import Unrecorded, replay
-from pytest_bias.providers.simulator.faults import Fault, Faults
-from pytest_bias.providers.simulator.server import Served, SimulatorServer
+from pytest_bias.providers.simulator.server import Served
 from pytest_bias.recording.collector import CollectionReport, collect
 from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
-from .. import helpers
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
+from .faulty import Fault, Faults, FaultyServer, faulty
 from .processes import MODEL
 from .test_collection import files, is_whole, killed, recorded, terms
 
@@ -46,9 +45,9 @@ HELD_UP = 0.5
 TEMPERATE: dict[str, Any] = {"parameters": Parameters(temperature=0.5)}
 
 
-def serving(faults: Faults = None, **settings: Any) -> AbstractContextManager[SimulatorServer]:
+def serving(faults: Faults = (), **settings: Any) -> AbstractContextManager[FaultyServer]:
     """A running server that answers every prompt alike."""
-    return helpers.serving(lambda _: '{"score": 5}', faults=faults, **settings)
+    return faulty(lambda _: '{"score": 5}', faults=faults, **settings)
 
 
 def record_all(
@@ -156,13 +155,13 @@ def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_pa
         first, _ = recorded(of, tmp_path, server.url, max_calls=4, concurrency=1)
         assert len(Cassette(path).lost) == 6
         # One trial does not come about, one does, and for the others the cap leaves no room.
-        server.faults = ["server_error"] * 5
+        server.plant(["server_error"] * 5)
         second, _ = recorded(of, tmp_path, server.url, max_calls=6, concurrency=1)
         assert (second.recorded, len(second.problems), len(second.lost)) == (1, 1, 4)
         left = first.lost - second.done
         assert Cassette(path).lost == second.lost < left
         assert unrecorded(of, tmp_path, MODEL) == left
-        server.faults = ["unauthorised"]  # which ends it: what is not begun is not capped either
+        server.plant(["unauthorised"])  # which ends it: what is not begun is not capped either
         third, _ = recorded(of, tmp_path, server.url, concurrency=1)
         assert (third.recorded, len(third.lost)) == (0, 0)
     assert Cassette(path).lost == frozenset()
@@ -202,7 +201,7 @@ def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> N
             assert unrecorded(of, tmp_path, job.model) == job.lost
             assert Cassette(job.cassette).lost == job.lost
         calls_before = len(answered(server.served))
-        server.faults = None
+        server.plant(())
         again = record_all(
             [(of, MODEL), (of, OTHER)], tmp_path, server.url, budget=100.0, roster=ROSTER
         )
@@ -256,7 +255,7 @@ def test_a_server_that_enforces_its_limit_would_refuse_nobody(tmp_path: Path) ->
 @pytest.mark.parametrize("fault", ["rate_limit", "rate_limit_retry_after"])
 def test_rate_limits_cost_time_and_no_reply(tmp_path: Path, fault: Fault) -> None:
     of = experiment(ask_twice, replicates=30)
-    with serving(lambda n, _: fault if n % 3 == 0 else None, retry_after=0.01) as server:
+    with serving(itertools.cycle([None, None, fault]), retry_after=0.01) as server:
         job, report = recorded(of, tmp_path, server.url)
         assert answered(server.served) == {("even", seed): 1 for seed in seeds(of, turns=2)}
         refused = sum(each.status == 429 for each in server.served)
@@ -348,8 +347,8 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     judge = "simulated/drifted"
     refused = {trial_seed("bad", trial, Place((), 2, 1)) for trial in plan(bad, bad.design())}
 
-    def for_good(_number: int, facts: Any) -> Fault | None:
-        return "unauthorised" if facts.seed in refused else None
+    def for_good(asked: Served) -> Fault | None:
+        return "unauthorised" if asked.seed in refused else None
 
     wanted = [
         Job(of, Players(subject, judge), plan(of, of.design()))
@@ -375,9 +374,8 @@ def under(
 ) -> tuple[JobReport, CollectionReport, list[Served]]:
     """Two trials, one call after another, of which the first ``number`` calls meet ``fault``."""
     of = experiment(replicates=1, **given)
-    with serving([fault] * number, retry_after=0.01, slow=0.05) as server:
-        timeout = 1.0 if fault == "timeout" else 60.0
-        job, report = recorded(of, folder, server.url, concurrency=1, timeout=timeout)
+    with serving([fault] * number) as server:
+        job, report = recorded(of, folder, server.url, concurrency=1, timeout=60.0)
         return job, report, server.served
 
 
@@ -407,8 +405,8 @@ def test_nothing_but_half_replies_is_one_trials_problem(tmp_path: Path) -> None:
 
 
 def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:
-    def down(_number: int, facts: Any) -> Fault | None:
-        return "server_error" if facts.model == "even" else None
+    def down(asked: Served) -> Fault | None:
+        return "server_error" if asked.model == "even" else None
 
     of = experiment(ask_once, replicates=30)
     with serving(down) as server:

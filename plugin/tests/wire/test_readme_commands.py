@@ -22,7 +22,7 @@ import pytest
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.experiments.experiment import SimulatedAnswer
 from pytest_bias.providers.simulator.exchange import FINGERPRINT, SEED_FIELD
-from pytest_bias.providers.simulator.listener import Incoming, Outgoing, Silence
+from pytest_bias.providers.simulator.listener import Incoming, Outgoing
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.workbench.suite import find_experiments
 
@@ -48,7 +48,7 @@ class Vendor(SimulatorServer):
         super().__init__(answers)
         self.asked: Counter[str] = Counter()
 
-    def respond(self, incoming: Incoming) -> Outgoing | Silence:
+    def respond(self, incoming: Incoming) -> Outgoing | None:
         body = json.loads(incoming.data)
         model, said = body["model"], digest(json.dumps(body["messages"]))
         assert SEED_FIELD not in body, "a vendor is sent no seed of ours"
@@ -56,8 +56,8 @@ class Vendor(SimulatorServer):
         seed = int(digest(f"{said} {self.asked[said]}")[:8], 16)
         asked = json.dumps(body | {"model": "even", SEED_FIELD: seed}).encode()
         reply = super().respond(replace(incoming, data=asked))
-        if isinstance(reply, Silence):
-            return reply
+        if reply is None:
+            return None
         data = json.loads(reply.data) | {"model": model, "system_fingerprint": "fp_1"}
         assert FINGERPRINT not in json.dumps(data)
         return replace(reply, data=json.dumps(data).encode())
@@ -127,7 +127,7 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
     with vendor() as server:
         short = f"{record.replace('…', KEY)} --bias-replicates=1 -v"
         recorded = run(short, checkout, **told(server))
-        called = server.answered
+        called = len(server.served)
     assert "NO VERDICT" not in recorded.stdout
     closing = re.search(
         r"^(PASS|FAIL|INCONCLUSIVE): \d+ hypotheses, ", recorded.stdout, re.MULTILINE
@@ -156,7 +156,7 @@ def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: 
     with vendor() as server:
         few = f"OPENAI_API_KEY={KEY} {command} --bias-record=missing --bias-replicates=8 -v"
         recorded = run(few, checkout, **told(server))
-        called = server.answered
+        called = len(server.served)
     assert called >= 24
     assert recorded.returncode == 1
     section = recorded.stdout.partition(" bias ====")[2].partition("\n====")[0]

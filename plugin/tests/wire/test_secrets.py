@@ -15,14 +15,14 @@ import pytest
 from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.experiment import SimulatedPrompt
-from pytest_bias.providers.simulator.faults import Fault, RequestFacts
-from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.providers.simulator.server import Served
 from pytest_bias.recording.caller import Retries
 
 from ..core.report.reading import inflated
 from ..helpers import Asked, answering, saying
 from ..hooks.suites import TESTS, experiment_source
 from ..runs import run_here
+from .faulty import Fault, faulty
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-proj-Pl4ntedOpenai/q7+Zx9=wvT",
@@ -166,16 +166,14 @@ def _say(_: SimulatedPrompt) -> str:
     return '{"number": 10, "cue": "low"}'
 
 
-def _by_name(_number: int, facts: RequestFacts) -> Fault | None:
-    return TROUBLES[facts.model or ""]
+def _by_name(asked: Served) -> Fault | None:
+    return TROUBLES[asked.model or ""]
 
 
 def test_no_key_is_told_whatever_goes_wrong(
     folder: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = SimulatorServer([_say], faults=_by_name)
-    server.start()
-    try:
+    with faulty(_say, faults=_by_name) as server:
         userinfo = f"joe:{quote(SECRETS['password'], safe='')}"
         signed = server.url.replace("http://", f"http://{userinfo}@")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{signed}/v1")
@@ -191,13 +189,11 @@ def test_no_key_is_told_whatever_goes_wrong(
         # With a user and a password in its URL, OpenAI's key is not sent; here it is.
         write_roster(folder, "bare", f"{server.url}/v1", "OPENAI_API_KEY")
         result = run_here(pytester, *EVERYTHING)
-    finally:
-        server.stop()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     said = "\n".join(result.outlines)
     for model in models:
         assert f"problem: recording game-coin with {model}: " in said
-    assert {each.fault for each in server.served} == set(TROUBLES.values())
+    assert set(server.met.values()) == set(TROUBLES.values())
     # The server quoted what it was sent, and that was told, but for the key.
     quoted = re.findall(r"/unknown: HTTP 401: Incorrect API key provided: (.*)", said)
     assert sorted(set(quoted)) == ["***", "Basic ***"]

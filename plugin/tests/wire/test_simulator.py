@@ -7,7 +7,9 @@ import gc
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import httpx2
@@ -22,7 +24,7 @@ from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.providers.simulator.exchange import FINGERPRINT, SUBJECTS
 from pytest_bias.providers.simulator.server import SimulatorServer
 
-from ..helpers import serving
+from ..helpers import PATIENCE, serving
 
 PATH = "/v1/chat/completions"
 
@@ -137,7 +139,7 @@ def test_the_first_experiment_that_recognises_a_prompt_answers() -> None:
         httpx2.Client(trust_env=False) as client,
     ):
         reply = client.post(f"{server.url}{PATH}", json=GOOD).json()
-        assert server.answered == 1
+        assert [each.status for each in server.served] == [200]
     assert reply["choices"][0]["message"]["content"] == "second"
 
 
@@ -179,3 +181,33 @@ def test_a_client_that_hangs_up_disturbs_nobody(
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nContent-Length: 99\r\n\r\n{{".encode())
     assert raw.post(PATH, json=GOOD).status_code == 200
     assert capfd.readouterr().err == ""
+
+
+def test_stopping_ends_what_still_hangs() -> None:
+    server = SimulatorServer([answer], latency=10 * PATIENCE)
+    server.start()
+    host, port = server._http.server_address[:2]
+    body = json.dumps(GOOD)
+    request = f"POST {PATH} HTTP/1.1\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    with ExitStack() as open_connections:
+        connections = [
+            open_connections.enter_context(socket.create_connection((str(host), int(port))))
+            for _ in range(8)
+        ]
+        for connection in connections:
+            connection.sendall(request.encode())
+        stopper = threading.Thread(target=server.stop)
+        stopper.start()
+        stopper.join(PATIENCE)
+        assert not stopper.is_alive()
+        for connection in connections:
+            connection.settimeout(PATIENCE)
+            assert ended(connection)
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other side has closed it without a word."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:  # it was not taken up any more
+        return True

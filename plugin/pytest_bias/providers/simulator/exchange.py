@@ -34,9 +34,6 @@ _ID_LENGTH = 24
 Body = Mapping[str, object]
 """A body, parsed: of a request or of a reply."""
 
-Ending = Literal["stop", "length", "content_filter", "refusal"]
-"""Why a reply ends."""
-
 TEXT_PARTS = frozenset({"text"})
 """Types of a content's parts, unless a format has others."""
 
@@ -48,12 +45,6 @@ ProblemKind = Literal[
     "too_large",
     "unrecognised",
     "subject_failed",
-    "rate_limit",
-    "quota",
-    "server_error",
-    "overloaded",
-    "unauthorised",
-    "refused_parameter",
 ]
 
 STATUSES: Mapping[ProblemKind, int] = {
@@ -64,14 +55,8 @@ STATUSES: Mapping[ProblemKind, int] = {
     "too_large": 413,
     "unrecognised": 422,
     "subject_failed": 500,
-    "rate_limit": 429,
-    "quota": 429,
-    "server_error": 500,
-    "overloaded": 503,
-    "unauthorised": 401,
-    "refused_parameter": 400,
 }
-"""HTTP status of a problem, unless a vendor has another."""
+"""HTTP status of a problem."""
 
 
 def dice(subject: str, seed: int) -> random.Random:
@@ -84,20 +69,11 @@ class MalformedRequest(BiasError):
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedReply:
-    """A subject's answer, and the reason why it ends there."""
-
-    text: str
-    ending: Ending = "stop"
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
-    """The reason why a request is not answered; ``retry_after`` in seconds, where there is any."""
+    """The reason why a request is not answered."""
 
     kind: ProblemKind
     message: str
-    retry_after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +82,15 @@ class WireFormat:
 
     ``name`` is that of the ini key ``bias_simulated_wire``, ``request`` what a request is called
     in words. ``read`` finds the prompt in its body, or raises MalformedRequest or UnknownName;
-    ``error`` gives the HTTP status and body that tell of a problem; ``stream`` makes a reply's
-    body the text of server-sent events, where replies are streamed.
+    ``reply`` answers it with a text, ``error`` gives the HTTP status and body that tell of a
+    problem; ``stream`` makes a reply's body the text of server-sent events, where there are any.
     """
 
     name: str
     request: str
     read: Callable[[Body], SimulatedPrompt]
-    reply: Callable[[SimulatedPrompt, SimulatedReply], Body]
+    reply: Callable[[SimulatedPrompt, str], Body]
     error: Callable[[Problem], tuple[int, Body]]
-    sends_temperature: Callable[[Body], bool] = lambda body: body.get("temperature") is not None
     stream: Callable[[Body], str] | None = None
 
 
@@ -189,7 +164,7 @@ def identity(prompt: SimulatedPrompt) -> str:
     return digest(f"{prompt.subject}:{prompt.seed}:{said}")[:_ID_LENGTH]
 
 
-def tokens(prompt: SimulatedPrompt, answer: SimulatedReply) -> tuple[int, int]:
+def tokens(prompt: SimulatedPrompt, text: str) -> tuple[int, int]:
     """Words asked and answered, which stand in for tokens."""
     asked = sum(len(message.text.split()) for message in prompt.messages)
-    return asked, len(answer.text.split())
+    return asked, len(text.split())

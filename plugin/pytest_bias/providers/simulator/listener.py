@@ -11,10 +11,11 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from ...experiments.canonical import compact
 from .exchange import PROGRAMS, Body, Problem, WireFormat
@@ -22,7 +23,6 @@ from .wires import CHAT, CONTENTS, MESSAGES, RESPONSES
 
 LOOPBACK = "127.0.0.1"
 _LARGEST_BODY = 4 * 1024 * 1024
-_KEY_HEADERS = ("x-api-key", "x-goog-api-key")
 
 _PATHS: Mapping[str, WireFormat] = {
     "/v1/chat/completions": CHAT,
@@ -59,41 +59,36 @@ def route_of(path: str) -> Route:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A request as it came: the path without its query, the key it was sent with, its body.
+    """A request as it came: the path without its query, its headers, its body.
 
     ``problem`` says why the body could not be read.
     """
 
     path: str
-    key: str = field(repr=False)
+    headers: Message = field(repr=False)
     data: bytes = field(repr=False)
     problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A reply: HTTP status, body, and seconds to say in Retry-After."""
+    """A reply: HTTP status, body, and headers beside those that every reply has."""
 
     status: int
     data: bytes = field(repr=False)
-    content_type: str = "application/json"
-    retry_after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Silence:
-    """No reply. The connection is closed: at once, or ``held`` until the client or we go."""
-
-    held: bool
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Listener(ThreadingHTTPServer):
-    """Listens on loopback and gives every connection a thread, in which ``respond`` is called."""
+    """Listens on loopback and gives every connection a thread, in which ``respond`` is called.
+
+    Where it gives no reply, the connection is closed.
+    """
 
     daemon_threads = True
     request_queue_size = 512
 
-    def __init__(self, port: int, respond: Callable[[Incoming], Outgoing | Silence]) -> None:
+    def __init__(self, port: int, respond: Callable[[Incoming], Outgoing | None]) -> None:
         self.respond = respond
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
@@ -155,36 +150,26 @@ class _Handler(BaseHTTPRequestHandler):
             problem = Problem("too_large" if length.isdecimal() else "no_length", told)
         else:
             data = self.rfile.read(int(length))
-        url = urlsplit(self.path)
-        incoming = Incoming(url.path, self._key(url.query), data, problem)
+        incoming = Incoming(urlsplit(self.path).path, self.headers, data, problem)
         reply = cast("Listener", self.server).respond(incoming)
-        if isinstance(reply, Silence):
+        if reply is None:
             self.close_connection = True
-            if reply.held:
-                self.connection.recv(1)  # returns when either side hangs up
         else:
             self._send(reply)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
         """Say nothing: a request line on stderr would stand between pytest's own lines."""
 
-    def _key(self, query: str) -> str:
-        """Return the key by which the client says who it is, wherever its vendor puts that."""
-        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        others = [self.headers.get(name, "") for name in _KEY_HEADERS]
-        return next((key for key in (bearer, *others, *parse_qs(query).get("key", [])) if key), "")
-
     def _send(self, reply: Outgoing) -> None:
         self.send_response(reply.status)
-        self.send_header("Content-Type", reply.content_type)
-        self.send_header("Content-Length", str(len(reply.data)))
-        if reply.retry_after is not None:
-            self.send_header("Retry-After", f"{reply.retry_after:g}")
+        headers = {"Content-Type": "application/json", **reply.headers}
+        for name, value in {**headers, "Content-Length": str(len(reply.data))}.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(reply.data)
         self.wfile.flush()
 
 
-def outgoing(status: int, body: Body, retry_after: float | None = None) -> Outgoing:
+def outgoing(status: int, body: Body) -> Outgoing:
     """A reply with a JSON body."""
-    return Outgoing(status, compact(body).encode(), retry_after=retry_after)
+    return Outgoing(status, compact(body).encode())

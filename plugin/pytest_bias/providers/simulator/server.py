@@ -8,8 +8,6 @@ a function of the model's name, the messages and that seed alone, whatever the f
 recording can be made again. Reply ids and times are constant for the same reason. Every reply is
 marked as simulated by its ``system_fingerprint``.
 
-A vendor's faults can be switched on, see :mod:`.faults`.
-
 The books of what came in and went out hold no key, no header and no word said.
 """
 
@@ -19,12 +17,12 @@ import itertools
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 
 from ...errors import UnknownName
-from ...experiments.canonical import compact, dumps
+from ...experiments.canonical import dumps
 from ...experiments.experiment import SimulatedAnswer, SimulatedPrompt, simulated_text
 from .exchange import (
     SEED_FIELD,
@@ -34,8 +32,7 @@ from .exchange import (
     WireFormat,
     parsed_body,
 )
-from .faults import Fault, Faults, RequestFacts, answer_under, chooser, problem_of
-from .listener import LOOPBACK, Incoming, Listener, Outgoing, Route, Silence, outgoing, route_of
+from .listener import LOOPBACK, Incoming, Listener, Outgoing, Route, outgoing, route_of
 
 _UNRECOGNISED = (
     "no simulated subject recognises this prompt; give the experiment a function simulated=… that "
@@ -49,8 +46,8 @@ class Served:
 
     ``number`` is in order of arrival, from 1; ``at`` and ``answered_at`` are seconds on the
     monotonic clock, at arrival and when the answer was ready to be sent. ``path`` is without its
-    query, in which keys may stand; ``model`` and ``seed`` are as asked for. ``fault`` is what was
-    planted. What there was not is None.
+    query, in which keys may stand; ``model`` and ``seed`` are as asked for. What there was not is
+    None.
     """
 
     number: int
@@ -58,9 +55,8 @@ class Served:
     path: str
     model: str | None
     seed: int | None
-    status: int | None
-    fault: str | None
-    answered_at: float | None
+    status: int | None = None
+    answered_at: float | None = None
 
 
 class Books:
@@ -95,30 +91,14 @@ class Books:
             return sorted(self._entries, key=lambda entry: entry.number)
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrival:
-    """A request that was noted: its number, when, where to, what of it, and what it meets."""
-
-    number: int
-    at: float
-    route: Route
-    facts: RequestFacts
-    body: Body | None
-    fault: Fault | None
-    problem: Problem | None
-
-
 class SimulatorServer:
     """Serves simulated subjects on loopback until stopped.
 
-    Of ``answers`` the first that recognises a prompt answers it. Port 0 takes a free one.
-    ``faults`` are a fixed sequence, or a function that chooses; see :data:`.Faults`. Every reply
-    takes ``latency``, the fault ``slow`` adds ``slow``, and ``rate_limit_retry_after`` tells
-    clients to wait ``retry_after``, all in seconds. ``log`` is a file to which every request adds
-    a JSON line; see :class:`.Served`.
+    Of ``answers`` the first that recognises a prompt answers it. Port 0 takes a free one. Every
+    reply takes ``latency`` seconds. ``log`` is a file to which every request adds a JSON line; see
+    :class:`.Served`.
 
-    Raises BadSetting or UnknownName when a fault is none. Raises OSError when the port
-    is taken or the log cannot be written.
+    Raises OSError when the port is taken or the log cannot be written.
     """
 
     def __init__(
@@ -126,21 +106,14 @@ class SimulatorServer:
         answers: Sequence[SimulatedAnswer],
         port: int = 0,
         *,
-        faults: Faults = None,
         latency: float = 0.0,
-        slow: float = 1.0,
-        retry_after: float = 1.0,
         log: Path | None = None,
     ) -> None:
         self.answers = tuple(answers)
         self._latency = latency
-        self._slow = slow
-        self._retry_after = retry_after
-        self.faults = faults
         self._books = Books(log)
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._answered = 0
         self._stopping = threading.Event()
         self._http = Listener(port, self.respond)
         self._thread = threading.Thread(
@@ -156,25 +129,9 @@ class SimulatorServer:
         return f"http://{LOOPBACK}:{self._http.server_address[1]}"
 
     @property
-    def answered(self) -> int:
-        """Number of completions given so far."""
-        return self._answered
-
-    @property
     def served(self) -> list[Served]:
         """Every request so far, in order of arrival."""
         return self._books.entries()
-
-    @property
-    def faults(self) -> Faults:
-        """Faults that are met; may be set while the server runs, and then counts from 1 again."""
-        return self._faults
-
-    @faults.setter
-    def faults(self, faults: Faults) -> None:
-        # One assignment of both: a request sees the new ones and their own count, or neither.
-        self._choice = (chooser(faults), itertools.count(1))
-        self._faults = faults
 
     def start(self) -> None:
         """Serve from a thread of its own."""
@@ -200,64 +157,27 @@ class SimulatorServer:
         self._http.hang_up()
         self._books.close()
 
-    def respond(self, incoming: Incoming) -> Outgoing | Silence:
-        """Answer a request, when it is time."""
-        arrival = self._noted(incoming)
-        reply = self._reply(arrival, incoming.key)
-        wait = self._latency + (self._slow if arrival.fault == "slow" else 0.0)
-        if wait and not isinstance(reply, Silence) and self._stopping.wait(wait):
-            reply = Silence(held=False)
-        answered = isinstance(reply, Outgoing)
-        self._books.add(
-            Served(
-                number=arrival.number,
-                at=arrival.at,
-                path=incoming.path,
-                model=arrival.facts.model,
-                seed=arrival.facts.seed,
-                status=int(reply.status) if isinstance(reply, Outgoing) else None,
-                fault=arrival.fault,
-                answered_at=time.monotonic() if answered else None,
-            )
-        )
-        return reply
-
-    def _noted(self, incoming: Incoming) -> _Arrival:
+    def respond(self, incoming: Incoming) -> Outgoing | None:
+        """Answer a request, when it is time; None where we stop before."""
         route = route_of(incoming.path)
-        body, problem = None, incoming.problem
-        if not route.served:
-            problem = problem or Problem("no_such_path", f"nothing is served at {incoming.path}")
-        if problem is None:
-            try:
-                body = parsed_body(incoming.data)
-            except MalformedRequest as error:
-                problem = _malformed(route.wire, error)
-        if body is not None and route.model is not None:
-            body = {**body, "model": route.model}
-        facts = _facts(incoming.path, route.wire, body)
+        given = _given(route, incoming)
         with self._lock:
             number, at = next(self._numbers), time.monotonic()
-            choose, count = self._choice
-            turn = next(count) if route.served else 0
-        fault = choose(turn, facts) if turn else None
-        if fault == "refused_parameter" and not route.wire.sends_temperature(body or {}):
-            fault = None
-        return _Arrival(number, at, route, facts, body, fault, problem)
+        asked = Served(number, at, incoming.path, *_facts(given))
+        reply = self._reply(asked, given)
+        if reply is not None and self._latency and self._stopping.wait(self._latency):
+            reply = None
+        if reply is not None:
+            asked = replace(asked, status=int(reply.status), answered_at=time.monotonic())
+        self._books.add(asked)
+        return reply
 
-    def _reply(self, arrival: _Arrival, key: str) -> Outgoing | Silence:
-        wire, fault = arrival.route.wire, arrival.fault
-        problem = problem_of(fault, retry_after=self._retry_after, key=key)
-        if problem is None and fault in ("timeout", "drop"):
-            return Silence(held=fault == "timeout")
-        problem = problem or arrival.problem
-        if problem is None:
-            completed = self._complete(wire, arrival.body or {}, fault)
-            if isinstance(completed, Outgoing):
-                return completed
-            problem = completed
-        return outgoing(*wire.error(problem), problem.retry_after)
+    def _reply(self, asked: Served, given: Body | Problem) -> Outgoing | None:
+        wire = route_of(asked.path).wire
+        completed = given if isinstance(given, Problem) else self._complete(wire, given)
+        return outgoing(*wire.error(completed)) if isinstance(completed, Problem) else completed
 
-    def _complete(self, wire: WireFormat, body: Body, fault: Fault | None) -> Outgoing | Problem:
+    def _complete(self, wire: WireFormat, body: Body) -> Outgoing | Problem:
         try:
             prompt = wire.read(body)
         except UnknownName as unknown:
@@ -271,16 +191,11 @@ class SimulatorServer:
             return Problem("subject_failed", told)
         if text is None:
             return Problem("unrecognised", _UNRECOGNISED)
-        with self._lock:
-            self._answered += 1
-        reply = wire.reply(prompt, answer_under(fault, text))
+        reply = wire.reply(prompt, text)
         if body.get("stream") and wire.stream is not None:
-            data, content_type = wire.stream(reply).encode(), "text/event-stream"
-        else:
-            data, content_type = compact(reply).encode(), "application/json"
-        if fault == "malformed":
-            data = data[: len(data) // 2]
-        return Outgoing(HTTPStatus.OK, data, content_type)
+            streamed = {"Content-Type": "text/event-stream"}
+            return Outgoing(HTTPStatus.OK, wire.stream(reply).encode(), streamed)
+        return outgoing(HTTPStatus.OK, reply)
 
     def _said(self, prompt: SimulatedPrompt) -> str | None:
         said = (simulated_text(answer, prompt) for answer in self.answers)
@@ -291,12 +206,22 @@ def _malformed(wire: WireFormat, error: MalformedRequest) -> Problem:
     return Problem("malformed", f"not a {wire.request}: {error}")
 
 
-def _facts(path: str, wire: WireFormat, body: Body | None) -> RequestFacts:
-    given = body or {}
-    model, seed = given.get("model"), given.get(SEED_FIELD, 0 if body is not None else None)
-    return RequestFacts(
-        wire=wire.name,
-        path=path,
-        model=model if isinstance(model, str) else None,
-        seed=seed if type(seed) is int else None,
-    )
+def _given(route: Route, incoming: Incoming) -> Body | Problem:
+    """The body of a request, with its model; or why it is none."""
+    if incoming.problem is not None:
+        return incoming.problem
+    if not route.served:
+        return Problem("no_such_path", f"nothing is served at {incoming.path}")
+    try:
+        body = parsed_body(incoming.data)
+    except MalformedRequest as error:
+        return _malformed(route.wire, error)
+    return body if route.model is None else {**body, "model": route.model}
+
+
+def _facts(given: Body | Problem) -> tuple[str | None, int | None]:
+    """Model and seed as asked for."""
+    if isinstance(given, Problem):
+        return None, None
+    model, seed = given.get("model"), given.get(SEED_FIELD, 0)
+    return model if isinstance(model, str) else None, seed if type(seed) is int else None

@@ -1,8 +1,8 @@
 """Wire formats of OpenAI, Anthropic and Google, as pure functions: bodies in, bodies out.
 
 Conversations are sent whole: nothing is kept between requests. Recorded cassettes hold these reply
-bodies: those of a whole reply must stay as they are, byte for byte. Tools, reasoning and whatever
-else an agent sends along is taken and has no effect.
+bodies, which must stay as they are, byte for byte. Tools, reasoning and whatever else an agent
+sends along is taken and has no effect.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ from .exchange import (
     FINGERPRINT,
     STATUSES,
     Body,
-    Ending,
     MalformedRequest,
     Problem,
-    ProblemKind,
-    SimulatedReply,
     WireFormat,
     identity,
     joined_text,
@@ -35,18 +32,6 @@ from .exchange import (
 
 # --- OpenAI's Chat Completions -----------------------------------------------------------------
 
-_OPENAI_TYPES: Mapping[ProblemKind, str] = {
-    "rate_limit": "requests",
-    "quota": "insufficient_quota",
-}
-_OPENAI_CODES: Mapping[ProblemKind, str] = {
-    "no_such_model": "model_not_found",
-    "rate_limit": "rate_limit_exceeded",
-    "quota": "insufficient_quota",
-    "unauthorised": "invalid_api_key",
-    "refused_parameter": "unsupported_value",
-}
-
 
 def _read_chat(body: Body) -> SimulatedPrompt:
     given = body.get("messages")
@@ -56,11 +41,8 @@ def _read_chat(body: Body) -> SimulatedPrompt:
     return prompt_of(body, lambda _: map(message_of, given))
 
 
-def _chat_reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
-    asked, said = tokens(prompt, answer)
-    message: dict[str, object] = {"role": "assistant", "content": answer.text}
-    if answer.ending == "refusal":
-        message |= {"content": None, "refusal": answer.text}
+def _chat_reply(prompt: SimulatedPrompt, text: str) -> Body:
+    asked, said = tokens(prompt, text)
     return {
         "id": f"chatcmpl-simulated-{identity(prompt)}",
         "object": "chat.completion",
@@ -70,8 +52,8 @@ def _chat_reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
         "choices": [
             {
                 "index": 0,
-                "message": message,
-                "finish_reason": "stop" if answer.ending == "refusal" else answer.ending,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
             }
         ],
         "usage": {
@@ -84,15 +66,13 @@ def _chat_reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
 
 def _openai_error(problem: Problem) -> tuple[int, Body]:
     """Status and body of an error, alike for both of OpenAI's APIs."""
-    kind, status = problem.kind, STATUSES[problem.kind]
-    usual = (
-        "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error"
-    )
+    status = STATUSES[problem.kind]
+    ours = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     error = {
         "message": problem.message,
-        "type": _OPENAI_TYPES.get(kind, usual),
-        "param": "temperature" if kind == "refused_parameter" else None,
-        "code": _OPENAI_CODES.get(kind),
+        "type": "server_error" if ours else "invalid_request_error",
+        "param": None,
+        "code": "model_not_found" if problem.kind == "no_such_model" else None,
     }
     return status, {"error": error}
 
@@ -107,12 +87,6 @@ _PARTS = frozenset({"input_text", "output_text", "text"})
 _DELTA = 64
 _SURROUNDINGS = "<environment_context>"
 """Begins what the Codex CLI tells of its folder and shell, in the user's name."""
-
-# Ending → why the response is incomplete; the others are complete.
-_INCOMPLETE: Mapping[Ending, str] = {
-    "length": "max_output_tokens",
-    "content_filter": "content_filter",
-}
 
 
 def _read_response(body: Body) -> SimulatedPrompt:
@@ -148,31 +122,27 @@ def _surrounding(message: Message) -> Message:
     return message
 
 
-def _response_reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
-    asked, said = tokens(prompt, answer)
-    name, why = identity(prompt), _INCOMPLETE.get(answer.ending)
-    status = "completed" if why is None else "incomplete"
-    part: dict[str, object] = {"type": "output_text", "text": answer.text, "annotations": []}
-    if answer.ending == "refusal":
-        part = {"type": "refusal", "refusal": answer.text}
+def _response_reply(prompt: SimulatedPrompt, text: str) -> Body:
+    asked, said = tokens(prompt, text)
+    name = identity(prompt)
     item = {
         "id": f"msg_simulated_{name}",
         "type": "message",
         "role": "assistant",
-        "status": status,
-        "content": [part],
+        "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
     }
     return {
         "id": f"resp_simulated_{name}",
         "object": "response",
         "created_at": 0,
-        "status": status,
+        "status": "completed",
         "error": None,
-        "incomplete_details": None if why is None else {"reason": why},
+        "incomplete_details": None,
         "instructions": None,
         "metadata": {},
         "model": prompt.subject,
-        "output": [] if answer.ending == "content_filter" else [item],
+        "output": [item],
         "parallel_tool_calls": False,
         "previous_response_id": None,
         "store": False,
@@ -199,31 +169,28 @@ def _stream(reply: Body) -> str:
 
 
 def _events(reply: Body) -> Iterator[Body]:
-    begun = {**reply, "status": "in_progress", "incomplete_details": None, "output": []}
-    begun["usage"] = None
+    begun = {**reply, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(cast("list[dict[str, Any]]", reply["output"])):
         yield from _item_events(index, item)
-    yield {"type": f"response.{reply['status']}", "response": reply}
+    yield {"type": "response.completed", "response": reply}
 
 
 def _item_events(index: int, item: dict[str, Any]) -> Iterator[Body]:
     (part,) = item["content"]
-    field = "refusal" if part["type"] == "refusal" else "text"
-    event = "response.refusal" if field == "refusal" else "response.output_text"
-    log: dict[str, object] = {} if field == "refusal" else {"logprobs": []}
     at = {"output_index": index, "item_id": item["id"], "content_index": 0}
-    text: str = part[field]
+    text, said = part["text"], {**at, "logprobs": []}
     yield {
         "type": "response.output_item.added",
         "output_index": index,
         "item": {**item, "status": "in_progress", "content": []},
     }
-    yield {"type": "response.content_part.added", **at, "part": {**part, field: ""}}
+    yield {"type": "response.content_part.added", **at, "part": {**part, "text": ""}}
     for start in range(0, len(text), _DELTA):
-        yield {"type": f"{event}.delta", **at, **log, "delta": text[start : start + _DELTA]}
-    yield {"type": f"{event}.done", **at, **log, field: text}
+        delta = text[start : start + _DELTA]
+        yield {"type": "response.output_text.delta", **said, "delta": delta}
+    yield {"type": "response.output_text.done", **said, "text": text}
     yield {"type": "response.content_part.done", **at, "part": part}
     yield {"type": "response.output_item.done", "output_index": index, "item": item}
 
@@ -241,26 +208,8 @@ RESPONSES = WireFormat(
 
 # --- Anthropic's Messages ----------------------------------------------------------------------
 
-# The API has one way to say that it will not: its filters and the model end alike.
-_STOP_REASONS: Mapping[Ending, str] = {
-    "stop": "end_turn",
-    "length": "max_tokens",
-    "content_filter": "refusal",
-    "refusal": "refusal",
-}
-
-_ANTHROPIC_STATUSES = {**STATUSES, "quota": 402, "overloaded": 529}
-
 # HTTP status → type; the others are an invalid_request_error.
-_ANTHROPIC_TYPES = {
-    401: "authentication_error",
-    402: "billing_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    500: "api_error",
-    529: "overloaded_error",
-}
+_ANTHROPIC_TYPES = {404: "not_found_error", 413: "request_too_large", 500: "api_error"}
 
 
 def _read_message(body: Body) -> SimulatedPrompt:
@@ -280,28 +229,23 @@ def _anthropic_messages(body: Body) -> Iterator[Message]:
     yield from map(message_of, given)
 
 
-def _message_reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
-    asked, said = tokens(prompt, answer)
-    refused = _STOP_REASONS[answer.ending] == "refusal"
-    content = [{"type": "text", "text": answer.text}]
-    reply: dict[str, object] = {
+def _message_reply(prompt: SimulatedPrompt, text: str) -> Body:
+    asked, said = tokens(prompt, text)
+    return {
         "id": f"msg_simulated_{identity(prompt)}",
         "type": "message",
         "role": "assistant",
         "model": prompt.subject,
         "system_fingerprint": FINGERPRINT,
-        "content": [] if answer.ending == "content_filter" else content,
-        "stop_reason": _STOP_REASONS[answer.ending],
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": asked, "output_tokens": said},
     }
-    if refused:
-        reply["stop_details"] = {"type": "refusal", "category": None, "explanation": None}
-    return reply
 
 
 def _anthropic_error(problem: Problem) -> tuple[int, Body]:
-    status = _ANTHROPIC_STATUSES[problem.kind]
+    status = STATUSES[problem.kind]
     kind = _ANTHROPIC_TYPES.get(status, "invalid_request_error")
     return status, {"type": "error", "error": {"type": kind, "message": problem.message}}
 
@@ -316,25 +260,8 @@ MESSAGES = WireFormat(
 
 _ROLES: Mapping[object, Role] = {None: "user", "user": "user", "model": "assistant"}
 
-# The API has no mark for a model's own refusal: there, the candidate is stopped, where the filter
-# blocks the prompt. Together they are its two ways of giving no text.
-_FINISH_REASONS: Mapping[Ending, str] = {
-    "stop": "STOP",
-    "length": "MAX_TOKENS",
-    "refusal": "SAFETY",
-}
-
 # HTTP status → the API's own; the others are INVALID_ARGUMENT.
-_GOOGLE_STATUSES = {
-    401: "UNAUTHENTICATED",
-    404: "NOT_FOUND",
-    422: "FAILED_PRECONDITION",
-    429: "RESOURCE_EXHAUSTED",
-    500: "INTERNAL",
-    503: "UNAVAILABLE",
-}
-_GOOGLE_TYPES = "type.googleapis.com/google.rpc."
-_PER_DAY = "GenerateRequestsPerDayPerProjectPerModel"
+_GOOGLE_STATUSES = {404: "NOT_FOUND", 422: "FAILED_PRECONDITION", 500: "INTERNAL"}
 
 
 def _contents(body: Body) -> Iterator[Message]:
@@ -362,43 +289,26 @@ def _content_text(content: object) -> str:
     return "".join(cast("list[str]", texts))
 
 
-def _contents_reply(prompt: SimulatedPrompt, answer: SimulatedReply) -> Body:
-    asked, said = tokens(prompt, answer)
-    usage = {"promptTokenCount": asked, "totalTokenCount": asked + said}
-    reply: dict[str, object] = {
+def _contents_reply(prompt: SimulatedPrompt, text: str) -> Body:
+    asked, said = tokens(prompt, text)
+    content = {"role": "model", "parts": [{"text": text}]}
+    return {
         "responseId": f"simulated-{identity(prompt)}",
         "modelVersion": prompt.subject,
         "system_fingerprint": FINGERPRINT,
+        "candidates": [{"index": 0, "finishReason": "STOP", "content": content}],
+        "usageMetadata": {
+            "promptTokenCount": asked,
+            "totalTokenCount": asked + said,
+            "candidatesTokenCount": said,
+        },
     }
-    if answer.ending == "content_filter":
-        blocked = {"blockReason": "SAFETY"}
-        return {**reply, "promptFeedback": blocked, "usageMetadata": usage}
-    candidate: dict[str, object] = {"index": 0, "finishReason": _FINISH_REASONS[answer.ending]}
-    if answer.ending != "refusal":
-        candidate["content"] = {"role": "model", "parts": [{"text": answer.text}]}
-    usage["candidatesTokenCount"] = said
-    return {**reply, "candidates": [candidate], "usageMetadata": usage}
 
 
 def _google_error(problem: Problem) -> tuple[int, Body]:
     code = STATUSES[problem.kind]
     status = _GOOGLE_STATUSES.get(code, "INVALID_ARGUMENT")
-    error: dict[str, object] = {"code": code, "message": problem.message, "status": status}
-    if details := list(_google_details(problem)):
-        error["details"] = details
-    return code, {"error": error}
-
-
-def _google_details(problem: Problem) -> Iterator[Body]:
-    if problem.kind == "quota":
-        yield {"@type": f"{_GOOGLE_TYPES}QuotaFailure", "violations": [{"quotaId": _PER_DAY}]}
-    if problem.retry_after is not None:
-        yield {"@type": f"{_GOOGLE_TYPES}RetryInfo", "retryDelay": f"{problem.retry_after:g}s"}
-
-
-def _sends_temperature(body: Body) -> bool:
-    config = body.get("generationConfig", body.get("generation_config"))
-    return isinstance(config, dict) and config.get("temperature") is not None
+    return code, {"error": {"code": code, "message": problem.message, "status": status}}
 
 
 CONTENTS = WireFormat(
@@ -407,6 +317,5 @@ CONTENTS = WireFormat(
     partial(prompt_of, messages=_contents),
     _contents_reply,
     _google_error,
-    _sends_temperature,
 )
 """``POST /v1beta/models/{model}:generateContent``; the router puts that model into the body."""
