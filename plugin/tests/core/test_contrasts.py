@@ -199,14 +199,6 @@ def test_worst_cases_are_the_extreme_fillings() -> None:
     assert worst.p_alarm == pytest.approx(max(low.pvalue, high.pvalue))
 
 
-@pytest.mark.parametrize(("missing", "needed"), [(1, False), (2, False), (3, True)])
-def test_worst_cases_are_needed_above_five_percent(missing: int, needed: bool) -> None:  # noqa: FBT001
-    values_ = [float(n % 5) for n in range(40 - missing)]
-    worst = analysed([*values_, *[None] * missing], [float(n % 5) for n in range(40)]).worst_case
-    assert worst is not None
-    assert worst.needed is needed
-
-
 def test_extremes_of_either_sign_show_no_bias() -> None:
     worst = analysed([*HIGH, *[None] * 20], LOW).worst_case
     assert worst is not None
