@@ -82,6 +82,8 @@ def recorded(
 ) -> Records:
     """Return the rows of all trials of a design, as the folder ``cassettes`` holds them.
 
+    Raises Unrecorded when a trial is not recorded, or a cap kept it from being recorded.
+
     Parameters
     ----------
     experiment, model, design
@@ -90,11 +92,6 @@ def recorded(
         The model that graded, where the experiment has a judge.
     cassettes
         The folder of the recordings.
-
-    Raises
-    ------
-    Unrecorded
-        When a trial is not recorded, or a cap kept it from being recorded.
     """
     cassette = Cassette(cassette_path(cassettes, experiment.id, model))
     players = Players(model, judge)

@@ -113,10 +113,7 @@ def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Functio
     The gate is applied by the plugin after the body, so the body may be empty. The function may
     take ``verdict`` (the :class:`Verdict`) for further assertions.
 
-    Raises
-    ------
-    BadDesign, UnknownName
-        When a hypothesis does not fit the experiment.
+    Raises BadDesign or UnknownName when a hypothesis does not fit the experiment.
     """
     _check_given("@hypotheses", experiment, tested)
     if not tested:
@@ -141,10 +138,7 @@ def positive_control(
     :class:`PositiveControl` in its place. The function may take ``control`` (the
     :class:`Control`).
 
-    Raises
-    ------
-    BadDesign, UnknownName
-        When a contrast does not fit the experiment.
+    Raises BadDesign or UnknownName when a contrast does not fit the experiment.
     """
     if not contrasts:
         raise BadDesign(what="@positive_control", problem=f"none is given for {experiment.id}")

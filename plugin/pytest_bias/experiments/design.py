@@ -188,10 +188,7 @@ class Condition:
     def __getitem__(self, factor: str) -> object:
         """Value of this condition's level of ``factor``.
 
-        Raises
-        ------
-        UnknownFactor
-            A KeyError, where the experiment has no such factor.
+        Raises UnknownFactor (a KeyError) where the experiment has no such factor.
         """
         try:
             return self.values[factor]

@@ -51,10 +51,7 @@ async def drive(coroutine: Coroutine[Any, Any, object], executor: Executor) -> o
     the executor ends the trial wherever it stands, so that no protocol can mistake a call that
     failed, or a reply that is not recorded, for an answer.
 
-    Raises
-    ------
-    ForeignAwait
-        When the protocol awaits anything else; names the line.
+    Raises ForeignAwait when the protocol awaits anything else; it names the line.
     """
     try:
         return await _drive(coroutine, executor, ())

@@ -80,10 +80,7 @@ def scored_again(trial: Trial, share: float) -> bool:
     It is so in every run and in every design that holds the trial: a hash of what it is decides,
     and no chance. Of few trials it may be somewhat more or fewer than the share.
 
-    Raises
-    ------
-    BadDesign
-        For a share outside 0 to 1.
+    Raises BadDesign for a share outside 0 to 1.
     """
     if not 0 <= share <= 1:
         raise BadDesign(what="scored_again()", problem="share must lie between 0 and 1")

@@ -148,6 +148,8 @@ def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
     known: who grades may still guess. Where a name is a word, too, written with a capital
     ("Will", "Grace"), that word goes as well.
 
+    Raises BadDesign for a name without a letter.
+
     Parameters
     ----------
     text
@@ -156,11 +158,6 @@ def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
         The names to take out, one or several.
     name
         What stands in their place.
-
-    Raises
-    ------
-    BadDesign
-        For a name without a letter.
     """
     given = (names,) if isinstance(names, str) else tuple(names)
     hidden = unicodedata.normalize("NFC", text).replace(_HIDDEN, " ")

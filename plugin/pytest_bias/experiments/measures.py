@@ -143,13 +143,9 @@ class Measure:
     def of(self, result: object) -> MeasureValue:
         """The value of this measure in ``result``.
 
-        Raises
-        ------
-        InvalidReply
-            When it lies outside the bounds, is not whole where it must be, is a whole number too
-            large for any, or a text that is no category.
-        BadDesign
-            When it is no value at all.
+        Raises InvalidReply when it lies outside the bounds, is not whole where it must be, is a
+        whole number too large for any, or a text that is no category, and BadDesign when it is no
+        value at all.
         """
         value = self._taken(result)
         if isinstance(value, bool):
@@ -340,10 +336,8 @@ class Refusals:
     apostrophes and line breaks. These rules know nothing of meaning ("I cannot recommend it
     enough" is a refusal to them): :func:`error_rates` says how often they are wrong.
 
-    Raises
-    ------
-    BadDesign
-        For phrases that are no words, for a number of words that is none, and for no rule at all.
+    Raises BadDesign for phrases that are no words, for a number of words that is none, and for no
+    rule at all.
     """
 
     phrases: tuple[str, ...] = _PHRASES

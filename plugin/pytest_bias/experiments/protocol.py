@@ -50,11 +50,8 @@ class Reply(Generic[Value]):
         failed or gave no valid reply, are no part of it. A replay gives the same number; replies
         that are made up in memory (rehearsals) take 0.0.
 
-        Raises
-        ------
-        InvalidReply
-            ``no_latency`` where nobody can tell, because the provider tried again on its own: an
-            unknown time is missing, never 0.
+        Raises InvalidReply (``no_latency``) where nobody can tell, because the provider tried
+        again on its own: an unknown time is missing, never 0.
         """
         if self.seconds is None:
             raise InvalidReply("no_latency")
@@ -131,6 +128,11 @@ class Subject:
     ) -> Reply[Any]:
         """Put one question to the model and wait for a valid reply.
 
+        Raises InvalidReply when no attempt gave a valid reply. Left uncaught, the trial is missing
+        under its ``reason``: ``empty``, ``refusal``, ``content_filter``, ``truncated``,
+        ``not_json``, ``no_number``, ``missing_field``, ``extra_field``, ``wrong_type``,
+        ``unknown_option`` or a reason of ``check`` or the reply's own validators.
+
         Parameters
         ----------
         prompt
@@ -149,14 +151,6 @@ class Subject:
             System prompt of a new conversation.
         attempts
             How often the same question is put while replies are invalid; each try is recorded.
-
-        Raises
-        ------
-        InvalidReply
-            When no attempt gave a valid reply. Left uncaught, the trial is missing under its
-            ``reason``: ``empty``, ``refusal``, ``content_filter``, ``truncated``, ``not_json``,
-            ``no_number``, ``missing_field``, ``extra_field``, ``wrong_type``, ``unknown_option``
-            or a reason of ``check`` or the reply's own validators.
         """
         _check_asked(prompt, reply, check, after, system, attempts)
         told_first = [each for each in (self.system, system) if each is not None]
@@ -209,10 +203,7 @@ async def together(*children: Coroutine[Any, Any, Value]) -> list[Value]:
 
     Waits for all of them; then raises the first error in argument order, if there was any.
 
-    Raises
-    ------
-    BadDesign
-        When an argument is no coroutine.
+    Raises BadDesign when an argument is no coroutine.
     """
     for number, child in enumerate(children, start=1):
         if not inspect.iscoroutine(child):

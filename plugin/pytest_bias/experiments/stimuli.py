@@ -146,6 +146,9 @@ def _text(path: Path) -> str:
 class PromptTemplate:
     """Text with ``$variables`` (``string.Template`` syntax; ``$$`` is a dollar sign).
 
+    Raises BadTemplate when the text uses a variable that is not given, or does not use one that
+    is.
+
     Parameters
     ----------
     name
@@ -154,11 +157,6 @@ class PromptTemplate:
         The text.
     variables
         Exactly the variables the text must use.
-
-    Raises
-    ------
-    BadTemplate
-        When the text uses a variable that is not given, or does not use one that is.
     """
 
     name: str
@@ -182,10 +180,7 @@ class PromptTemplate:
     def fill(self, /, **values: object) -> str:
         """The text with every variable replaced.
 
-        Raises
-        ------
-        BadTemplate
-            When the names of ``values`` are not exactly the variables.
+        Raises BadTemplate when the names of ``values`` are not exactly the variables.
         """
         if values.keys() != self.variables:
             given, known = set(values), set(self.variables)

@@ -79,10 +79,7 @@ class Provider(Protocol):
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """Send ``request`` to ``model`` (the name without the provider), once.
 
-        Raises
-        ------
-        CallFailed
-            When no completion came back.
+        Raises CallFailed when no completion came back.
         """
 
     async def aclose(self) -> None:

@@ -132,10 +132,7 @@ def limit_workers(config: pytest.Config) -> None:
 def settings_of(config: pytest.Config) -> Settings:
     """The settings of this run.
 
-    Raises
-    ------
-    BadSetting
-        When a value is outside its domain.
+    Raises BadSetting when a value is outside its domain.
     """
     from ..settings.given import Given  # noqa: PLC0415
     from ..settings.settings import read_settings  # noqa: PLC0415

@@ -32,11 +32,8 @@ class Budget:
     def of(self, experiment: str, families: Collection[str]) -> Allocation:
         """Return the allocation of an experiment whose hypotheses that gate have ``families``.
 
-        Raises
-        ------
-        BadSetting
-            When the table names the experiment not at all, or with other families: an alarm
-            nobody gave a share would come on top of the suite's.
+        Raises BadSetting when the table names the experiment not at all, or with other families:
+        an alarm nobody gave a share would come on top of the suite's.
         """
         if self.path is None:
             return Allocation(families=tuple(sorted(families)))
@@ -59,10 +56,8 @@ class Budget:
 def read_budget(path: Path | None) -> Budget:
     """Return the table in a file; for None that of a suite without one.
 
-    Raises
-    ------
-    BadSetting
-        When it cannot be read, or is no such table; it says where, and what is expected.
+    Raises BadSetting when it cannot be read, or is no such table; it says where, and what is
+    expected.
     """
     if path is None:
         return Budget()

@@ -207,10 +207,7 @@ def is_unpinned(model: str, entry: ModelEntry) -> bool:
 def read_roster(path: Path | None) -> Roster:
     """The roster in the file ``path``; an empty one for None.
 
-    Raises
-    ------
-    BadSetting
-        When the file cannot be read, or is no roster.
+    Raises BadSetting when the file cannot be read, or is no roster.
     """
     if path is None:
         return Roster()
@@ -226,11 +223,8 @@ def read_roster(path: Path | None) -> Roster:
 def parse_roster(text: str, path: Path) -> Roster:
     """The roster that ``text`` spells; ``path`` is for messages.
 
-    Raises
-    ------
-    BadSetting
-        When it is not TOML, or no roster; the message names the file, the table and the key, and
-        what is expected, never a value.
+    Raises BadSetting when it is not TOML, or no roster; the message names the file, the table and
+    the key, and what is expected, never a value.
     """
     try:
         raw = tomllib.loads(text)

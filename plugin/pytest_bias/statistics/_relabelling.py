@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TooFewUnits
-from .checks import Floats, alike, bad, constant, count, draws, number, probability
+from .checks import Floats, alike, bad, constant, number, probability
 from .results import Permutation
 
 Whole = NDArray[np.intp]
@@ -112,8 +112,8 @@ class Relabelling:
         resamples: int,
         seed: int,
     ) -> None:
-        self.resamples = draws(resamples)
-        self.seed = count(seed, "seed")
+        self.resamples = resamples
+        self.seed = seed
         for argument, found in (("labels", labels), ("blocks", blocks)):
             if found is not None:
                 alike(found, argument, n=n)

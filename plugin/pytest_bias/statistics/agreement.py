@@ -6,20 +6,20 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import normal_isf
-from .checks import FEWEST_DRAWS, Floats, bad, checked, count, known, sample
+from .checks import Floats, bad, checked, sample
 from .ranks import snapped
 from .resampling import resampled_kinds
 from .results import LEVEL, Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
-MEASUREMENTS: tuple[Measurement, ...] = get_args(Measurement)
+FEWEST_DRAWS = 100  # of fewer, the 2.5 % quantile is one of the two outermost values
 SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
 
 
@@ -129,7 +129,7 @@ def krippendorff_alpha(
     *,
     level: Measurement = "nominal",
     iterations: int = 0,
-    seed: int | None = None,
+    seed: int = 0,
 ) -> Alpha:
     """Return the agreement of two or more coders, some of whose ratings may be missing.
 
@@ -137,16 +137,14 @@ def krippendorff_alpha(
     per unit, None or NaN where a rating is missing; units with fewer than two ratings are
     dropped. `level` is that of the scale and sets the distance of two ratings: nominal
     ratings may be of any kind, the others are real numbers, and ratio ones not below 0. With
-    `iterations` (100 or more) and a `seed` there is a percentile bootstrap interval, resampling
-    units; perfect agreement gives it no width, and there is none where fewer than 100 resamples
+    `iterations` (100 or more) there is a percentile bootstrap interval, resampling units by
+    `seed`; perfect agreement gives it no width, and there is none where fewer than 100 resamples
     have two categories.
 
     Raises `NoVariance` when all comparable ratings are of one category (alpha is 0 / 0, however
     well they agree).
     Source: Krippendorff (2011); bootstrap: Efron & Tibshirani (1993).
     """
-    known(level, "level", MEASUREMENTS)
-    iterations = count(iterations, "iterations")
     every, kind, values = _counts(ratings, level=level)
     rated = every.sum(axis=1) >= SMALLEST
     kinds, kind = every[rated], (np.cumsum(rated) - 1)[kind[rated[kind]]]
@@ -159,9 +157,7 @@ def krippendorff_alpha(
 
     interval = None
     if iterations:
-        if iterations < FEWEST_DRAWS or seed is None:
-            raise bad("iterations", f"an interval takes {FEWEST_DRAWS} or more, and a seed")
-        rng = np.random.default_rng(count(seed, "seed"))
+        rng = np.random.default_rng(seed)
         resamples = chain.from_iterable(resampled_kinds(kind, len(kinds), iterations, rng))
         drawn = [_alpha(kinds, times, values, level) for times in resamples]
         defined = [value for value in drawn if value is not None]

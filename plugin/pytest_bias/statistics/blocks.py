@@ -18,8 +18,6 @@ from .checks import (
     ROUNDING,
     Floats,
     checked,
-    count,
-    draws,
     mean_and_sd,
     not_negative,
     probability,
@@ -104,8 +102,6 @@ def sign_flip(
     Source: Fisher (1935); Phipson & Smyth (2010) for random flips.
     """
     values = units(differences, "differences")
-    resamples = draws(resamples)
-    seed = count(seed, "seed")
     n = values.size
     # Flipping sorted absolute values gives the same distribution, whatever the order and signs.
     sizes = np.sort(np.abs(values))

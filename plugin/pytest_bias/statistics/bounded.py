@@ -71,7 +71,6 @@ from .checks import (
     checked,
     constant,
     count,
-    draws,
     fraction,
     number,
     on_scale,
@@ -160,8 +159,7 @@ def bounded_equivalence(
         if values is not None
     )
     margin = positive(margin, "margin") - TIE * (ends[1] - ends[0])
-    resamples = draws(resamples)
-    rng = np.random.default_rng(count(seed, "seed"))
+    rng = np.random.default_rng(seed)
     beyond_low = beyond_high = done = 0
     size = sum(group.distinct.size for group in (first, *second))
     while done < resamples:

@@ -38,9 +38,6 @@ Means of the same replies summed in another order differ in their last bits; a t
 of such "variance" is noise divided by noise, and can be as large as one likes.
 """
 
-FEWEST_DRAWS = 100
-"""Fewest resamples: the 2.5 % quantile of fewer is one of the two outermost values."""
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -181,13 +178,6 @@ def count(value: int, argument: str) -> int:
     if not 0 <= whole <= MOST_UNITS:
         raise bad(argument, f"{whole} is not from 0 to {MOST_UNITS}")
     return whole
-
-
-def draws(value: int, argument: str = "resamples") -> int:
-    """Return `value` as a count of at least `FEWEST_DRAWS`."""
-    if count(value, argument) < FEWEST_DRAWS:
-        raise bad(argument, f"{value} is fewer than {FEWEST_DRAWS}")
-    return value
 
 
 def scale_bounds(bounds: tuple[float, float]) -> tuple[float, float]:

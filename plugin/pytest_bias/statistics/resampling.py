@@ -27,7 +27,6 @@ from .checks import (
     checked,
     constant,
     count,
-    draws,
     fraction,
     number,
     positive,
@@ -70,7 +69,6 @@ def label_permutation(
 
     first = units(a, "a")
     second = units(b, "b")
-    resamples = draws(resamples)
     observed = float(_mean_difference(first, second, -1))
     rounding = ROUNDING * float(max(np.abs(first).max(), np.abs(second).max()))
 
@@ -86,7 +84,7 @@ def label_permutation(
         n_resamples=resamples,
         batch=max(1, CHUNK // (first.size + second.size)),
         vectorized=True,
-        rng=np.random.default_rng(count(seed, "seed")),
+        rng=np.random.default_rng(seed),
     )
     exact = math.comb(first.size + second.size, first.size) <= resamples
     p = probability(float(found.pvalue))
@@ -167,7 +165,6 @@ def exchange_size(
     theirs = sample(baseline, "baseline")
     for argument, found in (("baseline", theirs), ("groups", groups), ("units", units)):
         alike(found, argument, n=ours.size, of="values")
-    resamples = draws(resamples)
     of = np.asarray(groups, dtype=np.intp)
     sizes = np.bincount(of)
     if sizes.size < FEWEST_GROUPS or not sizes.all():
@@ -180,7 +177,7 @@ def exchange_size(
     np.add.at(moved, (rows_of, of), (ours - theirs) / sizes[of])
     scale = float(max(np.abs(ours).max(), np.abs(theirs).max()))
     observed = float(size(first) - size(second)) - ROUNDING * scale * sizes.size
-    rng = np.random.default_rng(count(seed, "seed"))
+    rng = np.random.default_rng(seed)
     rows = max(1, CHUNK // len(places))
     extreme = 0
     for start in range(0, resamples, rows):
@@ -257,8 +254,8 @@ def bootstrap_difference(
     """
     first = units(a, "a")
     second = units(b, "b")
-    rng = np.random.default_rng(count(seed, "seed"))
-    drawn = _means(first, rng, draws(iterations, "iterations")) - _means(second, rng, iterations)
+    rng = np.random.default_rng(seed)
+    drawn = _means(first, rng, iterations) - _means(second, rng, iterations)
     return Bootstrap(interval=_percentile(drawn, LEVEL), iterations=iterations, seed=seed)
 
 
@@ -348,7 +345,6 @@ def bootstrap_log_ratio(
         if problem:
             argument = f"selected_{group}, shown_{group}"
             raise bad(argument, problem)
-    iterations, seed = draws(iterations, "iterations"), count(seed, "seed")
     found = np.sort(_log_ratios(resampled(columns, iterations, seed)))
     if constant(found, magnitude=1.0):
         raise NoVariance
@@ -382,8 +378,7 @@ def bootstrap_t_equivalence(
     if factors.size != len(values):
         raise bad("weights", f"{factors.size} for {len(values)} groups")
     margin = positive(margin, "margin")
-    resamples = draws(resamples)
-    rng = np.random.default_rng(count(seed, "seed"))
+    rng = np.random.default_rng(seed)
     off, variance = np.zeros(resamples), np.zeros(resamples)
     estimate = observed = 0.0
     for group, factor in zip(values, factors.tolist(), strict=True):

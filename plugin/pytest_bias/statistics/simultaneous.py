@@ -16,8 +16,6 @@ from .checks import (
     alike,
     bad,
     checked,
-    count,
-    draws,
     matrix,
     mean_and_sd,
     positive,
@@ -130,8 +128,7 @@ def max_t(
         raise TooFewUnits(group="t", found=0, needed=1)
     root = _root(correlation, observed.size)
     df = positive(df, "df")
-    resamples = draws(resamples)
-    rng = np.random.default_rng(count(seed, "seed"))
+    rng = np.random.default_rng(seed)
     rows = max(1, CHUNK // observed.size)
     reached = np.zeros(observed.size, dtype=np.intp)
     for start in range(0, resamples, rows):
@@ -214,8 +211,6 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
         raise bad("contrasts", "there are none")
     if n < SMALLEST_GROUP:
         raise TooFewUnits(group="units", found=n, needed=SMALLEST_GROUP)
-    resamples = draws(resamples)
-    seed = count(seed, "seed")
     scale = np.sqrt((values**2).sum(axis=0))
     if not scale.any():
         raise NoVariance

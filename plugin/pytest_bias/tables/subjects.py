@@ -133,6 +133,9 @@ def read_table(
 ) -> Mapping[str, Replies]:
     """The replies in a table to ``experiment``, by subject (``table/NAME``), without any roster.
 
+    Raises WrongTable with all that is wrong, when the table is not one of the experiment's, and
+    MissingPackage for a Parquet file where pyarrow is not installed.
+
     Parameters
     ----------
     source
@@ -145,13 +148,6 @@ def read_table(
         only shown. None where the table has our own names.
 
     NAME is what the column of models says, or else how the file is called, and ``frame`` a frame.
-
-    Raises
-    ------
-    WrongTable
-        With all that is wrong, when the table is not one of the experiment's.
-    MissingPackage
-        For a Parquet file where pyarrow is not installed.
     """
     given = entry or TableEntry(path=source_words(source), experiment=experiment.id)
     if isinstance(source, Path):
@@ -350,10 +346,7 @@ class Tables:
     def check(self, settings: Settings) -> None:
         """Refuse subjects that no table has, and to record any.
 
-        Raises
-        ------
-        BadSetting, UnknownName, WrongTable
-            For the first name that will not do.
+        Raises BadSetting, UnknownName or WrongTable for the first name that will not do.
         """
         old = settings.baseline or ""
         for model in filter(is_tabled, (*settings.models, old)):
@@ -379,11 +372,8 @@ class Tables:
     def named(self, name: str, experiment: Experiment) -> Mapping[str, Replies] | None:
         """The replies in a table by the roster's name of it; None where there is no such name.
 
-        Raises
-        ------
-        BadSetting
-            When two tables have the name, or that table is of another experiment, or not one of
-            its (WrongTable).
+        Raises BadSetting when two tables have the name, or that table is of another experiment, or
+        not one of its (WrongTable).
         """
         places = [place for place in self._entries if place[1] == name]
         if not places:
@@ -404,13 +394,8 @@ class Tables:
     def of(self, experiment: Experiment, model: str) -> Replies:
         """The replies of ``model`` to ``experiment``.
 
-        Raises
-        ------
-        NotCovered
-            When no table has any.
-        BadSetting
-            When several have, or when the one that has is not what it is declared to be
-            (WrongTable); then every problem of it is named.
+        Raises NotCovered when no table has any, and BadSetting when several have, or when the one
+        that has is not what it is declared to be (WrongTable); then every problem of it is named.
         """
         if (experiment.id, model) in self._held:
             return self._held[experiment.id, model]

@@ -27,10 +27,7 @@ def configured(**asked: object) -> Settings:
     Ini keys (``bias_…``) are those of the nearest file of pytest's in this folder or above; what
     ``addopts`` adds is pytest's alone.
 
-    Raises
-    ------
-    BadSetting
-        When a value is outside its domain, or the file cannot be read.
+    Raises BadSetting when a value is outside its domain, or the file cannot be read.
     """
     # As they would be typed, so that 0 is not taken for nothing.
     typed = {

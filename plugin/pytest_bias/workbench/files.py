@@ -42,7 +42,7 @@ def python_files(places: Iterable[Path], leaves_out: Callable[[Path], bool]) -> 
 
 
 def _may_declare(path: Path) -> bool:
-    """Whether a file is Python, or a link of a folder that leads nowhere."""
+    """Tell whether a file is Python, or a link of a folder that leads nowhere."""
     return path.suffix == ".py" or (not path.suffix and path.is_symlink() and not path.exists())
 
 
@@ -84,7 +84,7 @@ def _identity(file: str | Path) -> tuple[int, int] | None:
 
 
 def declares(path: Path, *, directly: bool = False) -> bool:
-    """Whether a file calls a bias decorator of pytest_bias, as far as its text shows.
+    """Tell whether a file calls a bias decorator of pytest_bias, as far as its text shows.
 
     Nothing is imported. ``directly`` leaves out who has them from a module of his own. A file that
     names pytest_bias and its decorators and is no Python is taken for one that does: what it would
@@ -149,7 +149,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _is_decorator(module: str, name: str, inside: bool) -> bool:  # noqa: FBT001
-    """Whether a module has a decorator by a name.
+    """Tell whether a module has a decorator by a name.
 
     Where it was not imported the name decides, of our modules and of those ``inside`` the suite.
     """

@@ -85,10 +85,7 @@ class Recordings:
     def published(self, case: Case) -> Replies | None:
         """The published replies a case is about; None where it is about a recording of ours.
 
-        Raises
-        ------
-        NotCovered
-            When its subject is published, with nothing of the case's experiment.
+        Raises NotCovered when its subject is published, with nothing of the case's experiment.
         """
         return self.tables.of(case.experiment, case.model) if is_tabled(case.model) else None
 
@@ -121,12 +118,8 @@ class Recordings:
     def replayed(self, case: Case) -> Recorded:
         """The outcomes of a case's trials, in the plan's order.
 
-        Raises
-        ------
-        NotRecorded
-            When any of them is not recorded; all that are missing are named at once.
-        DamagedCassette
-            When the cassette is not what was written.
+        Raises NotRecorded when any of them is not recorded; all that are missing are named at
+        once. Raises DamagedCassette when the cassette is not what was written.
         """
         found = self.published(case)
         if found is not None:

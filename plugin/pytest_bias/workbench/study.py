@@ -214,6 +214,8 @@ def _row(each: Control | Verdict) -> dict[str, object]:
 class Study:
     """Experiments of a suite with models: planned, recorded and analysed.
 
+    Raises BadSetting or UnknownName for what is asked for and is not there, or makes no sense.
+
     Parameters
     ----------
     experiments
@@ -224,11 +226,6 @@ class Study:
         What is declared, where it has been found already; ``experiments`` are then ids.
     asked
         Options of pytest by their names without ``--bias-``; or ``settings``, as a whole.
-
-    Raises
-    ------
-    BadSetting, UnknownName
-        For what is asked for and is not there, or makes no sense.
     """
 
     def __init__(
@@ -280,12 +277,8 @@ class Study:
 
         ``told`` is called with every trial when it has been recorded.
 
-        Raises
-        ------
-        RecordingRefused
-            Where ``CI`` is set, unless it is allowed.
-        BiasError
-            When the prompts of an experiment are at fault; nothing is called then.
+        Raises RecordingRefused where ``CI`` is set, unless it is allowed, and BiasError when the
+        prompts of an experiment are at fault; nothing is called then.
         """
         self.check()
         return record_cases(self.bench, self.cases, progress, progress.say, held, told)
@@ -300,12 +293,8 @@ class Study:
     def results(self, case: Case) -> Results:
         """Analyse a case's experiment with its model; nothing is called.
 
-        Raises
-        ------
-        NotRecorded
-            When a trial of the design is not recorded; it says how to record what is missing.
-        StaleRecordings, SamePrompt
-            When what is recorded is not to be judged.
+        Raises NotRecorded when a trial of the design is not recorded; it says how to record what
+        is missing. Raises StaleRecordings or SamePrompt when what is recorded is not to be judged.
         """
         bench, experiment = self.bench, case.experiment
         outcomes = bench.replayed(case)
@@ -332,12 +321,8 @@ def analyze_table(
     ``table`` may be a text: its name in the roster, or else its path. ``keys`` are what a roster
     would say of a table that it does not name.
 
-    Raises
-    ------
-    WrongTable
-        With all that is wrong, when the table is not one of the experiment's.
-    BadSetting
-        For a design, a number of replicates or recordings: a table has its own.
+    Raises WrongTable with all that is wrong, when the table is not one of the experiment's, and
+    BadSetting for a design, a number of replicates or recordings: a table has its own.
     """
     for name, why in (
         ("design", "is judged with all the trials it has"),
@@ -379,6 +364,9 @@ def analyze(
 ) -> Results:
     """Analyse the replies of one model to ``experiment``; nothing is called.
 
+    Raises NotRecorded when a trial of the design is not recorded, and BiasError when there is
+    nothing that can be judged; it says why.
+
     Parameters
     ----------
     experiment
@@ -393,13 +381,6 @@ def analyze(
         The package, or the folder, that declares the experiment.
     options
         As for :func:`run`.
-
-    Raises
-    ------
-    NotRecorded
-        When a trial of the design is not recorded.
-    BiasError
-        When there is nothing that can be judged; it says why.
     """
     _check_known(options)
     if not isinstance(cast("object", table), Mapping | None):
@@ -452,6 +433,10 @@ def run(
 ) -> Results:
     """Record what is missing of ``model`` with ``experiment``, where asked to, and analyse it.
 
+    Raises NotRecorded when a trial is not recorded, or could not be; every paid reply is kept.
+    Raises BiasError when there is nothing that can be judged, or recording is refused; it says
+    why.
+
     Parameters
     ----------
     experiment, suite
@@ -465,13 +450,6 @@ def run(
         ``design``, ``replicates``, ``judge``, ``cassettes``, ``env_file``, the limits ``qpm``,
         ``concurrency``, ``max_calls`` and ``budget`` (US dollars), ``order_seed`` and
         ``record_in_ci``, as pytest has them with ``--bias-`` before their names.
-
-    Raises
-    ------
-    NotRecorded
-        When a trial is not recorded, or could not be; every paid reply is kept.
-    BiasError
-        When there is nothing that can be judged, or recording is refused; it says why.
     """
     _check_known(options)
     need_text("run()", model=model)

@@ -112,12 +112,8 @@ def declared_for(
     An experiment is itself (its hypotheses are then those of the modules that are loaded, or
     stand beside it), an id, or a folder, by its path or its name in the suite.
 
-    Raises
-    ------
-    UnknownName
-        When there is no such experiment; it names the near ones.
-    BadSetting
-        When the suite cannot be imported to its end, or nothing is declared about one.
+    Raises UnknownName when there is no such experiment; it names the near ones. Raises BadSetting
+    when the suite cannot be imported to its end, or nothing is declared about one.
     """
     try:
         names = [os.fspath(each) for each in named if not isinstance(each, Experiment)]

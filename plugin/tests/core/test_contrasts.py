@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.contrasts.estimation.tested import FEW_UNITS
 from pytest_bias.contrasts.findings import Finding, HumanStudy
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
-from pytest_bias.errors import BadDesign, TooFewUnits, UnknownName
+from pytest_bias.errors import BadDesign, TooFewUnits
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.statistics.results import Interval
@@ -199,14 +199,6 @@ def test_worst_cases_are_the_extreme_fillings() -> None:
     assert worst.p_alarm == pytest.approx(max(low.pvalue, high.pvalue))
 
 
-@pytest.mark.parametrize(("missing", "needed"), [(1, False), (2, False), (3, True)])
-def test_worst_cases_are_needed_above_five_percent(missing: int, needed: bool) -> None:  # noqa: FBT001
-    values_ = [float(n % 5) for n in range(40 - missing)]
-    worst = analysed([*values_, *[None] * missing], [float(n % 5) for n in range(40)]).worst_case
-    assert worst is not None
-    assert worst.needed is needed
-
-
 def test_extremes_of_either_sign_show_no_bias() -> None:
     worst = analysed([*HIGH, *[None] * 20], LOW).worst_case
     assert worst is not None
@@ -313,32 +305,11 @@ def rate(high: Sequence[bool | None], low: Sequence[bool | None]) -> Finding:
     return RateDifference("score", "demand", high="high", low="low").analyse(of, records)
 
 
-def test_a_rate_difference_is_newcombes() -> None:
-    """56/70 against 48/80 (Newcombe 1998, table II, row a): .2000 [.0524, .3339]."""
-    found = rate([True] * 56 + [False] * 14, [True] * 48 + [False] * 32)
-    assert found.estimate == pytest.approx(0.2)
-    assert interval_of(found).low == pytest.approx(0.0524, abs=5e-5)
-    assert interval_of(found).high == pytest.approx(0.3339, abs=5e-5)
-    pearson = stats.chi2_contingency([[56, 14], [48, 32]], correction=False)
-    assert found.p_alarm == pytest.approx(pearson.pvalue, rel=1e-9)
-    assert "Pearson" in found.method
-    assert (found.margin, found.p_clear) == (None, None)
-    assert (found.arms[0].mean, found.arms[1].mean) == (0.8, 0.6)
-
-
 def test_rare_events_are_tested_exactly() -> None:
     found = rate([True] * 3 + [False] * 17, [False] * 20)
     assert "Fisher" in found.method
     fisher = stats.fisher_exact([[3, 17], [0, 20]])
     assert found.p_alarm == pytest.approx(fisher.pvalue, rel=1e-9)
-
-
-@pytest.mark.parametrize(("high", "low"), [(1, 0), (0, 0), (1, 1)])
-def test_rates_of_nothing_and_everything_have_a_width(high: int, low: int) -> None:
-    found = rate([bool(high)] * 10, [bool(low)] * 10)
-    assert interval_of(found).low < found.estimate < interval_of(found).high or high != low
-    assert interval_of(found).high > interval_of(found).low
-    assert 0 < found.p_alarm <= 1
 
 
 def test_rates_need_flags_and_replies() -> None:
@@ -352,79 +323,6 @@ def test_rates_need_flags_and_replies() -> None:
         contrast.analyse(of, rows(of, {"high": ["one"], "low": ["two"]}))
     with pytest.raises(TooFewUnits, match="demand=low"):
         rate([True], [None])
-
-
-BAD: dict[str, tuple[Callable[[], Any], Callable[[], Any], type[Exception], str]] = {
-    "unknown measure": (
-        lambda: TINY,
-        lambda: MeanDifference("other", "demand", high="high", low="low", margin=1, claim="clear"),
-        UnknownName,
-        "unknown measure 'other'; known: score",
-    ),
-    "unknown factor": (
-        lambda: TINY,
-        lambda: MeanDifference("score", "x", high="high", low="low", margin=1, claim="clear"),
-        UnknownName,
-        "unknown factor 'x'; known: demand",
-    ),
-    "unknown level": (
-        lambda: TINY,
-        lambda: difference(high="highest"),
-        BadDesign,
-        "'highest' is no level of 'demand'",
-    ),
-    "a level with itself": (lambda: TINY, lambda: difference(low="high"), BadDesign, "itself"),
-    "no bounds": (
-        lambda: experiment(factors=TINY.factors, measures=[FLAG]),
-        difference,
-        BadDesign,
-        "declares no bounds",
-    ),
-    "population": (
-        lambda: TINY,
-        lambda: difference(target="population"),
-        BadDesign,
-        "target must be 'fixed'",
-    ),
-    "rate of an unknown measure": (
-        lambda: TINY,
-        lambda: RateDifference("other", "demand", high="high", low="low"),
-        UnknownName,
-        "unknown measure",
-    ),
-    "rate of one level": (
-        lambda: TINY,
-        lambda: RateDifference("score", "demand", high="low", low="low"),
-        BadDesign,
-        "itself",
-    ),
-}
-
-
-@pytest.mark.parametrize(("of", "make", "error", "problem"), BAD.values(), ids=BAD)
-def test_what_an_experiment_cannot_answer_is_refused_at_once(
-    of: Callable[[], Any], make: Callable[[], Any], error: type[Exception], problem: str
-) -> None:
-    with pytest.raises(error, match=problem):
-        make().check(of())
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"margin": 0},
-        {"margin": -1},
-        {"margin": math.nan},
-        {"margin": math.inf},
-        {"claim": "maybe"},
-        {"direction": "up"},
-        {"target": "everyone"},
-    ],
-    ids=str,
-)
-def test_bad_hypotheses_are_refused_when_declared(changes: dict[str, Any]) -> None:
-    with pytest.raises(BadDesign):
-        difference(**changes)
 
 
 def test_what_fits_passes_and_has_a_short_id() -> None:

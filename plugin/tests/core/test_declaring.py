@@ -49,6 +49,10 @@ async def judged(_trial: object, _subject: object, _judge: object) -> None:
     """A protocol with a judge."""
 
 
+def at_once(_trial: object, _subject: object) -> None:
+    """A protocol that is no coroutine."""
+
+
 async def lonely(_trial: object) -> None:
     """A protocol that takes too little."""
 
@@ -86,6 +90,18 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Factor, "x", ["a", "b"], exemplars=["Ada", "Bob"]), "exemplars must be a mapping"),
     (loose(Factor, "x", ["a", "b"], {"a": ["x"], "b": ["y"]}), "unit must be text"),
     (loose(Factor, "x", ["a", "b"], exemplars={"a": 3, "b": 4}), "must be a list of distinct"),
+    (loose(Factor, "x", ["a", "b"], exemplars={"a": ["x"]}), "every level or none"),
+    (loose(Factor, "x", ["a", "b"], exemplars={"a": ["x"], "c": ["y"]}), "every level or none"),
+    *[
+        (
+            loose(Factor, "x", ["a", "b"], exemplars={"a": given, "b": ["y"]}),
+            "must be a list of distinct",
+        )
+        for given in ("x", [], [""], [1], ["x", "x"])
+    ],
+    (loose(Items, "Seed", ["a"]), "is not a label"),
+    (loose(Items, "seed", {}), "at least one"),
+    (loose(Items, "seed", ["a b"]), "is not a label"),
     (loose(Items, "seed", "one"), "items must be a mapping, label → value, or a list of labels"),
     (loose(Items, "seed", None), "it is None"),
     # Measures, designs, parameters
@@ -101,11 +117,20 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Measure, "score", version="2"), "version must be a whole number; it is '2'"),
     (loose(Design, "three"), "replicates must be an integer; it is 'three'"),
     (loose(Design, NAN), "replicates must be an integer"),
+    (loose(Design, 0), "replicates must be at least 1"),
+    (loose(Design, replicates=True), "replicates must be an integer"),
+    (loose(Design, 1, exemplars=0), "exemplars must be at least 1"),
+    (loose(Design, 1, exemplars=True), "exemplars must be an integer"),
+    (loose(Design, 1, exemplars=1.0), "exemplars must be an integer"),
     (loose(Parameters, "hot"), "temperature must be 0 or above; it is 'hot'"),
     (loose(Parameters, NAN), "temperature must be 0 or above"),
     (loose(Parameters, seeded="yes"), "seeded must be True or False"),
     # Experiments
     (loose(E, id=None), "id must be text"),
+    (loose(E, id=""), "lower-case words"),
+    (loose(E, id="Tiny"), "lower-case words"),
+    (loose(E, id="tiny_one"), "lower-case words"),
+    (loose(E, id="../tiny"), "lower-case words"),
     (loose(E, name=None), "name must be text"),
     (loose(E, simulated=lonely), "simulated must be a function without async"),
     (loose(E, factors={"group": {"a": 1}}), "factors must be a list of Factor(name, {label: val"),
@@ -115,10 +140,16 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         "Factor(name, {label: value}); 'group' is none",
     ),
     (loose(E, factors=None), "factors must be a list of Factor"),
-    (loose(E, factors=[F, F]), "names must differ from each other"),
+    (loose(E, factors=[]), "at least one factor"),
+    (loose(E, factors=[F, F]), "factor and item names must differ from each other"),
+    (loose(E, items=Items("group", ["x"])), "factor and item names must differ"),
+    (loose(E, measures=[]), "at least one measure"),
+    (loose(E, measures=[Measure("score")] * 2), "measure names"),
     (loose(E, measures=Measure("score")), "measures must be a list of Measure"),
     (loose(E, measures=["score"]), "measures must be a list of Measure(…); 'score' is none"),
     (loose(E, measures={"score": (0, 10)}), "measures must be a list of Measure"),
+    (loose(E, protocol=None), "must be an async function"),
+    (loose(E, protocol=at_once), "must be an async function"),
     (loose(E, protocol=lonely), "protocol must take 2 arguments: trial, subject"),
     (loose(E, protocol=judged), "a judge comes with judge=Parameters(…)"),
     (loose(E, protocol=lonely, judge=Parameters()), "3 arguments: trial, subject, judge"),
@@ -128,6 +159,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(E, replicates="3"), "replicates must be an integer; it is '3'"),
     (loose(E, replicates=2.5), "replicates must be an integer"),
     (loose(E, designs={"small": 2}), "design 'small' must be Design(replicates); it is 2"),
+    (loose(E, designs={"gate": Design(2)}), "given by replicates="),
+    (
+        loose(E, designs={"documented": Design(2, exemplars=1)}),
+        "'documented' limits exemplars, and no factor has any",
+    ),
     (loose(E, designs=[Design(2)]), "designs must be a mapping, name → Design(…)"),
     (loose(E, items=["one", "two"]), "items must be Items(name, {label: value})"),
     (loose(E, may_drop="temperature"), "may_drop must be a list of names of parameters"),

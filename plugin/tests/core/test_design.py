@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -119,58 +118,6 @@ def test_labels(label: str) -> None:
 def test_what_is_no_label(label: object) -> None:
     with pytest.raises(BadDesign, match="is not a label"):
         check_label(label, "test")
-
-
-BAD: dict[str, tuple[Callable[[], object], str]] = {
-    "factor name": (lambda: Factor("Group", {"a": 1, "b": 2}), "not a label"),
-    "no level": (lambda: Factor("group", {}), "two levels"),
-    "one level": (lambda: Factor("group", {"a": 1}), "two levels"),
-    "level label": (lambda: Factor("group", {"a": 1, "B": 2}), "not a label"),
-    "exemplars of one level": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": ["x"]}),
-        "every level or none",
-    ),
-    "exemplars of another level": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": ["x"], "c": ["y"]}),
-        "every level or none",
-    ),
-    "exemplars as text": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": "x", "b": ["y"]}),
-        "a list",
-    ),
-    "no exemplars": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": [], "b": ["y"]}),
-        "a list",
-    ),
-    "empty exemplar": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": [""], "b": ["y"]}),
-        "a list",
-    ),
-    "number as exemplar": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": cast("Any", [1]), "b": ["y"]}),
-        "a list",
-    ),
-    "exemplar twice": (
-        lambda: Factor("g", {"a": 1, "b": 2}, exemplars={"a": ["x", "x"], "b": ["y"]}),
-        "distinct",
-    ),
-    "items name": (lambda: Items("Seed", {"a": 1}), "not a label"),
-    "no items": (lambda: Items("seed", {}), "at least one"),
-    "item label": (lambda: Items("seed", {"a b": 1}), "not a label"),
-    "no replicates": (lambda: Design(0), "at least 1"),
-    "negative replicates": (lambda: Design(-1), "at least 1"),
-    "replicates as flag": (lambda: Design(cast("int", bool(1))), "integer"),
-    "replicates as float": (lambda: Design(cast("int", 2.0)), "integer"),
-    "no exemplar": (lambda: Design(1, exemplars=0), "exemplars must be at least 1"),
-    "exemplars as flag": (lambda: Design(1, exemplars=True), "exemplars must be an integer"),
-    "exemplars as float": (lambda: Design(1, exemplars=cast("int", 1.0)), "exemplars must be an"),
-}
-
-
-@pytest.mark.parametrize(("make", "problem"), BAD.values(), ids=BAD)
-def test_bad_declarations_are_refused(make: Callable[[], object], problem: str) -> None:
-    with pytest.raises(BadDesign, match=problem):
-        make()
 
 
 def test_values_are_frozen_all_the_way_down() -> None:

@@ -17,45 +17,9 @@ from pytest_bias.experiments.experiment import (
     plan_all,
     plan_condition,
 )
-from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.protocol import Subject
 
 from .factories import ask_once, condition, experiment
-
-
-def not_async(trial: Trial, subject: Subject) -> None:
-    """No coroutine."""
-
-
-BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "empty id": ({"id": ""}, "lower-case words"),
-    "id in capitals": ({"id": "Tiny"}, "lower-case words"),
-    "id with an underscore": ({"id": "tiny_one"}, "lower-case words"),
-    "id that leaves the folder": ({"id": "../tiny"}, "lower-case words"),
-    "no factor": ({"factors": []}, "at least one factor"),
-    "no measure": ({"measures": []}, "at least one measure"),
-    "a factor twice": (
-        {"factors": [Factor("group", {"a": 1, "b": 2}), Factor("group", {"c": 1, "d": 2})]},
-        "factor and item names must differ",
-    ),
-    "an item called as a factor": ({"items": Items("group", {"x": 1})}, "must differ"),
-    "a measure twice": ({"measures": [Measure("score"), Measure("score")]}, "measure names"),
-    "a design called gate": ({"designs": {"gate": Design(2)}}, "given by replicates="),
-    "a design that limits what there is not": (
-        {"designs": {"documented": Design(2, exemplars=1)}},
-        "'documented' limits exemplars, and no factor has any",
-    ),
-    "no replicates": ({"replicates": 0}, "at least 1"),
-    "half a replicate": ({"replicates": 1.5}, "must be an integer"),
-    "a protocol that is not async": ({"protocol": not_async}, "must be an async function"),
-    "no protocol": ({"protocol": None}, "must be an async function"),
-}
-
-
-@pytest.mark.parametrize(("changes", "problem"), BAD.values(), ids=BAD)
-def test_bad_declarations_are_refused(changes: dict[str, Any], problem: str) -> None:
-    with pytest.raises(BadDesign, match=problem):
-        experiment(**changes)
 
 
 def test_metadata_must_be_json() -> None:

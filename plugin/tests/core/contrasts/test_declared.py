@@ -109,6 +109,7 @@ def test_six_names_a_group_can_clear_nothing(kind: str) -> None:
         ({"target": "everyone"}, "target must be"),
         ({"direction": "up"}, "direction must be"),
         ({"null": "none"}, "null must be"),
+        ({"margin": 0}, "margin must be"),
         ({"margin": -1}, "margin must be"),
         ({"margin": float("inf")}, "margin must be"),
         ({"margin": None, "claim": "clear"}, "claim='clear' needs a margin"),

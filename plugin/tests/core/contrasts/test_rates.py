@@ -151,6 +151,7 @@ def test_one_stratum_has_newcombes_interval() -> None:
     assert found.interval.high == pytest.approx(p1 - p2 + sqrt((u1 - p1) ** 2 + (p2 - l2) ** 2))
     table = [[14, 16], [9, 19]]
     assert found.p_alarm == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue)
+    assert "Pearson" in found.method
 
 
 @pytest.mark.parametrize(("n", "clears"), [(25, False), (28, False), (29, True)])

@@ -189,7 +189,7 @@ def test_designs_without_a_residual_are_refused() -> None:
         factorial_anova([1, 2, 3], {"a": ["x"] * 3})
     with pytest.raises(BadStatisticInput):
         factorial_anova([1, 2, 3], {"a": ["x", "y"]})
-    with pytest.raises(BadStatisticInput):
+    with pytest.raises(BadStatisticInput, match="4 is none of 1, 2, 3"):
         factorial_anova([1, 2, 3], {"a": ["x", "y", "y"]}, type=4)  # type: ignore[arg-type]  # wrong on purpose
 
 
