@@ -332,7 +332,7 @@ def _at_worst(found: Compared, now: Effect, versions: Sequence[Effect]) -> Compa
     more = most_now - size_of(now) + smaller
     less = size_of(now) - least_now + larger
     bound = None if found.bound is None or math.isinf(more) else found.bound + more
-    least = None if found.least is None or math.isinf(less) else found.least - less
+    least = None if found.least is None else found.least - less
     no_worse = found.no_worse and None not in (bound, found.margin)
     no_worse = no_worse and (bound or 0.0) < (found.margin or 0.0)
     exceeds = least_now > max(high for _, high in then)

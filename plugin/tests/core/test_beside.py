@@ -21,11 +21,19 @@ from pytest_bias.baselines.gate import (
     Change,
     Comparison,
     Evidence,
+    _at_worst,
     compare,
     describe_verdict,
     outcome_of,
 )
-from pytest_bias.contrasts.findings import CellClaim, CellClaims, UnitGroup, WorstCase
+from pytest_bias.contrasts.findings import (
+    CellClaim,
+    CellClaims,
+    Compared,
+    Effect,
+    UnitGroup,
+    WorstCase,
+)
 from pytest_bias.experiments.records import Recording
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
@@ -553,6 +561,21 @@ def test_a_bias_is_known_only_if_what_was_missing_then_hid_none_of_its_absence(
     much = verdict("BIASED", estimate=1.9)
     worse = {"known": "worse", "undecided": "undecided"}
     assert beside(much, then).outcome == worse[outcome]
+
+
+def test_of_several_versions_the_one_counts_that_may_have_had_least_or_most() -> None:
+    now = Effect(estimate=1.1, interval=None, se=None, df=None, scale="difference", cassette="c")
+    whole = replace(now, estimate=1.0, cassette="a")
+    lacked = replace(whole, cassette="b", worst=(0.2, 4.0))
+    known = Compared(how="independent", bound=0.3, margin=0.5, units=0, no_worse=True)
+    assert _at_worst(known, now, [whole, whole]).no_worse
+    for versions in ([whole, lacked], [lacked, whole]):
+        assert not _at_worst(known, now, versions).no_worse
+    size = replace(now, estimate=3.0, scale="size")
+    worse = Compared(how="exchange", bound=None, margin=0.5, units=0, no_worse=False, worse=True)
+    assert _at_worst(worse, size, [whole, whole]).worse
+    for versions in ([whole, lacked], [lacked, whole]):
+        assert not _at_worst(worse, size, versions).worse
 
 
 def test_missing_replies_of_a_ratio_count_on_the_log_scale() -> None:

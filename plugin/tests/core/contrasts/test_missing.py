@@ -16,11 +16,11 @@ from pytest_bias.contrasts.estimation.tested import worst_case
 from pytest_bias.contrasts.findings import WorstCase
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference
+from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
 from pytest_bias.errors import IncompleteDesign, NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.records import Records
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.score import tost_rates
 from pytest_bias.verdicts.rule import Question, decide
 
@@ -473,6 +473,89 @@ def test_few_replies_that_would_have_shown_it_clear_nothing(few: int) -> None:
     assert cleared(arms, 3) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
 
 
+EVENTS = Factor("group", {"a": "a", "b": "b", "c": "c"})
+
+
+@pytest.mark.parametrize(
+    ("contrast", "events", "lost"),
+    [
+        (RateDifference("yes", "group", high="a", low="b", margin=0.05, claim="clear"), 60, 30),
+        (RateRatio("yes", "group", high="a", low="b", margin=1.5, claim="clear"), 60, 30),
+        (
+            TotalGap(
+                "yes", "group", gaps=[("a", "b", 1.0)], margin=0.05, claim="clear", null="margin"
+            ),
+            60,
+            30,
+        ),
+        (GroupContrast("yes", "group", margin=0.1, claim="clear", null="margin"), 0, 30),
+    ],
+    ids=["difference", "ratio", "total of gaps", "any group"],
+)
+def test_events_that_are_refused_clear_no_kind_of_contrast(
+    contrast: RateDifference, events: int, lost: int
+) -> None:
+    """Of 600 trials 90 events in a, of which 5 % of the trials are lost: a margin more, or so."""
+    of = study(factors=[EVENTS], measures=[Measure("yes")], replicates=600)
+
+    def draw(trial: Trial) -> bool | None:
+        if level(trial, "group") != "a":
+            return trial.replicate <= events
+        return None if trial.replicate <= lost else trial.replicate <= 90
+
+    found = contrast.analyse(of, recorded(of, draw, "yes"))
+    assert found.p_clear is not None
+    assert found.p_clear <= 0.05  # of what is left
+    assert found.worst_case is not None
+    assert found.worst_case.needed
+    assert (found.worst_case.p_clear or 0.0) > 0.05
+    detects = replace(contrast, claim="detect").analyse(of, recorded(of, draw, "yes"))
+    assert detects.worst_case is not None
+    assert not detects.worst_case.needed
+
+
+def test_a_small_cell_counts_for_what_it_weighs() -> None:
+    """It has 20 trials where the others have 400, and as large a part in the mean."""
+    of = study(replicates=400)
+    rng = np.random.default_rng(0)
+    rows = []
+    for row in recorded(of, lambda _: float(rng.normal(0, 1))).rows:
+        small = (level(row.trial, "tone"), level(row.trial, "style")) == ("high", "plain")
+        if not small or row.trial.replicate > 4:
+            rows += [row] * (not small or row.trial.replicate <= 20)
+        else:
+            rows.append(Record(row.trial, {}, "refusal"))
+    worst = asked(margin=0.9).analyse(of, Records(tuple(rows))).worst_case
+    assert worst is not None
+    assert worst.needed
+    assert worst.highest is not None
+    assert worst.highest > 0.9
+
+
+def test_one_reply_takes_no_more_units_than_those_of_its_group() -> None:
+    """One of 20 exemplars of a group is no more than 5 %, whatever other groups have."""
+    sizes = {"a": 20, "b": 5, "c": 20}
+    of = study(factors=[groups(sizes), STYLE], replicates=1)
+    rng = np.random.default_rng(1)
+
+    def draw(trial: Trial) -> float | None:
+        first = trial.exemplars["group"] == "a 0" and level(trial, "style") == "plain"
+        return None if first else float(rng.normal(0, 1))
+
+    contrast = MeanDifference(
+        "score", "group", high="a", low="b", margin=9, target="population", claim="clear"
+    )
+    worst = contrast.analyse(of, recorded(of, draw)).worst_case
+    assert worst is not None
+    assert not worst.needed
+    group = GroupContrast(
+        "score", "group", group="a", margin=9, target="population", claim="clear"
+    )
+    worst = group.analyse(of, recorded(of, draw)).worst_case
+    assert worst is not None
+    assert not worst.needed
+
+
 WORDING = Factor("wording", {f"w{number}": str(number) for number in range(12)})
 BIASED = 10
 """Units that differ, by as much as makes the mean of all twice the margin, and lose a reply."""
@@ -482,7 +565,7 @@ def hiding(unit: str) -> tuple[Any, Records]:
     """Units of which those that differ lose a reply of twelve or more: under 5 % of all."""
     crossed = unit == "seed"
     of = study(
-        factors=[TONE, WORDING] if crossed else [groups({"a": 25, "b": 25}), WORDING],
+        factors=[TONE, WORDING] if crossed else [groups({"a": 25, "b": 25, "c": 25}), WORDING],
         items=items(25) if crossed else None,
         replicates=1,
     )
@@ -510,11 +593,12 @@ def hiding(unit: str) -> tuple[Any, Records]:
         MeanDifference(
             "score", "group", high="a", low="b", margin=0.5, target="population", claim="clear"
         ),
+        GroupContrast("score", "group", group="a", margin=0.5, target="population", claim="clear"),
     ],
-    ids=["units meet both levels", "units belong to one"],
+    ids=["units meet both levels", "units belong to one", "one group against the rest"],
 )
 def test_units_that_a_few_missing_replies_take_with_them_count_as_missing(
-    contrast: MeanDifference,
+    contrast: MeanDifference | GroupContrast,
 ) -> None:
     of, records = hiding("seed" if contrast.factor == "tone" else "group")
     found = contrast.analyse(of, records)
