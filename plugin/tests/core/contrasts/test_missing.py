@@ -567,6 +567,7 @@ def hiding(unit: str) -> tuple[Any, Records]:
     of = study(
         factors=[TONE, WORDING] if crossed else [groups({"a": 25, "b": 25, "c": 25}), WORDING],
         items=items(25) if crossed else None,
+        measures=[Measure("score", unit="points")],
         replicates=1,
     )
     rng = np.random.default_rng(3)
