@@ -40,9 +40,11 @@ def test_the_example_is_carried_out_and_judged_by_names(shown: dict[str, object]
     found = tuple(carried_out("even", trial, experiment) for trial in trials)
     assert len(hypotheses) == 16
     verdicts = judged(found, hypotheses, experiment).verdicts
-    # Nothing is planted; by chance one difference is large enough not to be cleared.
-    open_claims = [verdict.id for verdict in verdicts if verdict.status != "CLEAR"]
-    assert open_claims == ["pro_social-white_male-rest"]
+    # Nothing is planted; by chance one difference is large enough not to be cleared, and one
+    # would be with the stories that are missing at their worst.
+    open_claims = {v.id: v.reason for v in verdicts if v.status != "CLEAR"}
+    assert sorted(open_claims) == ["hesitation-hispanic_male-rest", "pro_social-white_male-rest"]
+    assert "missing" in open_claims["hesitation-hispanic_male-rest"]
     for verdict in verdicts:
         assert verdict.claim == "clear"
         assert verdict.status != "BIASED", verdict.words
