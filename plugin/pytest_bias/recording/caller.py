@@ -180,7 +180,9 @@ class Caller:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
                     # After a time-out nobody knows what was done; a reply that is none is paid.
-                    if failed.answered and failed.kind != "reply":
+                    if failed.kind == "reply":
+                        self.tally.uncosted += not highest
+                    elif failed.answered:
                         price = 0.0
                     if failed.kind == "rate_limit":
                         self._limited(sent_at, failed.retry_after)

@@ -426,6 +426,12 @@ def test_without_a_budget_it_is_counted_as_one_whose_cost_is_not_known(usage: An
     assert of.tally.uncosted == 0
 
 
+@pytest.mark.parametrize(("kind", "uncosted"), [("reply", 1), ("transient", 0), ("fatal", 0)])
+def test_so_is_a_paid_reply_that_was_thrown_away(kind: str, uncosted: int) -> None:
+    of, _ = ended(Acme([failure(kind)]))
+    assert of.tally.uncosted == uncosted
+
+
 def test_no_gateway_switches_a_budget_off() -> None:
     provider = Acme(usage={"input": -1_000_000, "output": -1_000_000})
     of, ends = ended(provider, times=50, budget=HIGHEST * 10.5)
