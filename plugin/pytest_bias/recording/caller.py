@@ -261,7 +261,7 @@ class Caller:
     def _unbudgeted(self, what: str) -> BadSetting:
         return BadSetting(
             option="--bias-budget",
-            value=f"{self.spending.budget:g}",
+            value=f"{self.spending.budget:.15g}",
             problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 
