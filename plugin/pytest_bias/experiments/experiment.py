@@ -457,11 +457,6 @@ def plan_all(experiment: Experiment, *designs: Design) -> tuple[Trial, ...]:
     return tuple(trials.values())
 
 
-def first_trial(experiment: Experiment, condition: Condition) -> Trial:
-    """The trial with which a condition begins, without listing the others."""
-    return next(trials_of(condition, experiment.factors, experiment.items, Design(1, controls=1)))
-
-
 def _is_async(function: object) -> bool:
     """Return whether calling ``function`` gives a coroutine."""
     called = getattr(function, "__call__", None)  # noqa: B004  (an object whose call is async)

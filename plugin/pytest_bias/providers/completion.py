@@ -256,10 +256,10 @@ def completion(
             dropped=dropped,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return _error_within(model, answer.body, what, told) or reply_failure(model, what, error)
+        return error_within(model, answer.body, what, told) or reply_failure(model, what, error)
 
 
-def _error_within(
+def error_within(
     model: str, body: Mapping[str, Any], what: str, told: Callable[[str], str]
 ) -> CallFailed | None:
     """The failure that an error with status 200 stands for, as gateways send it."""

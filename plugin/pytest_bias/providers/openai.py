@@ -18,6 +18,7 @@ from .completion import (
     ReplyBody,
     counts,
     error_details,
+    error_within,
     filtered,
     is_filtered,
     schema_fields,
@@ -93,6 +94,11 @@ class OpenAIChat(ClientAdapter):
         why = _broken_off(answer.body)
         if why is None:
             return super()._completed(name, answer, dropped)
+        choice = answer.body["choices"][0]
+        failure = error_within(name, choice, self._api.what, self._client.told)
+        if failure is not None and failure.kind in ("fatal", "rate_limit"):
+            return failure
+        # What passes is asked again either way; as a reply, its tokens count as paid.
         return self._client.failure(name, f"the reply was broken off ({why})", kind="reply")
 
 

@@ -180,7 +180,9 @@ class Caller:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
                     # After a time-out nobody knows what was done; a reply that is none is paid.
-                    if failed.answered and failed.kind != "reply":
+                    if failed.kind == "reply":
+                        self.tally.uncosted += not highest
+                    elif failed.answered:
                         price = 0.0
                     if failed.kind == "rate_limit":
                         self._limited(sent_at, failed.retry_after)
@@ -259,7 +261,7 @@ class Caller:
     def _unbudgeted(self, what: str) -> BadSetting:
         return BadSetting(
             option="--bias-budget",
-            value=f"{self.spending.budget:g}",
+            value=f"{self.spending.budget:.15g}",
             problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 

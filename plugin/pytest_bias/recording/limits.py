@@ -351,8 +351,8 @@ class Spending:
         while self.budget is not None and self.spent + self._reserved + highest > self.budget:
             if self._reserved <= 0:
                 self._over = (
-                    f"--bias-budget={self.budget:g} is reached: ${self.spent:.4f} are spent, and "
-                    f"the next call may cost up to ${highest:.4f}"
+                    f"--bias-budget={self.budget:.15g} is reached: ${self.spent:.4f} are spent, "
+                    f"and the next call may cost up to ${highest:.4f}"
                 )
                 raise Capped(self._over)
             await stop.wait(until=self._waiting)

@@ -230,7 +230,7 @@ def _about_budget(budget: float, totals: PlanTotals) -> Iterator[str]:
         names = ", ".join(totals.unbounded)
         yield f"--bias-budget refuses, for want of max_output_tokens in the roster: {names}."
     if not (totals.unpriced or totals.unbounded) and (totals.cost or 0.0) > budget:
-        yield f"--bias-budget={budget:g} would stop the recording before its end."
+        yield f"--bias-budget={budget:.15g} would stop the recording before its end."
 
 
 def _closing(plan: RecordingPlan) -> Iterator[str]:

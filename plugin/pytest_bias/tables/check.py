@@ -35,6 +35,7 @@ MODEL = "model"
 """Column of who answered, unless the declaration names another."""
 
 _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
+_COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could change a verdict
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"^(\d+)\.0+$", re.ASCII)
 _IN_NO_NUMBER = re.compile(r"[^0-9+\-.eE]")
@@ -156,11 +157,12 @@ class _Check:
         translated = [("values", column) for column in entry.values]
         self.problems += no_columns((*wanted.items(), *translated), table)
         ours = {*needed, *_OPTIONAL, *(measure.name for measure in self._derived)}
+        counting = {*_COUNTING, *(measure.name for measure in experiment.measures)}
         spelt = {each: each.strip().casefold() for each in {*table.columns} - {*self._raw}}
         self.problems += [
             WrongCell(0, column, f"is not read; call it {name} if it is that, or else otherwise")
             for column, name in sorted(spelt.items())
-            if name in {*ours, MODEL} - {*self._columns}
+            if name in counting - {*self._columns}
         ]
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"

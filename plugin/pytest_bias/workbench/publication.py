@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -20,6 +21,12 @@ from .recordings import Recordings
 
 README = "README.md"
 _BELOW = b"<!-- pytest-bias writes what is above this line, and keeps what is below. -->"
+_UNMARKED = re.compile(
+    rb"\A(?:---\n.*\n---\n)?# [^\n]+: data\n.*\nOne row per planned trial\. .*"
+    rb"\n[^\n]*This data set is licensed under [^\n]+\n\Z",
+    re.DOTALL,
+)
+"""One as it was written before there was that line, and nothing more."""
 
 
 def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
@@ -105,9 +112,10 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
                     notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
             path = place / README
             before = path.read_bytes() if path.exists() else _BELOW + b"\n"
-            _, ours, added = before.partition(_BELOW)
+            _, ours, added = _UNMARKED.sub(_BELOW + b"\n", before).partition(_BELOW)
             if not ours:
-                notes.append(f"{shown(path)} is not ours and stays; without it one is written")
+                what = "has no mark of ours and stays, and may describe older files"
+                notes.append(f"{shown(path)} {what}; without it one is written")
                 continue
             write_atomically(path, readme_text(known).encode() + b"\n" + _BELOW + added)
             written.append(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +16,8 @@ from ..cassettes.store import Cassette
 from ..contrasts.cases import Case, Recorded
 from ..errors import BiasError, NotRecorded, SamePrompt, StaleRecordings
 from ..experiments.checks.manipulation import find_twins
-from ..experiments.experiment import Experiment, Players, first_trial, plan_condition
+from ..experiments.design import trials_of
+from ..experiments.experiment import Experiment, Players, plan_condition
 from ..experiments.garbage import uncollected
 from ..experiments.records import Outcome, Recording, lost_to_cap
 from ..experiments.replay import Lookup, Unrecorded, Wanted
@@ -41,7 +42,7 @@ class Recordings:
         self._players: dict[tuple[str, str], Players] = {}
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
-        self._held: dict[tuple[str, str, str, int], Outcome | Wanted] = {}
+        self._held: dict[tuple[str, str, str], Outcome | Wanted] = {}
         self._twins: dict[tuple[str, str], dict[str, str]] = {}
 
     @cached_property
@@ -150,7 +151,7 @@ class Recordings:
         if key not in self._outcomes:
             trials = plan_condition(case.experiment, case.design, condition)
             with self.uncollected():
-                found = [self._at(case, condition, 0)]
+                found = [self._at(case, trials[0])]
                 found += [self._replay(case, trial) for trial in trials[1:]]
             self._outcomes[key] = (
                 tuple(each for each in found if isinstance(each, Outcome)),
@@ -167,15 +168,10 @@ class Recordings:
         except Unrecorded as missing:
             return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
 
-    def _at(self, case: Case, condition: Condition, position: int) -> Outcome | Wanted:
-        """The trial of a condition at a place of its plan; kept, as others are held against it."""
-        key = (case.experiment.id, case.model, condition.id, position)
+    def _at(self, case: Case, trial: Trial) -> Outcome | Wanted:
+        """The same, kept: others are held against it."""
+        key = (case.experiment.id, case.model, trial.id)
         if key not in self._held:
-            trial = (
-                first_trial(case.experiment, condition)
-                if position == 0
-                else plan_condition(case.experiment, case.design, condition)[position]
-            )
             self._held[key] = self._replay(case, trial)
         return self._held[key]
 
@@ -200,15 +196,13 @@ class Recordings:
     def _find_twins(self, case: Case) -> dict[str, str]:
         """Condition → another in which the subject is told the very same."""
 
-        def look(condition: Condition, place: int) -> Outcome | None:
-            found = self._at(case, condition, place)
-            return found if isinstance(found, Outcome) else None
+        def told(condition: Condition) -> Iterator[Outcome | None]:
+            of = case.experiment
+            for trial in trials_of(condition, of.factors, of.items, case.design):
+                found = self._at(case, trial)
+                yield found if isinstance(found, Outcome) else None
 
-        return find_twins(
-            case.experiment.conditions_of(case.design),
-            look,
-            lambda condition: len(plan_condition(case.experiment, case.design, condition)),
-        )
+        return find_twins(case.experiment.conditions_of(case.design), told)
 
     def recording(self, case: Case) -> Recording:
         """Return where the replies to a case's experiment come from."""

@@ -12,14 +12,13 @@ from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import (
     Experiment,
-    first_trial,
     plan,
     plan_all,
     plan_condition,
 )
 from pytest_bias.experiments.protocol import Subject
 
-from .factories import ask_once, condition, experiment
+from .factories import ask_once, experiment
 
 
 def test_metadata_must_be_json() -> None:
@@ -106,12 +105,6 @@ def test_a_smaller_design_is_part_of_a_larger_one(of: Experiment, one: int, two:
     assert tuple(whole) == plan(of, Design(one))
 
 
-def test_the_first_trial_of_a_condition() -> None:
-    tiny = experiment()
-    chosen = condition(tiny, "b")
-    assert first_trial(tiny, chosen) == plan_condition(tiny, tiny.design(), chosen)[0]
-
-
 def test_declaring_calls_nothing() -> None:
     async def unwanted(_trial: Trial, _subject: Subject) -> None:
         raise AssertionError
@@ -136,7 +129,7 @@ def test_a_design_may_have_fewer_exemplars_and_more_replicates_than_the_gate() -
     assert {trial["group"] for trial in documented} == {"Ada", "Bob"}
     both = {trial.id for trial in gate} & {trial.id for trial in documented}
     assert both == {f"{name}#{n}" for name in ("a/Ada", "b/Bob") for n in range(1, 5)}
-    assert first_trial(of, of.conditions[0]) == documented[0] == gate[0]
+    assert documented[0] == gate[0]
 
 
 def test_the_trials_of_all_designs_are_each_listed_once() -> None:

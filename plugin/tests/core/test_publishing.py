@@ -106,11 +106,21 @@ def test_files_of_others_are_left_alone_and_named(tmp_path: Path) -> None:
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert page.endswith("and keeps what is below. -->\nThanks to Ada.\n")
     assert "a--two.parquet" not in page
-    (folder / "README.md").write_text("My own.\n", encoding="utf-8")
-    done = publish(tmp_path, ONE)
-    assert "README.md is not ours and stays; without it one is written" in done.notes
-    assert [path.name for path in done.written] == ["a--one.parquet"]
-    assert (folder / "README.md").read_text(encoding="utf-8") == "My own.\n"
+    old = page.partition("\n<!-- pytest-bias writes")[0]
+    for unmarked in ("My own.\n", f"{old}Thanks to Ada.\n"):
+        (folder / "README.md").write_text(unmarked, encoding="utf-8")
+        done = publish(tmp_path, ONE)
+        assert done.notes[-1] == (
+            "README.md has no mark of ours and stays, and may describe older files; "
+            "without it one is written"
+        )
+        assert [path.name for path in done.written] == ["a--one.parquet"]
+        assert (folder / "README.md").read_text(encoding="utf-8") == unmarked
+    (folder / "README.md").write_text(old.replace("a--one", "a--old"), encoding="utf-8")
+    assert "README.md" in [path.name for path in publish(tmp_path, ONE).written]
+    assert (folder / "README.md").read_text(encoding="utf-8") == page.removesuffix(
+        "Thanks to Ada.\n"
+    )
 
 
 @pytest.mark.requirement("AUDIT-31")

@@ -277,6 +277,11 @@ def test_models_in_a_column_of_other_capitals_are_not_pooled(tmp_path: Path) -> 
     assert read_table(path, TOY, TableEntry(path="t", experiment=TOY.id, model="Model"))
 
 
+def test_a_column_that_changes_no_verdict_may_be_called_as_one_of_ours(tmp_path: Path) -> None:
+    rows = [{**row, "Experiment": "Study 2", "Item": 4} for row in ROWS]
+    assert read_table(written(tmp_path / "t.csv", rows), TOY)
+
+
 def test_a_failure_recorded_as_a_number_is_refused_until_it_is_said_to_be_one(
     tmp_path: Path,
 ) -> None:

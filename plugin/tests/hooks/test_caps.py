@@ -54,6 +54,25 @@ def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lo
         assert any("NO VERDICT: " in line for line in section(result))
 
 
+@pytest.mark.parametrize("same", ["high", "other"])
+def test_first_trials_that_end_before_the_cue_tell_nothing(twins: Suite, same: str) -> None:
+    """Whether conditions tell the same is seen where both have a valid reply."""
+    file = "bias_tests/coin/experiment.py"
+    twins.change(file, '"same": "high"', f'"same": "{same}"')
+    ready = 'class Ready(BaseModel, extra="forbid"):\n    ready: bool\n\n\n'
+    twins.change(file, "async def", f"{ready}async def")
+    ready = 'f"Game coin. Ready for {trial.replicate}?", reply=Ready, attempts=1'
+    twins.change(file, "    reply =", f"    await subject.ask({ready})\n    reply =")
+    said = "'no' if 'for 1?' in told else '{\"ready\": true}'"
+    twins.change(file, "    cue =", f'    if "Ready" in told:\n        return {said}\n    cue =')
+    twins.tests('all(condition["cue"] in outcome.prompts[0] for outcome in recorded)', "recorded")
+    biased = "--bias-model=simulated/biased"
+    for result in (twins.run(biased, *RECORD[1:]), twins.run(biased)):
+        found = "conditions 'high' and 'same' put the same prompt before" in result.stdout.str()
+        assert found is (same == "high")
+        assert any("NO VERDICT: " in line for line in section(result)) is found
+
+
 @pytest.mark.parametrize("without", ["the function", "its cases"])
 def test_hypotheses_fail_where_no_case_of_a_condition_runs(twins: Suite, without: str) -> None:
     options = ["--bias-model=simulated/biased"]

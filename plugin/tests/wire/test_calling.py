@@ -426,6 +426,12 @@ def test_without_a_budget_it_is_counted_as_one_whose_cost_is_not_known(usage: An
     assert of.tally.uncosted == 0
 
 
+@pytest.mark.parametrize(("kind", "uncosted"), [("reply", 1), ("transient", 0), ("fatal", 0)])
+def test_so_is_a_paid_reply_that_was_thrown_away(kind: str, uncosted: int) -> None:
+    of, _ = ended(Acme([failure(kind)]))
+    assert of.tally.uncosted == uncosted
+
+
 def test_no_gateway_switches_a_budget_off() -> None:
     provider = Acme(usage={"input": -1_000_000, "output": -1_000_000})
     of, ends = ended(provider, times=50, budget=HIGHEST * 10.5)
@@ -462,11 +468,11 @@ def test_a_budget_that_nothing_holds_against_is_refused_before_the_first_call(
     provider = Acme()
 
     async def scene() -> None:
-        of = caller(provider, budget=1.0, entry=entry)
+        of = caller(provider, budget=1234567.0, entry=entry)
         request = Request((Message("user", "?"),), parameters)
         with pytest.raises(BadSetting, match=words) as caught:
             await of.call(request, CallTerms(1, frozenset({"max_output_tokens"})), Stop())
-        assert caught.value.option == "--bias-budget"
+        assert str(caught.value).startswith("--bias-budget=1234567: ")
 
     run_virtually(scene())
     assert provider.sent == []

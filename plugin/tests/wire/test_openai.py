@@ -228,6 +228,17 @@ def test_what_the_provider_broke_off_is_no_reply(
     assert f"the reply was broken off ({said})" in str(failure)
 
 
+@pytest.mark.parametrize(("code", "kind"), [(402, "fatal"), (429, "rate_limit")])
+def test_an_error_in_a_choice_stands_for_what_it_would_beside_them(
+    router: respx.MockRouter, code: int, kind: str
+) -> None:
+    broken = {"finish_reason": "error", "error": {**GONE, "code": code}}
+    router.post(CHAT.url).respond(json=reply("one two thr", **broken))
+    failure = mocker.failed(CHAT.opened)
+    assert failure.kind == kind
+    assert f"HTTP {code}: {TOLD_GONE}" in str(failure)
+
+
 def test_a_system_prompt_alone_is_still_an_input(router: respx.MockRouter) -> None:
     route = router.post(RESPONSES.url).respond(json=RESPONSES.five)
     system = Request((Message("system", "Speak."),), Parameters())

@@ -19,7 +19,7 @@ from ..experiment import Experiment, Players, plan
 from ..fields import author_line
 from ..measures import check_kept
 from ..messages import Completion, Message, Request
-from ..records import CAP, Outcome, record_of
+from ..records import Outcome, record_of
 from ..replay import JUDGE, SUBJECT, Answers, Walk, Wanted, carry_out, simulated_reply
 from .leaks import Prompt, ids_shown, words_shown
 
@@ -38,8 +38,8 @@ _NEVER_AWAITED = "was never awaited"
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 
-Look = Callable[[Condition, int], Outcome | None]
-"""The outcome of a condition's trial at a place of its plan; None where it is not recorded."""
+Look = Callable[[Condition], Iterator[Outcome | None]]
+"""The outcomes of a condition's trials in the plan's order; None for one that is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,40 +238,37 @@ def _alike(walks: Sequence[_Walk]) -> list[list[_Walk]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def find_twins(
-    conditions: Sequence[Condition], look: Look, trials: Callable[[Condition], int]
-) -> dict[str, str]:
+def find_twins(conditions: Sequence[Condition], told: Look) -> dict[str, str]:
     """Condition → another in which the subject is told the same, in the first trial of both.
 
-    ``trials`` is the number of trials of a condition. What is not recorded fails by itself.
+    Of a trial without a valid reply nobody knows what else it would have told: the first place
+    where both conditions have one says it. What is not recorded fails by itself.
     """
-    told: dict[tuple[str, ...], list[str]] = {}
-    capped: list[Condition] = []
+    firsts: dict[tuple[str, ...], list[str]] = {}
+    unclear: list[Condition] = []
     for condition in conditions:
-        first = look(condition, 0)
-        if first is not None and first.missing == CAP:
-            capped.append(condition)
+        first = next(told(condition), None)
+        if first is not None and first.missing is not None:
+            unclear.append(condition)
         elif first is not None:
-            told.setdefault(first.prompts, []).append(condition.id)
+            firsts.setdefault(first.prompts, []).append(condition.id)
     twins: dict[str, str] = {}
-    for alike in told.values():
+    for alike in firsts.values():
         if len(alike) > 1:
             twins |= {alike[0]: alike[1]} | dict.fromkeys(alike[1:], alike[0])
-    # Of a trial that a cap kept from being carried out nobody knows what it tells; the first that
-    # both conditions have says it.
-    for condition in capped:
+    for condition in unclear:
+        if all(each is not None and each.missing for each in told(condition)):
+            continue  # at no place, with none
         for other in conditions:
-            shared = min(trials(condition), trials(other))
-            if other.id != condition.id and _told_alike(condition, other, look, shared):
+            if other.id != condition.id and _told_alike(told(condition), told(other)):
                 twins |= {condition.id: other.id, other.id: condition.id}
     return twins
 
 
-def _told_alike(condition: Condition, other: Condition, look: Look, trials: int) -> bool:
-    for place in range(trials):
-        one, two = look(condition, place), look(other, place)
-        if one is None or two is None:
+def _told_alike(ones: Iterator[Outcome | None], others: Iterator[Outcome | None]) -> bool:
+    for one, other in zip(ones, others, strict=False):
+        if one is None or other is None:
             return False
-        if CAP not in (one.missing, two.missing):
-            return one.prompts == two.prompts
+        if one.missing is None and other.missing is None:
+            return one.prompts == other.prompts
     return False
