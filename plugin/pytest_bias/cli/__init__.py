@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 
-from ..cassettes.files import is_place, write_atomically
+from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..report.escapes import terminal_text
+from ..settings.given import is_place
 
 OUTPUT = "standard output"
 

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.design import SCREEN
-from .given import Given, is_folder
+from .given import Given, is_folder, is_place
 from .options import OFF, OPTIONS
 from .shards import Shard, read_shard
 
@@ -238,7 +238,8 @@ _WORKED_OUT = ("shard", "plan", "baseline", "accept", "annotations")
 
 
 _OUTPUTS = ("results", "report", "summary", "plan_json")
-"""Files that a run replaces, so that of two at one place the last alone would be left."""
+"""Files that a run replaces, so that of two at one place the last alone would be left; a pipe or
+device is written to."""
 
 
 def read_settings(given: Given) -> Settings:
@@ -268,9 +269,9 @@ def read_settings(given: Given) -> Settings:
     job_summary = Path(named) if named and given.text("summary") != OFF else None
     taken = {realpath(job_summary): OPTIONS["summary"].option} if job_summary else {}
     for name in _OUTPUTS:
-        own = OPTIONS[name].option
-        if read[name] and (other := taken.setdefault(realpath(read[name]), own)) != own:
-            raise given.refusal(name, f"is also the place of {other}", read[name])
+        own, path = OPTIONS[name].option, read[name]
+        if path and (other := taken.setdefault(realpath(path), own)) != own and is_place(path):
+            raise given.refusal(name, f"is also the place of {other}", path)
     for name, variables in _OF_CI.items():
         read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,15 @@ def test_two_outputs_at_one_place_are_refused(options: Any, ini: Any, said: str)
     job = {"GITHUB_STEP_SUMMARY": str(HERE / "job.md")}
     with pytest.raises(BadSetting, match=f"^{own}.*: is also the place of {of}$"):
         read_settings(replace(given(options, **ini), environ=job))
+
+
+def test_a_pipe_may_be_the_place_of_several_outputs(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    both = replace(given({"results": str(pipe), "report": str(pipe)}), environ={})
+    assert read_settings(both).results == read_settings(both).report == pipe
+    job = {"GITHUB_STEP_SUMMARY": str(pipe)}
+    assert read_settings(replace(both, environ=job)).job_summary == pipe
 
 
 FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
