@@ -172,7 +172,9 @@ def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path)
     path = tmp_path / "kept"
     with pytest.raises(BadSetting, match="kept: is no folder; off holds nothing against any"):
         settings({"baselines": str(path)})
-    assert settings({"baselines": str(path), "accept": True}).baselines == path
+    for but in ("accept", "plan"):
+        assert settings({"baselines": str(path), but: True}).baselines == path
+    assert settings({"baselines": str(path), "plan_json": "plan.json"}).baselines == path
     assert settings(baselines=str(path)).baselines == path
     path.mkdir()
     assert settings({"baselines": str(path)}).baselines == path
