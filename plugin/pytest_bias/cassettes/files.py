@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import LinkedFile, NotReadable
+from ..settings.given import is_place
 
 _LFS_POINTER = b"version https://git-lfs."
 _ANNEX_POINTER = b"/annex/objects/"
@@ -121,11 +122,6 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for each in new:
         sync_folder(each.parent)
-
-
-def is_place(path: Path) -> bool:
-    """Return whether a file stands at ``path``, or could: no pipe or device (/dev/stdout)."""
-    return path.is_file() or path.is_dir() or not path.exists()
 
 
 def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:

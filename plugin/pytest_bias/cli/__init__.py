@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
 
-from ..cassettes.files import is_place, write_atomically
+from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..report.escapes import terminal_text
+from ..settings.given import is_place
 
-OUTPUT = "standard output"
+STREAMS = ("standard output", "standard error")
+"""What is told goes to the first, what is wrong to the second."""
 
 
 def tell(text: str, *, wrong: bool = False) -> None:
     """Print ``text``, on standard error what is ``wrong``: the one way to the terminal.
 
     A console that cannot show a sign does not end in a traceback. What cannot be written is an
-    OSError that names OUTPUT, at once.
+    OSError that names the stream, at once.
     """
     stream = sys.stderr if wrong else sys.stdout
     if stream is None:  # closed by the shell; entry.py has refused to begin without an output
@@ -29,7 +31,7 @@ def tell(text: str, *, wrong: bool = False) -> None:
         stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
         stream.flush()
     except OSError as error:
-        error.filename = OUTPUT
+        error.filename = STREAMS[wrong]
         raise
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..errors import BiasError
 from ..report.escapes import terminal_text
-from . import OUTPUT
+from . import STREAMS
 from .commands import command_line
 
 
@@ -36,15 +36,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         lost = isinstance(error, BrokenPipeError)
-        if not lost and error.filename != OUTPUT:
+        if not lost and error.filename not in STREAMS:
             raise
-        # Nothing more is written, on closing neither.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Nothing more is written to it, on closing neither.
+        stream = sys.stderr if error.filename == STREAMS[True] else sys.stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         if lost:
             # Whoever read the output has enough. Not 0: nobody knows what the rest would have
             # said, and a gate may hang on it.
             return 141
-        parser.exit(2, f"pytest-bias: {OUTPUT} was not written: {error.strerror}\n")
+        parser.exit(2, f"pytest-bias: {error.filename} was not written: {error.strerror}\n")
     return status
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
+from os.path import realpath
 from pathlib import Path
 
 from ..cassettes.files import is_there, unread
@@ -12,6 +14,8 @@ from ..errors import NoCassette
 
 _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)
+_NO_FOLDER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+"""What is said of a link that leads to no folder: to a file, nowhere or to itself."""
 
 
 def from_here(path: Path) -> str:
@@ -46,15 +50,25 @@ def places_of(given: Path, *, begun: bool = False) -> Iterator[Path]:
     yield place
 
 
-def _folders(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """A folder and all below it, through links as well; none a second time below itself."""
-    if (real := folder.resolve()) in above:
-        return
-    try:
-        with os.scandir(folder) as found:
-            below = sorted(Path(each) for each in found if each.is_dir())
-    except OSError as error:
-        raise unread(folder, error) from None
-    yield folder
-    for each in below:
-        yield from _folders(each, above | {real})
+def _folders(given: Path) -> Iterator[Path]:
+    """A folder and all below it, through links as well: each once, by its own name if it has one.
+
+    What is linked comes after all else.
+    """
+    seen: set[str] = set()
+    own, linked = [given], list[Path]()
+    while own or linked:
+        folder = (own or linked).pop()
+        if (real := realpath(folder)) in seen:
+            continue
+        seen.add(real)
+        try:
+            with os.scandir(folder) as found:
+                below = sorted(found, key=lambda each: each.name, reverse=True)
+        except OSError as error:
+            if folder.is_symlink() and error.errno in _NO_FOLDER:
+                continue
+            raise unread(folder, error) from None
+        yield folder
+        own += [Path(each) for each in below if each.is_dir(follow_symlinks=False)]
+        linked += [Path(each) for each in below if each.is_symlink()]

@@ -83,7 +83,11 @@ class Client:
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
         direct = endpoint.simulated or is_loopback(endpoint.base_url)
-        http = loopback_client(self.transport) if direct else sdk.DefaultAsyncHttpxClient()
+        http = (
+            loopback_client(self.transport, endpoint.base_url)
+            if direct
+            else sdk.DefaultAsyncHttpxClient()
+        )
         try:
             self.api = getattr(sdk, vendor.client)(
                 api_key=endpoint.api_key,

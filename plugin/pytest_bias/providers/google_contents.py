@@ -9,6 +9,7 @@ import asyncio
 import logging
 import math
 import re
+import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -140,7 +141,7 @@ class GoogleContents(Adapter):
         # Handing in a client also keeps the SDK from aiohttp, which it prefers where installed.
         hooks = {"response": [_keep]}
         http = (
-            loopback_client(transport, event_hooks=hooks)
+            loopback_client(transport, self._url, event_hooks=hooks)
             if direct
             else transport.AsyncClient(limits=transport.Limits(**sdk.LIMITS), event_hooks=hooks)
         )
@@ -149,6 +150,8 @@ class GoogleContents(Adapter):
 
     def _sdk_client(self) -> Any:
         types = self._genai.types
+        # Of the SDK's other clients, which nothing goes through: they trust nobody.
+        closed = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         # What is not given here the SDK would read from the environment.
         with _without_false_warning():
             return self._genai.Client(
@@ -162,6 +165,7 @@ class GoogleContents(Adapter):
                     api_version=_API_VERSION,
                     retry_options=types.HttpRetryOptions(attempts=1),
                     httpx_async_client=self._http,
+                    async_client_args={"verify": closed, "ssl": closed},
                 ),
             )
 

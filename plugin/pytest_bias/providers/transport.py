@@ -138,13 +138,14 @@ async def _body(response: Any) -> bytes:
 _POOLS = 50
 
 
-def loopback_client(transport: ModuleType, **options: Any) -> Any:
-    """An async client of ``transport`` (httpx2), made with ``options``, that no proxy sees.
+def loopback_client(transport: ModuleType, url: str | None, **options: Any) -> Any:
+    """An async client of ``transport`` (httpx2) for ``url``, with ``options``, that no proxy sees.
 
     A proxy from the environment could not reach an endpoint on loopback; and the client that
     Anthropic's SDK makes turns to one whatever it is told.
     """
-    verify = transport.create_ssl_context()  # one for all: it loads certificates
+    # One for all: it loads certificates, the environment's not where none is asked for.
+    verify = transport.create_ssl_context(trust_env=urlsplit(url or "").scheme != "http")
     limits = transport.Limits(**LIMITS)
     pools = [
         transport.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=False)

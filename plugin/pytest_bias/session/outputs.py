@@ -15,6 +15,7 @@ from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..errors.said import Said
 from ..report.results import results_text
+from ..settings.given import is_place
 
 if TYPE_CHECKING:
     from ..report.view import RunView
@@ -165,7 +166,8 @@ def _write(state: State, view: RunView, path: Path, text: str, *, asked: bool) -
 
 
 def _placed(view: RunView, path: Path) -> Path:
-    return path.with_name(f"{path.stem}.partial{path.suffix}") if view.partial else path
+    partial = view.partial and is_place(path)
+    return path.with_name(f"{path.stem}.partial{path.suffix}") if partial else path
 
 
 def _put(state: State, path: Path, text: str, *, asked: bool) -> Said:

@@ -115,6 +115,11 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112  (pathlib raises)
 
 
+def is_place(path: Path) -> bool:
+    """Return whether a file stands at ``path``, or could: no pipe or device (/dev/stdout)."""
+    return is_folder(path) or os.path.isfile(path) or not os.path.exists(path)  # noqa: PTH110, PTH113
+
+
 def read_environment(
     environ: Mapping[str, str], file: Path | None, option: str = "--bias-env-file"
 ) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.design import SCREEN
-from .given import Given, is_folder
+from .given import Given, is_folder, is_place
 from .options import OFF, OPTIONS
 from .shards import Shard, read_shard
 
@@ -129,6 +129,11 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
     return value
 
 
+def _plans(given: Given) -> bool:
+    """Return true where a recording is planned, and no case runs."""
+    return given.is_typed("plan") or given.is_typed("plan_json")
+
+
 def _shard(given: Given) -> Shard | None:
     """Return the part of the trials that is to be recorded; None for all of them.
 
@@ -137,14 +142,13 @@ def _shard(given: Given) -> Shard | None:
     if given.raw("shard") is None:
         return None
     shard = read_shard(given.text("shard"))
-    planned = given.is_typed("plan") or given.is_typed("plan_json")
     if given.text("record") == "all":
         problem = (
             "does not go with --bias-record=all, which replaces a recording as a whole; record "
             "what is missing in a folder of its own (--bias-cassettes=DIR)"
         )
         raise given.refusal("shard", problem)
-    if given.text("record") == "none" and not planned:
+    if given.text("record") == "none" and not _plans(given):
         raise given.refusal("shard", "goes with --bias-record=missing or --bias-plan")
     return shard
 
@@ -238,7 +242,8 @@ _WORKED_OUT = ("shard", "plan", "baseline", "accept", "annotations")
 
 
 _OUTPUTS = ("results", "report", "summary", "plan_json")
-"""Files that a run replaces, so that of two at one place the last alone would be left."""
+"""Files that a run replaces, so that of two at one place the last alone would be left; a pipe or
+device is written to."""
 
 
 def read_settings(given: Given) -> Settings:
@@ -259,7 +264,7 @@ def read_settings(given: Given) -> Settings:
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
     read_from = {"labels": "is no folder"}
-    if given.is_typed("baselines") and not given.is_typed("accept"):
+    if given.is_typed("baselines") and not (_plans(given) or given.is_typed("accept")):
         read_from["baselines"] = f"is no folder; {OFF} holds nothing against anything"
     for name, problem in read_from.items():
         if read[name] is not None and not is_folder(read[name]):
@@ -268,9 +273,9 @@ def read_settings(given: Given) -> Settings:
     job_summary = Path(named) if named and given.text("summary") != OFF else None
     taken = {realpath(job_summary): OPTIONS["summary"].option} if job_summary else {}
     for name in _OUTPUTS:
-        own = OPTIONS[name].option
-        if read[name] and (other := taken.setdefault(realpath(read[name]), own)) != own:
-            raise given.refusal(name, f"is also the place of {other}", read[name])
+        own, path = OPTIONS[name].option, read[name]
+        if path and (other := taken.setdefault(realpath(path), own)) != own and is_place(path):
+            raise given.refusal(name, f"is also the place of {other}", path)
     for name, variables in _OF_CI.items():
         read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
@@ -281,7 +286,7 @@ def read_settings(given: Given) -> Settings:
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
         limits=Limits(**{each.name: given.value(each.name) for each in fields(Limits)}),
-        plan=given.is_typed("plan") or given.is_typed("plan_json"),
+        plan=_plans(given),
         baseline=old,
         baseline_asked=given.is_typed("baseline"),
         accept=read_accept(given, read["baselines"]),

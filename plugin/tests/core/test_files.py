@@ -209,17 +209,31 @@ def test_a_folder_one_may_not_look_into_is_not_taken_for_an_empty_one(plain: Pat
             read_baseline(plain.parent, MODEL)
 
 
-def test_a_command_looks_into_every_folder_or_says_which_it_cannot(plain: Path) -> None:
-    folder, own = plain.parents[1], plain.parent
-    (folder / "kept").mkdir()
-    linked = folder / "kept" / own.name
-    linked.symlink_to(own)
-    (folder / "kept" / "again").symlink_to(folder)  # which is below itself then
-    assert list(places_of(folder)) == [linked / plain.name, plain]
+def test_a_command_looks_into_every_folder_or_says_which_it_cannot(
+    plain: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, own, store = plain.parents[1], plain.parent, tmp_path_factory.mktemp("store")
+    shutil.copytree(own, store / own.name)
+    (folder / "a").symlink_to(own)  # the same recording, under the name of no experiment
+    (folder / "kept").symlink_to(store)
+    (store / "again").symlink_to(folder)  # which is below itself then
+    (folder / "self").symlink_to("self")
+    (folder / "gone").symlink_to("nowhere")
+    assert list(places_of(folder)) == [plain, folder / "kept" / own.name / plain.name]
     with locked_out(own):
         for given in (folder, plain):
             with pytest.raises(NotReadable, match="it cannot be read"):
                 list(places_of(given))
+
+
+def test_folders_that_link_to_each_other_are_looked_into_once(plain: Path) -> None:
+    above = plain.parents[1]
+    folders = [plain.parent, *(above / f"{number}" for number in range(5))]
+    for each in folders:
+        each.mkdir(exist_ok=True)
+        for other in folders:
+            (each / f"to-{other.name}").symlink_to(other)
+    assert list(places_of(above)) == [plain]  # there are 1,956 ways to it and its neighbours
 
 
 def test_a_full_temporary_folder_is_told_in_one_line(

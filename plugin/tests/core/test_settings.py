@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -145,6 +146,15 @@ def test_two_outputs_at_one_place_are_refused(options: Any, ini: Any, said: str)
         read_settings(replace(given(options, **ini), environ=job))
 
 
+def test_a_pipe_may_be_the_place_of_several_outputs(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    both = replace(given({"results": str(pipe), "report": str(pipe)}), environ={})
+    assert read_settings(both).results == read_settings(both).report == pipe
+    job = {"GITHUB_STEP_SUMMARY": str(pipe)}
+    assert read_settings(replace(both, environ=job)).job_summary == pipe
+
+
 FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
 
 
@@ -162,7 +172,9 @@ def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path)
     path = tmp_path / "kept"
     with pytest.raises(BadSetting, match="kept: is no folder; off holds nothing against any"):
         settings({"baselines": str(path)})
-    assert settings({"baselines": str(path), "accept": True}).baselines == path
+    for but in ("accept", "plan"):
+        assert settings({"baselines": str(path), but: True}).baselines == path
+    assert settings({"baselines": str(path), "plan_json": "plan.json"}).baselines == path
     assert settings(baselines=str(path)).baselines == path
     path.mkdir()
     assert settings({"baselines": str(path)}).baselines == path

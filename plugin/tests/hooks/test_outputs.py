@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -233,3 +234,28 @@ def test_yesterdays_output_that_cannot_be_replaced_is_no_pass(suite: Suite, outp
     assert f"{path.name} was not written: Permission denied" in section(result)
     if output == "report":
         assert suite.results()["exit_status"] == 0
+
+
+@pytest.mark.parametrize("arguments", [(), ("-k", "number")], ids=["full", "partial"])
+def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: tuple[str, ...]) -> None:
+    pipe, said, last = suite.path / "pipe", bytearray(), b"no more"
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDWR)
+
+    def read() -> None:
+        while not said.endswith(last):
+            said.extend(os.read(end, 1 << 16))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    suite.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pipe))
+    outputs = [f"--bias-{name}={pipe}" for name in ("results", "report", "summary")]
+    result = suite.run(*arguments, *outputs)
+    os.write(end, last)
+    reader.join()
+    os.close(end)
+    assert ("PARTIAL" in result.stdout.str().upper()) == bool(arguments)
+    for begun in (b'{\n "', b"<!doctype html>", b"## Bias: "):
+        assert said.lower().count(begun.lower()) == 1
+    assert [pipe] == [*suite.path.glob("pipe*")]
+    assert pipe.is_fifo()

@@ -353,7 +353,7 @@ def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path, wire: str) 
 
 
 @pytest.mark.parametrize("wire", APIS)
-def test_a_proxy_of_the_environment_does_not_stand_before_a_simulated_endpoint(
+def test_no_proxy_or_certificates_of_the_environment_are_for_a_simulated_endpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: str
 ) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
@@ -361,6 +361,7 @@ def test_a_proxy_of_the_environment_does_not_stand_before_a_simulated_endpoint(
         monkeypatch.setenv(name.lower(), "http://127.0.0.1:1")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
     with under() as server:
         job = recorded(tiny(), tmp_path, server, wire)
     assert (job.problems, job.recorded) == ([], 4)
