@@ -218,11 +218,13 @@ def worst_case(
     many = over_tolerated(missing, trials)
     needed, alike = many, False
     if margin is not None and not many:
-        seen, ratio = analyse(grid), bool(no_effect)
-        moved = _could_move(seen, cells, weighed, grid.width or 0.0, ratio=ratio)
+        ratio = bool(no_effect)
+        rates = analyse(grid).sides if ratio else ()
+        moved = _could_move(cells, weighed, grid.width or 0.0, rates)
         needed = moved >= TOLERATED_OF_MARGIN * abs(math.log(margin) if ratio else margin)
-        if not needed and seen.lacking > TOLERATED_MISSING:
-            needed = alike = True
+        # Only a cell without any reply takes its unit with it.
+        if not needed and not all(cell.values.size for cell in cells):
+            needed = alike = analyse(grid).lacking > TOLERATED_MISSING
     nothing = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
     if not weighed.signed or not (needed or always):
         return nothing
@@ -244,17 +246,20 @@ def worst_case(
 
 
 def _could_move(
-    seen: Tested, cells: Sequence[Cell], weighed: Weighed, width: float, *, ratio: bool
+    cells: Sequence[Cell], weighed: Weighed, width: float, rates: Sequence[float]
 ) -> float:
-    """Return how far what one side lacks could move the estimate; of a ratio its logarithm."""
+    """Return how far what one side lacks could move the estimate.
+
+    Of a ratio, whose two ``rates`` are given, how far its logarithm.
+    """
     shares = [0.0, 0.0]
     for cell, c in zip(cells, weighed.coefficients, strict=True):
         shares[c > 0] += abs(c) * cell.missing / (cell.missing + cell.values.size)
-    if not ratio:
+    if not rates:
         return max(shares) * width
     ends = [
         max(math.log1p(share * (1 / rate - 1)), -math.log1p(-share)) if rate else math.inf
-        for share, rate in zip(shares, reversed(seen.sides), strict=True)
+        for share, rate in zip(shares, reversed(rates), strict=True)
         if share
     ]
     return max(ends, default=0.0)
