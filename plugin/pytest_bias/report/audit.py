@@ -10,6 +10,7 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..verdicts.analysis import Analysis, without_controls
 from ..verdicts.verdict import Verdict
 from .jinja import rendered
 from .results import results_text
-from .view import RunView, simulated_words, suite_verdict
+from .view import RunView, simulated_words
 
 FORMAT = 1
 
@@ -127,8 +128,8 @@ def audit_record(
     dates = [
         each["recording"]["recorded"] for each in experiments if each["recording"]["recorded"]
     ]
-    verdicts = [v for each in analyses for v in each.verdicts if view.is_judged(v)]
-    of_model = suite_verdict(verdicts) if any(v.gates for v in verdicts) else "NOT JUDGED"
+    # A case that broke leaves no model a verdict, or, where the run fails, takes none away.
+    of_model = replace(view, analyses=tuple(analyses), broken=()).suite
     record: dict[str, Any] = {
         "format": FORMAT,
         "kind": "rehearsal" if simulated else "record",
