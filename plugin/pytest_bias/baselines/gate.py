@@ -135,8 +135,8 @@ def compare(
     which an acceptance must hold. ``against`` names the other model whose verdict ``old`` is: what
     that model shows as well is tolerated, though nobody accepted it. ``verdict`` is the one of
     this run that ``new`` was made of: it knows whether anything can be decided at all, which no
-    entry keeps. ``among`` is the number of ``detect`` claims of the experiment: of these worse must
-    be shown, so that they share the error rate.
+    entry keeps. ``among`` is the number of ``detect`` claims of the experiment: of these worse
+    must be shown, so that they share the error rate.
 
     Raises BaselineDiffers when the two were reached with different designs.
     """
