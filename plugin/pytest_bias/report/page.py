@@ -42,7 +42,7 @@ from .replies import TrialBlock, packed
 from .results import results_text
 from .terminal import found_line
 from .upgrade import upgrade_heading
-from .view import RunView, suite_verdict
+from .view import RunView
 
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
 _TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
@@ -269,13 +269,12 @@ def _cards(
         for model in dict.fromkeys(analysis.model for analysis in analyses):
             own = [analysis for analysis in analyses if analysis.model == model]
             of = [line for line in lines if line.verdict.model == model and line.judged]
-            judged = [line.verdict for line in of]
             failing = tuple(name for name in view.failing if name[1] == model)
             alone = replace(view, analyses=tuple(own), failing=failing)
-            gating = any(verdict.gates for verdict in judged)
-            standing = _standing(alone) if role != "old" else "NOT JUDGED"
-            if role == "old" and gating:
-                standing = suite_verdict(judged)
+            if role == "old":  # what went wrong in this run is none of its own
+                standing: str = replace(alone, judged=None, lost=(), problems=(), broken=()).suite
+            else:
+                standing = _standing(alone)
             served = sorted({name for each in own for name in each.recording.served})
             yield Card(
                 model=model,

@@ -104,7 +104,8 @@ class ShardWorker:
                 done.add_done_callback(lambda _: self._queue.put(None))
                 while told := self._next():
                     yield told
-                yield self._last(done, known)
+                last = self._last(done, known)
+        yield last  # its process may be killed as soon as it has told this: nothing is left behind
 
     def acknowledge(self, calls: int) -> None:
         """Let the first ``calls`` be made: the driver has them in its books."""

@@ -60,6 +60,17 @@ def test_what_was_only_let_through_is_not_green(standing: str, tone: str) -> Non
     assert tone_of(standing) == tone
 
 
+@pytest.mark.parametrize(("seen", "standing"), [(True, "PASS"), (False, "INCONCLUSIVE")])
+def test_an_old_model_whose_control_was_not_seen_is_no_pass(*, seen: bool, standing: str) -> None:
+    clear = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
+    run = factory.view(factory.analysis(), problems=("of the new model",))
+    old = factory.analysis(clear, model="shipped/old", controls=(factory.control(seen=seen),))
+    (card,) = re.findall(
+        r'<h2>shipped/old</h2><p class="standing">([A-Z ]+)<', report_html(run, old=[old])
+    )
+    assert card == standing
+
+
 def test_the_same_run_gives_the_same_bytes() -> None:
     assert report_html(factory.usual()) == report_html(factory.usual())
 
