@@ -25,7 +25,6 @@ FACES_PYTEST = {
     "session.outputs",
     "session.process_exit",
     "session.recording",
-    "session.scope",
     "session.section",
     "session.session",
     "session.state",

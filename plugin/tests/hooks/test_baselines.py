@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias.baselines.entries import baseline_from, baseline_text
+from pytest_bias.cli.entry import main
 from pytest_bias.contrasts.findings import Effect
 
 from . import suites
@@ -323,14 +324,22 @@ def test_a_partial_run_keeps_the_others_and_a_full_one_does_not(accepted: Suite)
     assert line == f"1 entry of simulated/biased removed, as no case is left: game-coin {ID}"
 
 
-def test_verdicts_of_what_was_not_collected_are_kept(accepted: Suite) -> None:
+@pytest.mark.parametrize("workers", [None, 2])
+def test_verdicts_of_what_was_not_collected_are_kept(
+    accepted: Suite, workers: int | None, capsys: pytest.CaptureFixture[str]
+) -> None:
     accepted.write(name="card", tests=TESTS.replace("coin", "card"), ini=INI)
     accepted.tests("import pytest", "import pytest\n\nassert not pytest")
-    accept = (BIASED, *WORDS, "--continue-on-collection-errors")
-    result = accepted.run(*accept)
+    # Workers run the other modules whether they are told to or not.
+    go_on = () if workers else ("--continue-on-collection-errors",)
+    result = accepted.run(BIASED, *WORDS, *go_on, workers=workers)
     assert result.ret == 1
     assert "partial run: 1 error during collection" in section(result)
     assert sorted(read(accepted)["verdicts"]) == ["game-card", "game-coin"]
+    assert main(["merge", str(accepted.results_path(partial=True))]) == 1
+    said = capsys.readouterr().out
+    assert "is no whole part: 1 error during collection" in said
+    assert said.splitlines()[-1].startswith("NO VERDICT: ")
 
 
 def test_verdicts_of_another_suite_are_kept(accepted: Suite) -> None:
