@@ -86,6 +86,11 @@ class CaseReport(Strict):
         tolerated = self.row is not None and self.row.tolerated
         return self.standing.accepted is not None or tolerated
 
+    @property
+    def fails(self) -> bool:
+        """Whether it stops an upgrade, which no xfail of the user's covers."""
+        return self.row is not None and self.row.fails
+
     def to_json(self) -> str:
         """Return the text that :func:`case_report` reads."""
         # The many conditions of an experiment found the same; a standing may hold a mapping.

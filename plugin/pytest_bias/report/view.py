@@ -185,8 +185,10 @@ class RunView:
         """Return whether the session may end well, as far as bias goes; its exit status follows.
 
         A FAIL or INCONCLUSIVE that somebody let pass (the gate is off, an xfail, an acceptance)
-        passes; a case that failed for whatever reason does not.
+        passes; a case that failed for whatever reason does not, nor an upgrade that is stopped.
         """
+        if self.upgrade is not None and self.upgrade.stopped:
+            return False
         if self.suite == "NO VERDICT" or "failed" in dict(self.cases).values():
             return False
         if self.suite == "NOT JUDGED" or self.stands:

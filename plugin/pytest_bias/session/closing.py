@@ -119,8 +119,8 @@ def _analyses(state: State) -> tuple[tuple[Analysis, ...], Said]:
 def _failing(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
     """The hypotheses that the gate stopped and nothing let through, named like the judged."""
     for case in ledger.stopped:
-        result = ledger.results[case]
-        if result.kind == "hypothesis" and ledger.outcomes.get(case) == "failed":
+        result, failed = ledger.results[case], ledger.outcomes.get(case) == "failed"
+        if result.kind == "hypothesis" and (failed or result.fails):
             yield result.named
 
 
@@ -184,7 +184,7 @@ def _leniencies(state: State) -> Iterator[str]:
     """What lets a verdict pass that would fail by default, so that no green run hides it."""
     for case, outcome in sorted(state.ledger.outcomes.items()):
         result = state.ledger.results.get(case)
-        if outcome == "xfailed" and not (result is not None and result.known):
+        if outcome == "xfailed" and not (result and (result.known or result.fails)):
             yield f"accepted by xfail: {case}"
         if result is not None and result.standing.improved and result.standing.upgrade is None:
             where = f"{result.experiment} × {result.model}, {result.id}"
@@ -201,7 +201,8 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
         yield "not gated"
         return
     ledger = state.ledger
-    stopped = [case for case in ledger.stopped if not ledger.results[case].known]
+    known = {case for case, result in ledger.results.items() if result.known or result.fails}
+    stopped = [case for case in ledger.stopped if case not in known]
     accepted = [case for case in stopped if ledger.outcomes.get(case) == "xfailed"]
     if accepted:
         yield f"{'' if len(accepted) == len(stopped) else f'{len(accepted)} '}accepted by xfail"

@@ -128,6 +128,20 @@ def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
     assert len(set(found)) == 1
 
 
+def test_an_xfail_of_ones_own_ships_nothing_that_is_worse_or_new(many: Suite) -> None:
+    tests = "bias_tests/many/test_many.py"
+    many.change(tests, "from pytest_bias", "import pytest\nfrom pytest_bias")
+    many.change(tests, "@hypotheses(", "@pytest.mark.xfail\n@hypotheses(")
+    result = many.run(f"--bias-baseline={OLD}")
+    result.assert_outcomes(passed=1, xfailed=3, xpassed=1)
+    assert result.ret == 1
+    assert "DO NOT SHIP: 1 worse, 1 new" in section(result)
+    failing = [name for _, _, name in many.results()["failing"]]
+    assert failing == sorted([FRESH, WORSE])
+    assert not [line for line in section(result) if "accepted by xfail" in line]
+    assert many.run().ret == 0
+
+
 @pytest.mark.parametrize(("file", "workers"), [(True, None), (False, 2)])
 def test_an_even_model_passes_with_what_is_improved_named(
     accepted: Suite, workers: int | None, *, file: bool
