@@ -202,6 +202,8 @@ class RunView:
             return "a positive control was not seen"
         if not self.stands:
             return f"the run is {self.standing}"
+        if self.failures:
+            return "other tests failed"
         if self.stale:
             return "its recordings no longer represent the model"
         return "this is a part of the suite only" if self.fewer else ""
