@@ -276,9 +276,7 @@ def upgrade_of_run(
     if not coverage.is_part and _is_complete(ledger):
         problems += uncompared_words(upgrade)
     if accepted is not None:
-        lacking: tuple[Claimed, ...] = ()
-        if settings.gate != "off" and _is_complete(ledger):
-            lacking = unasked(accepted, _asked(ledger))
+        lacking = unasked(accepted, _asked(ledger)) if _is_complete(ledger) else ()
         if not coverage.is_part:
             expected = to_ask(lacking, _tested(ledger), elsewhere=not coverage.is_all)
             problems += unasked_words(expected, upgrade.old, "this suite")
