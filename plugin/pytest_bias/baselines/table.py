@@ -141,7 +141,7 @@ class Upgrade:
     """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
 
     ``rows`` stand worst first; ``notes`` say of which experiments there is nothing to hold
-    against, and what could not be compared. ``unasked`` is what the file of ``old`` claims and
+    against, and what could not be compared. ``unasked`` is what was accepted of ``old`` and
     nobody asked here, though it may be asked in another part of the suite.
     """
 

@@ -22,7 +22,9 @@ from .scope import Coverage, coverage_of
 
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
+    from ..baselines.entries import Baseline
     from ..baselines.table import Claimed, Upgrade
+    from ..settings.settings import Settings
     from .state import Ledger, State
 
 
@@ -246,7 +248,7 @@ def upgrade_of_run(
 ) -> tuple[Upgrade | None, Said]:
     """Compare the verdicts with the old model's; None where none was named.
 
-    And what is wrong with the books, and what the old model's file claims and a run of the whole
+    And what is wrong with the books, and what was accepted of the old model and a run of the whole
     suite does not ask.
     """
     ledger, settings = state.ledger, state.settings
@@ -273,12 +275,12 @@ def upgrade_of_run(
     )
     if upgrade is None:
         return None, Said(problems=tuple(problems))
-    if not coverage.is_part and _is_complete(ledger):
-        problems += uncompared_words(upgrade)
-    if accepted is not None:
-        lacking = unasked(accepted, _asked(ledger)) if _is_complete(ledger) else ()
+    claims = accepted or _accepted_of(settings, upgrade.old)
+    if _is_complete(ledger):
+        lacking = () if claims is None else unasked(claims, _asked(ledger))
         if not coverage.is_part:
             expected = to_ask(lacking, _tested(ledger), elsewhere=not coverage.is_all)
+            problems += uncompared_words(upgrade)
             problems += unasked_words(expected, upgrade.old, "this suite")
         upgrade = replace(upgrade, unasked=lacking)
     return upgrade, Said(problems=tuple(problems))
@@ -292,16 +294,13 @@ def unasked_of_run(
     As experiment, model and hypothesis; of a run of the whole suite it is a problem.
     """
     settings, ledger = state.settings, state.ledger
-    if settings.baselines is None or settings.baseline or settings.accept is not None:
+    if settings.baseline or settings.accept is not None:
         return (), Said()
     if settings.gate == "off" or not _is_complete(ledger):
         return (), Said()
     found: list[tuple[str, str, str]] = []
     for model in settings.models:
-        try:
-            accepted = read_baseline(settings.baselines, model)
-        except DamagedBaseline:
-            continue  # its cases say so
+        accepted = _accepted_of(settings, model)
         if accepted is not None:
             lacking = unasked(accepted, _asked(ledger, model))
             found += [(experiment, model, name) for experiment, name in lacking]
@@ -309,6 +308,14 @@ def unasked_of_run(
         return tuple(found), Said()
     words = unasked_of_models(found, _tested(ledger), elsewhere=not coverage.is_all)
     return tuple(found), Said(problems=tuple(words))
+
+
+def _accepted_of(settings: Settings, model: str) -> Baseline | None:
+    """The accepted baseline of a model; None without one, or where its cases say what it is."""
+    try:
+        return read_baseline(settings.baselines, model) if settings.baselines else None
+    except DamagedBaseline:
+        return None
 
 
 def _is_complete(ledger: Ledger) -> bool:
