@@ -27,10 +27,12 @@ from .entries import (
     needs_acceptance,
 )
 from .fingerprints import differences
+from .upgrade import unasked
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
     from ..verdicts.verdict import Verdict
+    from .table import Claimed
 
 _NAMED = 5
 """Verdicts that a refusal names; of more only the number is said."""
@@ -182,9 +184,9 @@ def _accepted(
         if before is not None
         else {}
     )
+    asked = {(each.verdict.experiment, each.verdict.id) for each in judged}
     others = sorted(
-        {(experiment, name) for experiment, entries in known.items() for name in entries}
-        - {(each.verdict.experiment, each.verdict.id) for each in judged}
+        {(experiment, name) for experiment, entries in known.items() for name in entries} - asked
     )
     entries: dict[str, dict[str, Entry]] = {}
     told: list[str] = []
@@ -207,23 +209,53 @@ def _accepted(
     if same := len(judged) - len(told):
         notes.append(f"  {same} as accepted before")
     if others:
-        names = ", ".join(f"{experiment} {name}" for experiment, name in others)
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
-        notes.append(f"{number_words(len(others), 'entry', 'entries')} of {model} {word}: {names}")
+        number = number_words(len(others), "entry", "entries")
+        notes.append(f"{number} of {model} {word}: {_names(others)}")
+    if followed is not None:
+        notes += _not_followed(followed, entries, asked, partial=partial)
     simulated = any(each.analysis.simulated for each in judged) or (
         before is not None and before.simulated
     )
     return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
 
 
+def _not_followed(
+    old: Baseline,
+    entries: Mapping[str, Mapping[str, Entry]],
+    asked: Collection[Claimed],
+    *,
+    partial: bool,
+) -> Iterator[str]:
+    """Say what was accepted of the version before and counts no more, and why."""
+    lost = f"what was accepted of {old.model} does not count"
+    for experiment, name in sorted(asked):
+        before = old.entry(experiment, name)
+        if before is None or before.claim == "describe":
+            continue
+        if differ := _differing(before, entries[experiment][name]):
+            yield f"{lost} for {experiment} {name}, another design: {differ}"
+    if not partial and (gone := unasked(old, asked)):
+        yield f"{lost}, as no case is left: {_names(gone)}"
+
+
+def _names(claimed: Iterable[Claimed]) -> str:
+    return ", ".join(f"{experiment} {name}" for experiment, name in claimed)
+
+
+def _differing(old: Entry, new: Entry) -> str:
+    """Name the first differences of two designs; '' where they are the same."""
+    differ = differences(old.fingerprint, new.fingerprint)
+    more = f" and {len(differ) - _NAMED} more" * (len(differ) > _NAMED)
+    return f"{'; '.join(differ[:_NAMED])}{more}"
+
+
 def _against(new: Entry, old: Entry | None) -> str:
     """Say what an entry replaces; '' where it is the same."""
     if old is None:
         return "new"
-    differ = differences(old.fingerprint, new.fingerprint)
-    if differ:
-        more = f" and {len(differ) - _NAMED} more" * (len(differ) > _NAMED)
-        return f"in place of another design's {_found(old)} ({'; '.join(differ[:_NAMED])}{more})"
+    if differ := _differing(old, new):
+        return f"in place of another design's {_found(old)} ({differ})"
     if (old.status, old.effect, old.accepted) != (new.status, new.effect, new.accepted):
         return f"in place of {_found(old)}"
     return ""

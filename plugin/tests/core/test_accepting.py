@@ -37,8 +37,8 @@ def biased(name: str) -> Verdict:
     return verdict(finding(), id=name)
 
 
-def accept_now(chosen: Settings, *names: str) -> Said:
-    """Accept the verdicts ``names``, in a run of a part of the suite."""
+def accept_now(chosen: Settings, *names: str, partial: bool = True) -> Said:
+    """Accept the verdicts ``names``, in a run of a part of the suite or of all of it."""
     verdicts = [biased(name) for name in names]
     results = [
         CaseReport(
@@ -52,7 +52,7 @@ def accept_now(chosen: Settings, *names: str) -> Said:
         )
         for one in verdicts
     ]
-    return accept(chosen, [analysis(*verdicts)], results, partial=True)
+    return accept(chosen, [analysis(*verdicts)], results, partial=partial)
 
 
 def owners(folder: Path) -> dict[str, str]:
@@ -114,15 +114,23 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
     changed = {
         "one": replace(entries["one"], effect=small),
         "two": replace(entries["two"], effect=small, fingerprint={"margin": 9}),
+        "gone": entries["one"],
+        "told": replace(entries["one"], claim="describe"),
     }
     old = replace(before, model="simulated/old", verdicts={experiment: changed})
     text = baseline_text(old)
     path.unlink()
     baseline_path(tmp_path, "simulated/old").write_text(text, encoding="utf-8")
 
-    for _ in range(2):  # what is there already follows, too
-        found = accept_now(settings(tmp_path, accept_after="simulated/old"), "one", "two")
+    chosen = settings(tmp_path, accept_after="simulated/old")
+    does_not = "what was accepted of simulated/old does not count"
+    for partial in (True, False):  # what is there already follows, too
+        found = accept_now(chosen, "one", "two", partial=partial)
         assert found.problems == ()
+        other, *not_asked = [note for note in found.notes if does_not in note]
+        assert other.startswith(f"{does_not} for {experiment} two, another design: hypothesis")
+        names = f"{does_not}, as no case is left: {experiment} gone"
+        assert not_asked == ([] if partial else [names])
         now = read_baseline(tmp_path, MODEL)
         assert now is not None
         assert now.verdicts[experiment]["one"].versions == (small, effect)
