@@ -131,10 +131,11 @@ def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = 
             to_ask(upgrade.unasked, tested, elsewhere=elsewhere), upgrade.old, "this suite"
         )
         problems += uncompared_words(upgrade)
-    unasked = _unasked(parts)
+    judged = _union(part.view.judged or () for part in parts)
+    claimed = _union(part.view.unasked for part in parts)
+    unasked = tuple(named for named in claimed if named not in judged)
     if not problems:
         problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
-    judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
     view = RunView(
         analyses=analyses,
@@ -251,15 +252,6 @@ def _unjudged(
             named = (verdict.experiment, verdict.model, verdict.id)
             if named not in judged:
                 yield f"no part judged {verdict.id} of {verdict.experiment} × {verdict.model}"
-
-
-def _unasked(parts: Sequence[PartialRun]) -> tuple[tuple[str, str, str], ...]:
-    """Return the claims of accepted baselines that no part with their model asked."""
-    return tuple(
-        named
-        for named in _union(part.view.unasked for part in parts)
-        if all(named in p.view.unasked for p in parts if named[1] in p.scope.models)
-    )
 
 
 def _leniencies(parts: Sequence[PartialRun]) -> tuple[str, ...]:

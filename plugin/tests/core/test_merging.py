@@ -127,6 +127,8 @@ def test_what_a_baseline_claims_and_no_part_asks_leaves_no_verdict() -> None:
     whole = merge(first, second)
     assert (whole.suite, whole.unasked) == ("NO VERDICT", claimed[:1])
     assert whole.problems[0].startswith(f"a: accepted of {MODEL} and not in this suite: gone. ")
+    blind = replace(second, unasked=())  # --bias-baselines=off
+    assert merge(first, blind) == whole
     assert merge(replace(first, unasked=claimed[1:]), run("b")).suite == "PASS"
 
 
