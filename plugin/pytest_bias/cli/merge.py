@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
+from ..baselines.accepted import ends_soon
 from ..baselines.table import (
     Upgrade,
     to_ask,
@@ -29,6 +30,7 @@ from ..report.terminal import closing_lines
 from ..report.view import AcceptedVerdict, RunView, Scope, is_below
 from ..session.outputs import add_to_job_summary
 from ..verdicts.analysis import Analysis
+from ..workbench.clock import today
 
 _T = TypeVar("_T")
 _SHOWN = 5
@@ -41,7 +43,7 @@ def _merge(given: argparse.Namespace) -> int:
         raise BadSetting(option="--shards", value=given.shards, problem="must be from 1 up")
     check_apart((given.results, given.report, given.summary), given.files)
     parts = [_part(path) for path in sorted(given.files)]
-    view = merged(parts, version=version("pytest-bias"), expected=given.shards)
+    view = merged(parts, version=version("pytest-bias"), expected=given.shards, day=today())
     written = _write_reports(given, view)
     text = summary_markdown(view, written)
     job = Path(named) if (named := os.environ.get("GITHUB_STEP_SUMMARY")) else None
@@ -105,12 +107,15 @@ class PartialRun:
         return self.view.scope
 
 
-def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = None) -> RunView:
+def merged(
+    parts: Sequence[PartialRun], *, version: str, expected: int | None = None, day: str = ""
+) -> RunView:
     """The run of which these are the parts.
 
     What no part covers, a case that ended in two ways, and fewer or more parts than ``expected``
     (None where nobody counts) are problems of the run: it then gives no verdict. The parts, at
-    least one, must be of this package's ``version``.
+    least one, must be of this package's ``version``. ``day`` is today as YYYY-MM-DD: some
+    acceptances end soon.
 
     Raises NotMerged when they are no parts of one run: one is there twice, they were made by
     different versions or with different designs or settings, or analyses differ.
@@ -137,6 +142,7 @@ def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = 
     if not problems:
         problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
     problems += _unjudged(analyses, judged, cases, problems)
+    accepted = _by_name(part.view.accepted for part in parts)
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(cases.items())),
@@ -147,7 +153,9 @@ def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = 
         judged=judged,
         broken=_union(part.view.broken for part in parts),
         leniencies=_leniencies(parts),
-        accepted=_accepted(parts),
+        accepted=accepted,
+        ending=tuple(each for each in accepted if ends_soon(each.until, day)),
+        expired=_by_name(part.view.expired for part in parts),
         failing=_union(part.view.failing for part in parts),
         scope=_scope(parts),
         upgrade=upgrade,
@@ -264,12 +272,8 @@ def _leniencies(parts: Sequence[PartialRun]) -> tuple[str, ...]:
     return words
 
 
-def _accepted(parts: Sequence[PartialRun]) -> tuple[AcceptedVerdict, ...]:
-    found = {
-        (each.experiment, each.model, each.id): each
-        for part in parts
-        for each in part.view.accepted
-    }
+def _by_name(groups: Iterable[Iterable[AcceptedVerdict]]) -> tuple[AcceptedVerdict, ...]:
+    found = {(each.experiment, each.model, each.id): each for group in groups for each in group}
     return tuple(found[key] for key in sorted(found))
 
 

@@ -175,8 +175,14 @@ def test_what_is_accepted_in_a_part_is_accepted_in_the_whole() -> None:
         until="2027-01-01",
     )
     known = run("a", biased=True, failing=(), accepted=(by,), cases=(("test_a", "xfailed"),))
-    whole = merge(known, run("b"))
+    whole = merge(known, run("b"), day="2026-12-25")
     assert (whole.standing, whole.exit_status) == ("PASS with 1 accepted", 0)
+    assert (whole.ending, merge(known, run("b"), day="2026-12-01").ending) == ((by,), ())
+    ended = run("a", biased=True, expired=(by,))
+    assert view_of(results_text(ended), "x.json") == ended
+    assert "expired: 1 known bias accepted by o until 2027-01-01: r" in [
+        *closing_lines(merge(ended, run("b")))
+    ]
 
 
 def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
