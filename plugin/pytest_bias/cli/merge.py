@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from itertools import pairwise
@@ -25,6 +26,7 @@ from ..errors import BadSetting, DamagedResults, NotMerged
 from ..experiments.canonical import digest, dumps
 from ..report.brief import brief_lines
 from ..report.ci import summary_markdown
+from ..report.escapes import plain_markdown
 from ..report.results import results_text, view_of
 from ..report.terminal import closing_lines
 from ..report.view import AcceptedVerdict, RunView, Scope, is_below
@@ -42,10 +44,26 @@ def _merge(given: argparse.Namespace) -> int:
     if given.shards is not None and given.shards < 1:
         raise BadSetting(option="--shards", value=given.shards, problem="must be from 1 up")
     check_apart((given.results, given.report, given.summary), given.files)
-    parts = [_part(path) for path in sorted(given.files)]
-    view = merged(parts, version=version("pytest-bias"), expected=given.shards, day=today())
+    try:
+        parts = [_part(path) for path in sorted(given.files)]
+        view = merged(parts, version=version("pytest-bias"), expected=given.shards, day=today())
+    except (DamagedResults, NotMerged) as error:
+        _summarise(given, f"## Bias: NO VERDICT\n\n{plain_markdown(str(error))}\n")
+        # Nothing of an earlier merge stays, to be taken for this one's.
+        for path in (given.results, given.report):
+            if path is not None and path.is_file() and not path.is_symlink():
+                with suppress(OSError):
+                    path.unlink()
+        raise
     written = _write_reports(given, view)
-    text = summary_markdown(view, written)
+    written += _summarise(given, summary_markdown(view, written))
+    _print(parts, view, written)
+    return view.exit_status
+
+
+def _summarise(given: argparse.Namespace, text: str) -> list[str]:
+    """Write the summary where it was asked for, and where the job shows it; says where."""
+    written: list[str] = []
     job = Path(named) if (named := os.environ.get("GITHUB_STEP_SUMMARY")) else None
     if given.summary is not None and (job is None or given.summary.resolve() != job.resolve()):
         write(given.summary, text)
@@ -53,8 +71,7 @@ def _merge(given: argparse.Namespace) -> int:
     if job is not None:
         for why in add_to_job_summary(job, text):
             tell(why, wrong=True)
-    _print(parts, view, written)
-    return view.exit_status
+    return written
 
 
 def _part(path: Path) -> PartialRun:

@@ -328,3 +328,24 @@ def test_usage_errors_exit_2(
         main(["merge", *arguments])
     assert exited.value.code == 2
     assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["0.json", "no_\udce9.json"], ids=["no parts of one run", "damaged"]
+)
+def test_parts_that_are_refused_leave_no_verdict_in_place_of_an_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "job.md")
+    files(tmp_path, run("a"), run("b"))
+    outputs = ("--results=r.json", "--report=r.html", "--summary=s.md")
+    assert main(["merge", "0.json", "1.json", *outputs]) == 0
+    with pytest.raises(SystemExit):
+        main(["merge", "0.json", name, *outputs])
+    summary = Path("s.md").read_text("utf-8")
+    assert summary.startswith("## Bias: NO VERDICT\n\n")
+    assert ("cannot merge 0.json and 0.json" if name == "0.json" else r"udce9.json") in summary
+    assert Path("job.md").read_text("utf-8").endswith(f"\n{summary}\n")
+    assert not Path("r.json").exists()
+    assert not Path("r.html").exists()
