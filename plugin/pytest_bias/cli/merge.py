@@ -218,7 +218,15 @@ def _analyses(parts: Sequence[PartialRun]) -> tuple[Analysis, ...]:
                 what = f"{analysis.experiment} × {analysis.model}"
                 problem = f"their analyses of {what} differ{_difference(first, analysis)}"
                 raise NotMerged(parts=[beside.name, part.name], problem=problem)
-    return tuple(found[key][0] for key in sorted(found))
+    analyses = tuple(found[key][0] for key in sorted(found))
+    for model in _union(part.scope.models for part in parts):
+        shares = [each.allocation for each in analyses if each.model == model]
+        whole = sum(each.share for each in shares)
+        # Without a table each experiment has it all. A sum of floats may be a little above 1.
+        if any(each.tabled for each in shares) and whole > 1 + 1e-9:
+            problem = f"their error budgets differ: with {model} all shares come to {whole:.4g}"
+            raise NotMerged(parts=[part.name for part in parts], problem=problem)
+    return analyses
 
 
 def _difference(one: Analysis, other: Analysis) -> str:

@@ -13,6 +13,7 @@ import pytest
 from pytest_bias.cli.entry import main
 from pytest_bias.cli.merge import PartialRun, merged
 from pytest_bias.errors import DamagedResults, NotMerged
+from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import closing_lines
@@ -264,6 +265,18 @@ def test_what_is_of_another_run_is_refused(second: RunView, problem: str) -> Non
     with pytest.raises(NotMerged) as error:
         merge(run("a"), second)
     assert problem in str(error.value)
+
+
+def test_parts_with_different_error_budgets_are_refused() -> None:
+    def tabled(name: str, share: float) -> RunView:
+        of = run(name)
+        allocation = Allocation(share=share, tabled=True)
+        return replace(of, analyses=(replace(of.analyses[0], allocation=allocation),))
+
+    assert merge(tabled("a", 0.7), tabled("b", 0.3)).suite == "PASS"
+    for others in (tabled("b", 0.5), run("b")):
+        with pytest.raises(NotMerged, match=r"error budgets differ: with simulated/even all"):
+            merge(tabled("a", 0.7), others)
 
 
 def files(folder: Path, *views: RunView) -> list[str]:
