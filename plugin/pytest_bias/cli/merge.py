@@ -160,11 +160,12 @@ def merged(
         problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
     problems += _unjudged(analyses, judged, cases, problems)
     accepted = _by_name(part.view.accepted for part in parts)
+    scope = _scope(parts)
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(cases.items())),
         lost=_union(part.view.lost for part in parts),
-        partial=(),
+        partial=scope.varied,
         problems=tuple(dict.fromkeys(problems)),
         version=version,
         judged=judged,
@@ -174,7 +175,7 @@ def merged(
         ending=tuple(each for each in accepted if ends_soon(each.until, day)),
         expired=_by_name(part.view.expired for part in parts),
         failing=_union(part.view.failing for part in parts),
-        scope=_scope(parts),
+        scope=scope,
         upgrade=upgrade,
         stale=_union(part.view.stale for part in parts),
         failures=_union(part.view.failures for part in parts),
@@ -341,6 +342,10 @@ def _scope(parts: Sequence[PartialRun]) -> Scope:
         files=_union(part.scope.files for part in parts),
         unselected=(),
         cut=(),
+        # Which models there are is another matter: they may be parts.
+        varied=_union(
+            [words for words in part.scope.varied if "bias_models" not in words] for part in parts
+        ),
     )
 
 

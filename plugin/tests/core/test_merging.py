@@ -188,7 +188,8 @@ def test_what_is_accepted_in_a_part_is_accepted_in_the_whole() -> None:
 
 def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
     def off(name: str, *, biased: bool) -> RunView:
-        found = scope(asked=(f"suite/{name}",), gate="off")
+        varied = ("--bias-gate=off", f"only {MODEL} of bias_models")
+        found = scope(asked=(f"suite/{name}",), gate="off", varied=varied)
         cases = ((f"test_{name}", "passed"),)
         return run(
             name, biased=biased, failing=(), cases=cases, scope=found, leniencies=("not gated",)
@@ -196,6 +197,7 @@ def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
 
     whole = merge(off("a", biased=True), off("b", biased=False))
     assert (whole.suite, whole.leniencies, whole.exit_status) == ("FAIL", ("not gated",), 0)
+    assert (whole.partial, whole.fewer) == (("--bias-gate=off",), ())
 
 
 @pytest.mark.parametrize(
