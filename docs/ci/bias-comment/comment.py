@@ -45,7 +45,7 @@ def keep(text: str) -> None:
         mine = (
             each["id"]
             for each in some
-            if each[who].get("login", each[who].get("username")) == name
+            if (each[who] or {}).get("login" if who == "user" else "username") == name
             and each["body"].startswith(MARKER.strip())
         )
         page, found = page + 1, next(mine, None)
@@ -55,7 +55,20 @@ def keep(text: str) -> None:
         ask(f"{own}/{found}", change, text)
 
 
+def summary_in(path: Path) -> str:
+    """Return the summary, of a long one what comes first and, last, the verdict."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return "## Bias: NO VERDICT\n\nThe job before wrote no summary: see its log.\n"
+    if len(text) <= MOST:
+        return text
+    kept = text[:MOST].rpartition("\n")[0]
+    if kept.rfind("<details") > kept.rfind("</details"):
+        kept += "\n\n</details>"
+    verdict = text[text.rfind("\n**") :][:4_000]
+    return f"{kept}\n\nThe rest is in the report.\n{verdict}"
+
+
 if __name__ == "__main__":
-    summary = Path(sys.argv[1]).read_text(encoding="utf-8")
-    cut = "\n\nThe rest is in the report.\n" if len(summary) > MOST else ""
-    keep(f"{MARKER}{summary[:MOST]}{cut}")
+    keep(MARKER + summary_in(Path(sys.argv[1])))

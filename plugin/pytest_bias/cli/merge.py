@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
+from ..baselines.accepted import ends_soon
 from ..baselines.table import (
     Upgrade,
     to_ask,
@@ -24,11 +26,13 @@ from ..errors import BadSetting, DamagedResults, NotMerged
 from ..experiments.canonical import digest, dumps
 from ..report.brief import brief_lines
 from ..report.ci import summary_markdown
+from ..report.escapes import plain_markdown
 from ..report.results import results_text, view_of
 from ..report.terminal import closing_lines
 from ..report.view import AcceptedVerdict, RunView, Scope, is_below
 from ..session.outputs import add_to_job_summary
 from ..verdicts.analysis import Analysis
+from ..workbench.clock import today
 
 _T = TypeVar("_T")
 _SHOWN = 5
@@ -40,10 +44,26 @@ def _merge(given: argparse.Namespace) -> int:
     if given.shards is not None and given.shards < 1:
         raise BadSetting(option="--shards", value=given.shards, problem="must be from 1 up")
     check_apart((given.results, given.report, given.summary), given.files)
-    parts = [_part(path) for path in sorted(given.files)]
-    view = merged(parts, version=version("pytest-bias"), expected=given.shards)
+    try:
+        parts = [_part(path) for path in sorted(given.files)]
+        view = merged(parts, version=version("pytest-bias"), expected=given.shards, day=today())
+    except (DamagedResults, NotMerged) as error:
+        _summarise(given, f"## Bias: NO VERDICT\n\n{plain_markdown(str(error))}\n")
+        # Nothing of an earlier merge stays, to be taken for this one's.
+        for path in (given.results, given.report):
+            if path is not None and path.is_file() and not path.is_symlink():
+                with suppress(OSError):
+                    path.unlink()
+        raise
     written = _write_reports(given, view)
-    text = summary_markdown(view, written)
+    written += _summarise(given, summary_markdown(view, written))
+    _print(parts, view, written)
+    return view.exit_status
+
+
+def _summarise(given: argparse.Namespace, text: str) -> list[str]:
+    """Write the summary where it was asked for, and where the job shows it; says where."""
+    written: list[str] = []
     job = Path(named) if (named := os.environ.get("GITHUB_STEP_SUMMARY")) else None
     if given.summary is not None and (job is None or given.summary.resolve() != job.resolve()):
         write(given.summary, text)
@@ -51,8 +71,7 @@ def _merge(given: argparse.Namespace) -> int:
     if job is not None:
         for why in add_to_job_summary(job, text):
             tell(why, wrong=True)
-    _print(parts, view, written)
-    return view.exit_status
+    return written
 
 
 def _part(path: Path) -> PartialRun:
@@ -105,12 +124,15 @@ class PartialRun:
         return self.view.scope
 
 
-def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = None) -> RunView:
+def merged(
+    parts: Sequence[PartialRun], *, version: str, expected: int | None = None, day: str = ""
+) -> RunView:
     """The run of which these are the parts.
 
     What no part covers, a case that ended in two ways, and fewer or more parts than ``expected``
     (None where nobody counts) are problems of the run: it then gives no verdict. The parts, at
-    least one, must be of this package's ``version``.
+    least one, must be of this package's ``version``. ``day`` is today as YYYY-MM-DD: some
+    acceptances end soon.
 
     Raises NotMerged when they are no parts of one run: one is there twice, they were made by
     different versions or with different designs or settings, or analyses differ.
@@ -131,24 +153,29 @@ def merged(parts: Sequence[PartialRun], *, version: str, expected: int | None = 
             to_ask(upgrade.unasked, tested, elsewhere=elsewhere), upgrade.old, "this suite"
         )
         problems += uncompared_words(upgrade)
-    unasked = _unasked(parts)
+    judged = _union(part.view.judged or () for part in parts)
+    claimed = _union(part.view.unasked for part in parts)
+    unasked = tuple(named for named in claimed if named not in judged)
     if not problems:
         problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
-    judged = _union(part.view.judged or () for part in parts)
     problems += _unjudged(analyses, judged, cases, problems)
+    accepted = _by_name(part.view.accepted for part in parts)
+    scope = _scope(parts)
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(cases.items())),
         lost=_union(part.view.lost for part in parts),
-        partial=(),
+        partial=scope.varied,
         problems=tuple(dict.fromkeys(problems)),
         version=version,
         judged=judged,
         broken=_union(part.view.broken for part in parts),
         leniencies=_leniencies(parts),
-        accepted=_accepted(parts),
+        accepted=accepted,
+        ending=tuple(each for each in accepted if ends_soon(each.until, day)),
+        expired=_by_name(part.view.expired for part in parts),
         failing=_union(part.view.failing for part in parts),
-        scope=_scope(parts),
+        scope=scope,
         upgrade=upgrade,
         stale=_union(part.view.stale for part in parts),
         failures=_union(part.view.failures for part in parts),
@@ -192,7 +219,15 @@ def _analyses(parts: Sequence[PartialRun]) -> tuple[Analysis, ...]:
                 what = f"{analysis.experiment} × {analysis.model}"
                 problem = f"their analyses of {what} differ{_difference(first, analysis)}"
                 raise NotMerged(parts=[beside.name, part.name], problem=problem)
-    return tuple(found[key][0] for key in sorted(found))
+    analyses = tuple(found[key][0] for key in sorted(found))
+    for model in _union(part.scope.models for part in parts):
+        shares = [each.allocation for each in analyses if each.model == model]
+        whole = sum(each.share for each in shares)
+        # Without a table each experiment has it all. A sum of floats may be a little above 1.
+        if any(each.tabled for each in shares) and whole > 1 + 1e-9:
+            problem = f"their error budgets differ: with {model} all shares come to {whole:.4g}"
+            raise NotMerged(parts=[part.name for part in parts], problem=problem)
+    return analyses
 
 
 def _difference(one: Analysis, other: Analysis) -> str:
@@ -253,15 +288,6 @@ def _unjudged(
                 yield f"no part judged {verdict.id} of {verdict.experiment} × {verdict.model}"
 
 
-def _unasked(parts: Sequence[PartialRun]) -> tuple[tuple[str, str, str], ...]:
-    """Return the claims of accepted baselines that no part with their model asked."""
-    return tuple(
-        named
-        for named in _union(part.view.unasked for part in parts)
-        if all(named in p.view.unasked for p in parts if named[1] in p.scope.models)
-    )
-
-
 def _leniencies(parts: Sequence[PartialRun]) -> tuple[str, ...]:
     """The parts' own words; where an xfail covers some of what was stopped, that it is some."""
     said = [part.view.leniencies for part in parts]
@@ -272,12 +298,8 @@ def _leniencies(parts: Sequence[PartialRun]) -> tuple[str, ...]:
     return words
 
 
-def _accepted(parts: Sequence[PartialRun]) -> tuple[AcceptedVerdict, ...]:
-    found = {
-        (each.experiment, each.model, each.id): each
-        for part in parts
-        for each in part.view.accepted
-    }
+def _by_name(groups: Iterable[Iterable[AcceptedVerdict]]) -> tuple[AcceptedVerdict, ...]:
+    found = {(each.experiment, each.model, each.id): each for group in groups for each in group}
     return tuple(found[key] for key in sorted(found))
 
 
@@ -320,6 +342,10 @@ def _scope(parts: Sequence[PartialRun]) -> Scope:
         files=_union(part.scope.files for part in parts),
         unselected=(),
         cut=(),
+        # Which models there are is another matter: they may be parts.
+        varied=_union(
+            [words for words in part.scope.varied if "bias_models" not in words] for part in parts
+        ),
     )
 
 

@@ -28,6 +28,8 @@ def results_text(view: RunView) -> str:
     }
     value |= {name: list(getattr(view, name)) for name in _WORDS}
     value |= {name: plain(getattr(view, name), name) for name in _VALUES}
+    if view.expired:  # files that have none are read as they always were
+        value["expired"] = plain(view.expired, "expired")
     value["digest"] = digest(compact(value, sort_keys=True))
     text = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False)
     return f"{text}\n"
@@ -50,6 +52,7 @@ def view_of(text: str, path: str) -> RunView:
         problem = f"its format is {raw.get('format')}, this version reads {FORMAT}"
         raise DamagedResults(path=path, problem=problem)
     fields = {name: raw.get(name) for name in (*_VALUES, *_WORDS, "exit_status")}
+    fields["expired"] = raw.get("expired", [])
     cases = raw.get("cases")
     fields["cases"] = sorted(cases.items()) if isinstance(cases, dict) else cases
     fields["version"] = raw["pytest_bias"]

@@ -41,7 +41,7 @@ class Scope:
     """The part of the suite a run covers, and its settings.
 
     ``files`` are the modules of the suite's tests and ``asked`` the paths that were asked for,
-    below rootdir, empty where they cover all of them. ``unselected`` names cases that were made
+    below rootdir, empty where they cover all there is. ``unselected`` names cases that were made
     and not selected. ``cut`` says why, apart from that, something may have been left out, and
     ``varied`` in which settings the run is another than its ini file configures. ``elsewhere`` is
     whether there may be suites beside those that were asked for.

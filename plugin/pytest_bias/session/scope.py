@@ -58,19 +58,20 @@ def coverage_of(state: State) -> Coverage:
     errors = _counted(failed, "error", "during collection")
     interrupted = ("recording was interrupted",) if state.interrupted else ()
     varied = tuple(suite.varied(settings.models))
+    elsewhere = not suite.test_paths or not {*suite.test_paths} <= {*suite.places}
     scope = Scope(
         models=tuple(sorted(settings.models)),
         design=settings.design,
         replicates=settings.replicates,
         gate=settings.gate,
         inconclusive=settings.inconclusive,
-        # Whoever asks for all of it asks for no part, whichever way it was said.
-        asked=() if covered == suite.files else tuple(sorted(asked)),
+        # Whoever asks for all there is asks for no part, whichever way it was said.
+        asked=() if covered == suite.files and not elsewhere else tuple(sorted(asked)),
         files=tuple(sorted(suite.files)),
         unselected=tuple(sorted(set(ledger.unselected) - set(ledger.selected))),
         cut=(*suite.narrowed, *errors, *interrupted),
         varied=varied,
-        elsewhere=not suite.test_paths or not {*suite.test_paths} <= {*suite.places},
+        elsewhere=elsewhere,
     )
     partial = (
         *suite.narrowed,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ from ..recording.collector import CollectionReport
 from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, missing
 from ..report.progress import Display
+from ..settings.settings import Limits
 from ..settings.shards import Shard
 from .plans import capped, jobs_of
 from .shard_worker import ShardOrder, ShardTold, ShardWorker
@@ -311,8 +313,10 @@ class _Run:
             for place, job in places.items()
         }
         wrong: dict[str, list[str]] = {}
+        limits = self._order.settings.limits
         for running in self.shards:
             for job in running.jobs:
+                job.notes = [_of_share(note, limits) for note in job.notes]
                 whole = found.setdefault((job.experiment_id, job.model), job)
                 if whole is not job:
                     _add(whole, job)
@@ -324,6 +328,16 @@ class _Run:
         models = dict.fromkeys(job.model for job in places.values())
         tallies = [self._tally(model) for model in models]
         return CollectionReport([*found.values()], tallies, self._stopping)
+
+
+def _of_share(note: str, limits: Limits) -> str:
+    """Name the cap that was given, where a shard names its share as one of its own."""
+    caps = {"max-calls": limits.max_calls, "budget": limits.budget}
+    return re.sub(
+        rf"--bias-({'|'.join(caps)})=\S+",
+        lambda found: f"a shard's share of --bias-{found[1]}={caps[found[1]] or 0:.15g}",
+        note,
+    )
 
 
 def _add(whole: JobReport, part: JobReport) -> None:

@@ -13,6 +13,7 @@ import pytest
 from pytest_bias.cli.entry import main
 from pytest_bias.cli.merge import PartialRun, merged
 from pytest_bias.errors import DamagedResults, NotMerged
+from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import closing_lines
@@ -127,6 +128,8 @@ def test_what_a_baseline_claims_and_no_part_asks_leaves_no_verdict() -> None:
     whole = merge(first, second)
     assert (whole.suite, whole.unasked) == ("NO VERDICT", claimed[:1])
     assert whole.problems[0].startswith(f"a: accepted of {MODEL} and not in this suite: gone. ")
+    blind = replace(second, unasked=())  # --bias-baselines=off
+    assert merge(first, blind) == whole
     assert merge(replace(first, unasked=claimed[1:]), run("b")).suite == "PASS"
 
 
@@ -173,13 +176,20 @@ def test_what_is_accepted_in_a_part_is_accepted_in_the_whole() -> None:
         until="2027-01-01",
     )
     known = run("a", biased=True, failing=(), accepted=(by,), cases=(("test_a", "xfailed"),))
-    whole = merge(known, run("b"))
+    whole = merge(known, run("b"), day="2026-12-25")
     assert (whole.standing, whole.exit_status) == ("PASS with 1 accepted", 0)
+    assert (whole.ending, merge(known, run("b"), day="2026-12-01").ending) == ((by,), ())
+    ended = run("a", biased=True, expired=(by,))
+    assert view_of(results_text(ended), "x.json") == ended
+    assert "expired: 1 known bias accepted by o until 2027-01-01: r" in [
+        *closing_lines(merge(ended, run("b")))
+    ]
 
 
 def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
     def off(name: str, *, biased: bool) -> RunView:
-        found = scope(asked=(f"suite/{name}",), gate="off")
+        varied = ("--bias-gate=off", f"only {MODEL} of bias_models")
+        found = scope(asked=(f"suite/{name}",), gate="off", varied=varied)
         cases = ((f"test_{name}", "passed"),)
         return run(
             name, biased=biased, failing=(), cases=cases, scope=found, leniencies=("not gated",)
@@ -187,6 +197,7 @@ def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
 
     whole = merge(off("a", biased=True), off("b", biased=False))
     assert (whole.suite, whole.leniencies, whole.exit_status) == ("FAIL", ("not gated",), 0)
+    assert (whole.partial, whole.fewer) == (("--bias-gate=off",), ())
 
 
 @pytest.mark.parametrize(
@@ -258,6 +269,18 @@ def test_what_is_of_another_run_is_refused(second: RunView, problem: str) -> Non
     assert problem in str(error.value)
 
 
+def test_parts_with_different_error_budgets_are_refused() -> None:
+    def tabled(name: str, share: float) -> RunView:
+        of = run(name)
+        allocation = Allocation(share=share, tabled=True)
+        return replace(of, analyses=(replace(of.analyses[0], allocation=allocation),))
+
+    assert merge(tabled("a", 0.7), tabled("b", 0.3)).suite == "PASS"
+    for others in (tabled("b", 0.5), run("b")):
+        with pytest.raises(NotMerged, match=r"error budgets differ: with simulated/even all"):
+            merge(tabled("a", 0.7), others)
+
+
 def files(folder: Path, *views: RunView) -> list[str]:
     paths = [folder / f"{number}.json" for number in range(len(views))]
     for path, each in zip(paths, views, strict=True):
@@ -320,3 +343,24 @@ def test_usage_errors_exit_2(
         main(["merge", *arguments])
     assert exited.value.code == 2
     assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["0.json", "no_\udce9.json"], ids=["no parts of one run", "damaged"]
+)
+def test_parts_that_are_refused_leave_no_verdict_in_place_of_an_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "job.md")
+    files(tmp_path, run("a"), run("b"))
+    outputs = ("--results=r.json", "--report=r.html", "--summary=s.md")
+    assert main(["merge", "0.json", "1.json", *outputs]) == 0
+    with pytest.raises(SystemExit):
+        main(["merge", "0.json", name, *outputs])
+    summary = Path("s.md").read_text("utf-8")
+    assert summary.startswith("## Bias: NO VERDICT\n\n")
+    assert ("cannot merge 0.json and 0.json" if name == "0.json" else r"udce9.json") in summary
+    assert Path("job.md").read_text("utf-8").endswith(f"\n{summary}\n")
+    assert not Path("r.json").exists()
+    assert not Path("r.html").exists()

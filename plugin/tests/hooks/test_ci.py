@@ -181,6 +181,26 @@ def test_parts_of_a_suite_become_the_run_of_all_of_it(two: Suite) -> None:
         assert (status, found["suite"]) == (1, "NO VERDICT")
 
 
+@pytest.mark.parametrize("testpaths", ["testpaths = bias_tests more\n", ""], ids=["two", "none"])
+def test_a_module_of_a_second_suite_that_ran_in_no_part_leaves_no_verdict(
+    two: Suite, testpaths: str
+) -> None:
+    two.change("pytest.ini", "testpaths = bias_tests\n", testpaths)
+    (two.path / "bias_tests/card").rename(two.path / "more")
+    two.file("more/test_ordinary.py", "def test_nothing(): ...")
+    two.run("bias_tests", "--bias-results=part-0.json")
+    status, found = merged(two)
+    lacking = ["no part asked for more/test_card.py with simulated/even"] * bool(testpaths)
+    assert (status, found["problems"]) == (len(lacking), lacking)
+    two.run("more/test_ordinary.py", "more/test_card.py", "--bias-results=part-1.json")
+    assert merged(two, "--shards", "2")[0] == 0
+    two.file("more/test_late.py", "def test_nothing(): ...")
+    two.run("more/test_ordinary.py", "more/test_card.py", "--bias-results=part-1.json")
+    status, found = merged(two)
+    lacking = ["no part asked for more/test_late.py with simulated/even"]
+    assert (status, found["problems"]) == (1, lacking)
+
+
 def test_models_become_one_run_that_fails_on_any_of_them(suite: Suite) -> None:
     suite.run("--bias-results=part-0.json")
     suite.run(BIASED, "--bias-results=part-1.json")

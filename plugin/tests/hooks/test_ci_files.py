@@ -133,6 +133,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with a small experiment in each folder that the files name."""
     root = tmp_path_factory.mktemp("repository")
     (root / "pytest.ini").write_text(INI, encoding="utf-8")
+    (root / "bias-results.json").write_text("of a run before", encoding="utf-8")
     names = sorted(path.parent.name for path in ROOT.glob("bias_tests/*/README.md"))
     for name in names:
         folder = root / "bias_tests" / name

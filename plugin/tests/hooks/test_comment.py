@@ -13,7 +13,16 @@ import pytest
 from ..helpers import Asked, answering
 
 SCRIPT = Path(__file__).parents[3] / "docs/ci/bias-comment/comment.py"
-OTHERS = [{"id": n, "who": "ann", "body": "<!-- pytest-bias -->\nmine"} for n in range(100)]
+OTHERS = [
+    {"id": n, "who": "ann" if n else None, "body": "<!-- pytest-bias -->\nmine"}
+    for n in range(100)
+]
+FOLD, VERDICT = "<details><summary>Let through</summary>\n", "\n**FAIL: 9 hypotheses**\n"
+ROWS = "| row |\n" * 9_000
+LONG = f"## Bias: FAIL\n{FOLD}\n{ROWS}\n</details>\n{VERDICT}"
+BEGUN = LONG[: LONG.rindex("\n", 0, 60_000)]
+CUT = f"{BEGUN}\n\n</details>\n\nThe rest is in the report.\n{VERDICT}"
+MISSING = "## Bias: NO VERDICT\n\nThe job before wrote no summary: see its log.\n"
 
 
 class Forge:
@@ -40,7 +49,7 @@ class Forge:
             page = int(asked.path.rpartition("page=")[2]) - 1
             who, name = ("author", "username") if self.gitlab else ("user", "login")
             told = [
-                {"id": each["id"], "body": each["body"], who: {name: each["who"]}}
+                {"id": each["id"], "body": each["body"], who: each["who"] and {name: each["who"]}}
                 for each in self.notes[100 * page : 100 * page + 100]
             ]
         data = json.dumps(told).encode()
@@ -57,13 +66,15 @@ def test_there_is_one_comment_however_often_it_runs(tmp_path: Path, *, gitlab: b
         where = {"GITHUB_API_URL": url, "GITHUB_REPOSITORY": "a/b", "NUMBER": "7"}
         if gitlab:
             where = {"CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "7"}
-        for text in ("## Bias: PASS ±", "## Bias: FAIL", "x" * 70_000):
-            summary.write_text(text, encoding="utf-8")
-            command = [sys.executable, str(SCRIPT), str(summary)]
+        command = [sys.executable, str(SCRIPT), str(summary)]
+        for text in (None, "## Bias: PASS ±", LONG):
+            if text is not None:
+                summary.write_text(text, encoding="utf-8")
             subprocess.run(command, env={**where, "TOKEN": "sesame"}, check=True)  # noqa: S603
             *others, own = forge.notes
             assert others == OTHERS
-            assert own["body"].startswith(f"<!-- pytest-bias -->\n{text[:60_000]}")
+            shown = {None: MISSING, LONG: CUT}.get(text, text)
+            assert own["body"] == f"<!-- pytest-bias -->\n{shown}"
             assert len(own["body"]) < 65_536
     start = "/projects/5/merge_requests/7/notes" if gitlab else "/repos/a/b/issues/7/comments"
     assert {path.partition("?")[0] for path in asked if "page=" in path} == {start}
