@@ -23,12 +23,15 @@ _ONE = "|".join(_ONES)
 _SMALL = rf"(?:{'|'.join(_TENS)})(?:[-\s](?:{_ONE}))?|{'|'.join((*_ONES[2:], *_TEENS))}"
 _SHARE = rf"(?:an?|{_ONE})[-\s](?:{'|'.join(_PARTS)})|(?<!first\s)(?<!second\s)half"
 _HUNDREDS = rf"(?:(?:a|{_ONE})[-\s])?hundred(?:(?:\sand)?\s(?:{_SMALL}))?"
+_APART = r"(?<![^\W_])(?<![^\W_]_)"
+"""What begins no word is no part of one: an underscore between letters is, one of emphasis is not."""
 _NUMBER = re.compile(
-    r"(?P<sign>±\s?|(?<![\w.,)\]%$])[-−–+])?"
-    r"(?<![\w.^])(?P<digits>(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
+    rf"(?P<sign>±\s?|{_APART}(?<![.,)\]%$])[-−–+])?"
+    rf"{_APART}(?<!\.)(?<![\w)\]}}]\^)"
+    r"(?P<digits>(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<e>[-−+]?\d{1,3})|\s?[×x]\s?10(?:\^\{?(?P<ten>[-−]?\d{1,3})\}?|(?P<high>[⁻⁰¹²³⁴-⁹]+)))?"
     r"(?P<percent>\s?\\?(?:%|per\s?cent\b|percentage points?\b))?"
-    rf"|(?<![\w-])(?P<word>{_SHARE}|{_HUNDREDS}|{_SMALL})(?!\w)",
+    rf"|{_APART}(?<!-)(?P<word>{_SHARE}|{_HUNDREDS}|{_SMALL})(?![^\W_]|_[^\W_])",
     re.IGNORECASE,
 )
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−–", "-0123456789--", ",\u202f\u00a0")
