@@ -22,12 +22,16 @@ _LABEL = re.compile(
     r"\b(?:section|table|figure|fig\.|hypothesis|step|appendix)\s+$", re.IGNORECASE
 )
 _LINK = re.compile(r"https?://[^\s)>\]]+|\b10\.\d{4,9}/[^\s)>\]]+")
-_NAME = r"[A-Z][\w’'-]+"
+_CAPITALS = "".join(filter(str.isupper, map(chr, range(0x2000))))
+_NAME = rf"[{_CAPITALS}][\w\u0300-\u036f’'-]+"
 _CITED = re.compile(
     rf"(?P<first>{_NAME})(?P<more>(?:,?\s(?:and|&)\s{_NAME}|,\s{_NAME})*(?:,?\set\sal\.?)?)"
     r"(?P<mid>(?:’s|'s)?,?\s*\(?)(?P<year>(?:1[89]|20)\d\d)[a-z]?\b"
 )
-_MONTHS = re.compile(r"(?:January|February|Ma|April|Ju|August|September|October|Novem|Decem)\w*")
+_MONTHS = frozenset(
+    ("January", "February", "March", "April", "May", "June", "July", "August", "September")
+    + ("October", "November", "December")
+)
 _PEOPLE = (
     r"[^.;]{0,30}\b(?:than|to|that of)\b[^.;]{0,40}\b(?:people|humans?|participants|professionals)"
 )
@@ -155,12 +159,14 @@ def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
             yield link.end(), "invented citation", f"{link[0]} is of no known source"
     for cited in _CITED.finditer(line):
         told = cited["more"] or {"(", ","} & {*cited["mid"]}
-        if told and not _MONTHS.fullmatch(cited["first"]):
+        names = [re.sub(r"[’']s?$", "", each) for each in re.findall(_NAME, cited[0])]
+        if told and not {*names} <= _MONTHS:
             passed.append(range(*cited.span("year")))
-            names = rf"\b{re.escape(cited['first'])}\b[^\"]{{0,80}}\b{cited['year']}\b"
-            if not re.search(names, known.text):
-                words = f"{cited['first']} {cited['year']} is no known source"
-                yield cited.end(), "invented citation", words
+            for name in names:
+                source = rf"\b{re.escape(name)}\b[^\"]{{0,80}}\b{cited['year']}\b"
+                if not re.search(source, known.text):
+                    words = f"{name} {cited['year']} is no known source"
+                    yield cited.end(), "invented citation", words
     yield from _number_marks(line, known, passed)
     yield from _claim_marks(line, known)
 
