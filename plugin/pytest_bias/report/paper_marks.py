@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from .stated import Facts, Stated, number_problem, stated_in, wrong_intervals
 
@@ -18,6 +20,8 @@ _SYNONYMS = {"method": "methods", "conclusions": "conclusion"}
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#:]*|\s*\*\*(.+?)\*\*:?\s*")
 _NUMBERED = re.compile(r"[\s#*]*(?:\d+(?:\.\d+)*[.):]?|[IVX]+\.)\s+")
 _LISTED = re.compile(r"^\s*(?:[-*+]|\[?\d{1,2}[.)\]])\s+")
+_ROW = re.compile(r"\s*\|")
+_ALONE = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:\||(?:[-*+]|\[?1[.)\]])\s)")
 _LABEL = re.compile(
     r"\b(?:section|table|figure|fig\.|hypothesis|step|appendix)\s+$", re.IGNORECASE
 )
@@ -29,8 +33,10 @@ _CITED = re.compile(
     r"(?P<mid>(?:’s|'s)?,?\s*\(?)(?P<year>(?:1[89]|20)\d\d)[a-z]?\b"
 )
 _MONTHS = frozenset(
-    ("January", "February", "March", "April", "May", "June", "July", "August", "September")
-    + ("October", "November", "December")
+    (
+        *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+        *("October", "November", "December"),
+    )
 )
 _PEOPLE = (
     r"[^.;]{0,30}\b(?:than|to|that of)\b[^.;]{0,40}\b(?:people|humans?|participants|professionals)"
@@ -88,10 +94,40 @@ def marks_of(text: str, known: Known) -> list[PaperMark]:
         found += _uncompared(sections["discussion"], lines, known)
     references = sections.get("references", range(0))
     found += _reference_marks(references, lines, known)
-    for at, line in enumerate(lines):
-        if at not in references:
-            found += [PaperMark(at + 1, *mark) for mark in _line_marks(line, known)]
+    for span in _texts(lines):
+        if span.start not in references:
+            found += _text_marks(span, lines, known)
     return sorted(dict.fromkeys(found))
+
+
+def _texts(lines: Sequence[str]) -> Iterator[range]:
+    """The lines of each paragraph, item of a list, heading and row of a table.
+
+    As in Markdown, of numbered lines only one with 1 ends a paragraph: others are wrapped text.
+    """
+    begin = 0
+    for at, line in enumerate(lines[1:], start=1):
+        first, before = lines[begin], lines[at - 1]
+        if (
+            not (line.strip() and before.strip())
+            or _ALONE.match(line)
+            or (_LISTED.match(line) and _LISTED.match(first))
+            or _HEADING.fullmatch(first)
+            or _ROW.match(first)
+        ):
+            yield range(begin, at)
+            begin = at
+    yield range(begin, len(lines))
+
+
+def _text_marks(span: range, lines: Sequence[str], known: Known) -> Iterator[PaperMark]:
+    """What is wrong with a text, at the lines that its words end on."""
+    margins = [len(lines[at]) - len(lines[at].lstrip(" \t>")) for at in span]
+    parts = [lines[at][margin:].rstrip() for at, margin in zip(span, margins, strict=True)]
+    starts = [*accumulate((len(part) + 1 for part in parts[:-1]), initial=0)]
+    for column, *mark in _line_marks(" ".join(parts), known):
+        of = bisect_left(starts, column) - 1
+        yield PaperMark(span[of] + 1, column - starts[of] + margins[of], *mark)
 
 
 def _sections(lines: Sequence[str]) -> dict[str, range]:
@@ -149,7 +185,7 @@ def _behind(span: range, lines: Sequence[str], kind: str, words: str) -> PaperMa
 
 
 def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
-    """What is wrong in one line: column, kind and words."""
+    """What is wrong in a text, as one line: column, kind and words."""
     passed = []  # what is a number in form alone
     if match := (_NUMBERED if _HEADING.fullmatch(line) else _LISTED).match(line):
         passed.append(range(match.end()))

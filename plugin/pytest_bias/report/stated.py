@@ -24,7 +24,7 @@ _SMALL = rf"(?:{'|'.join(_TENS)})(?:[-\s](?:{_ONE}))?|{'|'.join((*_ONES[2:], *_T
 _SHARE = rf"(?:an?|{_ONE})[-\s](?:{'|'.join(_PARTS)})|(?<!first\s)(?<!second\s)half"
 _HUNDREDS = rf"(?:(?:a|{_ONE})[-\s])?hundred(?:(?:\sand)?\s(?:{_SMALL}))?"
 _APART = r"(?<![^\W_])(?<![^\W_]_)"
-"""What begins no word is no part of one: an underscore between letters is, one of emphasis is not."""
+"""Behind no letter or digit, nor an underscore that is no emphasis, as in a name."""
 _NUMBER = re.compile(
     rf"(?P<sign>±\s?|{_APART}(?<![.,)\]%$])[-−–+])?"
     rf"{_APART}(?<!\.)(?<![\w)\]}}]\^)"
