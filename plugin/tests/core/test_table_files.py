@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,7 @@ FRAMES = {
     "times": FRAME.assign(collected_at=pd.Timestamp("2026-02-05T13:51:23Z")),
     "other missing": FRAME.replace({None: np.nan}).assign(served=[pd.NA, pd.NaT, None]),
     "scalars of numpy": FRAME.assign(score=[np.int64(7), None, np.float32(5)]),
+    "decimals": FRAME.assign(score=[Decimal("7.0"), None, Decimal(5)]),
     "from rows": FRAME.set_axis([7, 7, 3]).sort_values("cue"),
 }
 
@@ -441,6 +443,18 @@ def test_a_layout_reads_the_files_of_a_folder_and_keeps_their_lines(tmp_path: Pa
     assert len(found.outcomes) == 3
     assert found.recording.published is not None
     assert found.recording.published.note == "x; a list a line"
+
+
+def test_a_nested_frame_or_file_is_read_in_a_layout_as_its_json_is(tmp_path: Path) -> None:
+    rows = [{**row, "score": row["score"] and Decimal(row["score"])} for row in ROWS]
+    lines = {"who": ["a"], "p_value": [1], "trials": [rows]}
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(lines), path)
+    told = written(tmp_path / "t.json", [{"who": "a", "p_value": 1, "trials": ROWS}])
+    given = TableEntry(path="t", experiment="arranged", layout="other")
+    as_json = only(read_table(told, ARRANGED, given)).outcomes
+    for source in (path, pd.read_parquet(path)):
+        assert only(read_table(source, ARRANGED, given)).outcomes == as_json
 
 
 def test_what_a_layout_does_not_read_is_refused_in_one_error(tmp_path: Path) -> None:
