@@ -44,6 +44,10 @@ _FLAGS = {"true": True, "false": False}
 _NAMED = 3
 _LISTED = 40
 _NO_TIME = "is no time as 2026-02-05T13:51:23Z"
+_NO_FLAG = (
+    "holds true or false: it has to say a reason such as refusal, and to be empty where there is "
+    "a reply (values may say which)"
+)
 _NO_REASON = "is no label (lower-case letters and digits, joined by '_')"
 
 
@@ -353,6 +357,9 @@ class _Check:
         """Why each trial is missing (empty: it is not), its measures; and their problems."""
         cells = [self._measure_cells(measure) for measure in self._measures]
         missing = self._words("missing")
+        if {*map(str.lower, {*missing})} & {*_FLAGS}:
+            self.problems.append(WrongCell(0, self._columns["missing"], _NO_FLAG))
+            return missing, []
         if stated := self._entry.missing:
             rows = zip(missing, *cells, strict=True)
             missing = [why or (stated if all(map(_empty, row)) else "") for why, *row in rows]

@@ -321,6 +321,18 @@ def test_what_the_source_says_of_time_and_model_is_kept(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_flag_is_no_reason_until_values_say_which(tmp_path: Path, suffix: str) -> None:
+    rows = [{**row, "missing": row["missing"] is not None} for row in ROWS]
+    path = written(tmp_path / f"t{suffix}", rows)
+    (line,) = said(path)
+    assert line.startswith("column 'missing': holds true or false: it has to say a reason such as")
+    words = {"missing": {"true": "refusal", "false": ""}}
+    given = TableEntry(path="t", experiment="toy", values=words)
+    told = only(read_table(path, TOY, given)).outcomes
+    assert told == only(read_table(written(path, ROWS), TOY)).outcomes
+
+
 def test_rows_of_another_experiment_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", [{**ROWS[2], "experiment": "toys"}])
     assert said(path) == [
