@@ -79,6 +79,19 @@ def no_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[Wrong
     ]
 
 
+def of_another(table: RawTable, entry: TableEntry, experiment: Experiment) -> list[WrongCell]:
+    """Word which rows of a table say they are of another experiment."""
+    column = entry.columns.get("experiment", "experiment")
+    problem = f"is not {experiment.id}, whose replies these are"
+    rows = table.rows if column in table.columns else ()
+    told = [(row, entry.word(column, row.cells.get(column))) for row in rows]
+    return [
+        WrongCell(row.line, column, f"{shortly(said)} {problem}", row.file)
+        for row, said in told
+        if said not in ("", experiment.id)
+    ]
+
+
 def model_column(table: RawTable, entry: TableEntry) -> str | None:
     """The column of who answered; None where all rows are of one subject."""
     return entry.model or (MODEL if MODEL in table.columns else None)
@@ -194,7 +207,6 @@ class _Check:
                 for name, problem in cell:
                     self._wrong(place, name, problem)
         self._check_first(keys)
-        self._check_experiment()
         origins = self._origins()
         missing, values = self._measured()
         # Columns were read one after the other, and problems are told row by row.
@@ -328,14 +340,6 @@ class _Check:
                 where = self._table.place(first._replace(file="") if same_file else first)
                 same = f"the same model, condition and replicate {shortly(replicate)}"
                 self._wrong(place, "replicate", f"repeats {where}: {same}")
-
-    def _check_experiment(self) -> None:
-        """Note rows that say they are of another experiment."""
-        said_of_all, right = self._words("experiment"), ("", self._experiment.id)
-        for place, said in enumerate(said_of_all if {*said_of_all} - {*right} else ()):
-            if said not in right:
-                problem = f"{shortly(said)} is not {self._experiment.id}, whose replies these are"
-                self._wrong(place, "experiment", problem)
 
     def _origins(self) -> list[tuple[Origin, ...]]:
         """When each row was collected and which model the source says answered."""

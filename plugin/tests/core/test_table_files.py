@@ -335,9 +335,16 @@ def test_a_flag_is_no_reason_until_values_say_which(tmp_path: Path, suffix: str)
 
 def test_rows_of_another_experiment_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", [{**ROWS[2], "experiment": "toys"}])
-    assert said(path) == [
-        "line 1, column 'experiment': 'toys' is not toy, whose replies these are"
-    ]
+    problem = "line 1, column 'experiment': 'toys' is not {}, whose replies these are"
+    assert said(path) == [problem.format("toy")]
+    lists = {"who": "a", "p_value": 1, "trials": ROWS, "experiment": "toys"}
+    inside = {**lists, "trials": [{**ROWS[0], "experiment": "toys"}], "experiment": "arranged"}
+    for each in (inside, lists):
+        path = written(tmp_path / "t.jsonl", [each])
+        assert said(path, ARRANGED, layout="other") == [problem.format("arranged")]
+    words = {"experiment": {"toys": "arranged"}}
+    given = TableEntry(path="t", experiment="arranged", layout="other", values=words)
+    assert len(only(read_table(path, ARRANGED, given)).outcomes) == 3
 
 
 def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
