@@ -345,6 +345,14 @@ def test_without_a_file_it_stands_between_two_lines(run: Run) -> None:
     assert out.endswith("----- end paper -----\n")
 
 
+def test_a_paper_that_begins_with_a_byte_order_mark_has_its_title(
+    run: Run, tmp_path: Path
+) -> None:
+    place = tmp_path / "paper.md"
+    place.write_text(TRUE, encoding="utf-8-sig")
+    assert run(f"--check={place}") == (0, "", "")
+
+
 def test_marks_stand_where_they_are_said_to(run: Run, tmp_path: Path) -> None:
     place = tmp_path / "paper.md"
     status, _, err = run("--model=simulated/biased", f"--out={place}")
