@@ -170,6 +170,8 @@ def test_what_is_wrong_is_marked(old: str, new: str, kind: str, brief: Brief) ->
         ("It was that of _twenty_ people.", "invented number"),
         ("It was _-0.50_, by `mean_4812_all`, and R^2 = 0.50.", "wrong sign"),
         ("It was _-0.50_ by `mean_4812_all` and `thirty_days`, R^12 = -0.50.", ""),
+        ("It was that of 33 people.", "invented number"),
+        ("It was that of 12 people and 40 months, 1e-07.", ""),
         ("It was that of\n48. Then came others.", "invented number"),
         ("The sentence was not BIASED.", "wrong claim"),
         ("It was BIASED, and cannot be CLEAR.", ""),
@@ -177,7 +179,13 @@ def test_what_is_wrong_is_marked(old: str, new: str, kind: str, brief: Brief) ->
 )
 def test_words_that_excuse_no_wrong_number_or_verdict(sentence: str, kind: str) -> None:
     known = Known(
-        facts=facts_of({"estimate": -0.5, "margin": 0.8}),
+        facts=facts_of(
+            {
+                "estimate": -0.5,
+                "margin": 0.8,
+                "note": "at 33b515b, for the 12th time: 40-month, 1e-07",
+            }
+        ),
         text="",
         sources=(),
         people=(),
