@@ -84,7 +84,7 @@ def _terms(given: argparse.Namespace, experiments: Iterable[Experiment]) -> Term
 
 def _read(path: Path, option: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # editors begin a file with a mark
     except UnicodeDecodeError:
         problem = "is not UTF-8 text"
     except OSError as error:

@@ -29,6 +29,8 @@ LINE = 0.8
 FEWEST = 0.02
 """Share of the data below which a category may be left out of impact ratios (§ 5-301 (d))."""
 
+UNEQUAL = "categories were assessed under unequal conditions (see the hypotheses)"
+_ULP = 1e-9  # a ratio and a bound that are the same may differ by rounding
 _SELECTED = "impact selected"
 Category = tuple[str, ...]
 People = list[tuple[str, bool]]
@@ -41,8 +43,8 @@ class ImpactRow:
 
     ``ratio`` is None of a category that is ``left_out`` as too small, and where nobody was
     selected; ``interval`` (95 %) is that of the same contrast as a hypothesis would have it, None
-    where there is none, as of the category all others are divided by. ``below`` is "estimated" of
-    a ratio under four fifths, "shown" where its interval is too.
+    of the category all others are divided by, and where ``no_interval`` says why. ``below`` is
+    "estimated" of a ratio under four fifths, "shown" where its interval is too.
     """
 
     category: Category
@@ -52,6 +54,7 @@ class ImpactRow:
     ratio: float | None
     left_out: bool = False
     interval: Interval | None = None
+    no_interval: str = ""
     below: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -149,7 +152,7 @@ def _found(impact: Impact, experiment: Experiment, records: Records) -> ImpactFo
         beside = [
             row
             if highest in (None, row.category) or row.ratio is None
-            else replace(row, interval=ratio(*_sides(of, row.category, highest)))
+            else _with_interval(row, partial(ratio, *_sides(of, row.category, highest)))
             for row in found
         ]
         unknown = counted[None, True] + counted[None, False]
@@ -162,6 +165,22 @@ def _found(impact: Impact, experiment: Experiment, records: Records) -> ImpactFo
         missing=len(every.rows) - len(rows),
         tables=tuple(tables),
     )
+
+
+def _with_interval(row: ImpactRow, found: Callable[[], Interval | None]) -> ImpactRow:
+    """A row with the interval of its ratio, or why there is none.
+
+    The interval is over conditions, and the ratio of all people whatever theirs: where these
+    differ between categories, it need not hold the ratio.
+    """
+    try:
+        interval = found()
+    except NoFinding as error:
+        return replace(row, no_interval=str(error))
+    ratio = row.ratio or 0.0
+    if interval and not interval.low * (1 - _ULP) <= ratio <= interval.high * (1 + _ULP):
+        return replace(row, no_interval=UNEQUAL)
+    return replace(row, interval=interval)
 
 
 def _category_of(impact: Impact, axes: Sequence[str]) -> Mapping[str, Category]:
@@ -214,15 +233,12 @@ def _of_people(
 ) -> Interval | None:
     """The interval of the first levels' ratio to the second, as :class:`RateRatio` has it."""
     ratio = RateRatio(_SELECTED, impact.among, high=high, low=low, published=None)
-    try:
-        return ratio.analyse(experiment, records).interval
-    except NoFinding:
-        return None
+    return ratio.analyse(experiment, records).interval
 
 
 def _ratio_of_pools(
     people: Sequence[People], categories: Iterable[Mapping[str, Category]]
-) -> Callable[[list[str], list[str]], Interval | None]:
+) -> Callable[[list[str], list[str]], Interval]:
     """Return the same of items selected from pools, as :class:`~pytest_bias.Selection` has it."""
     from .estimation.selection import Pool, ratio_beside  # noqa: PLC0415  (numpy)
 
@@ -233,10 +249,4 @@ def _ratio_of_pools(
     asked = [side for of in categories for side in _sides(of, *dict.fromkeys(of.values()))]
     memo: dict[object, object] = {}
 
-    def interval(high: list[str], low: list[str]) -> Interval | None:
-        try:
-            return ratio_beside(pools, high, low, asked=asked, memo=memo)
-        except NoFinding:
-            return None
-
-    return interval
+    return lambda high, low: ratio_beside(pools, high, low, asked=asked, memo=memo)

@@ -193,8 +193,10 @@ def ratio_words(row: Mapping[str, Any]) -> str:
         return ""
     interval = row["interval"]
     bounds = f" ({_beside(interval['low'])} to {_beside(interval['high'])})" if interval else ""
-    said = {"shown": ", all below .80", "estimated": ", below .80, its interval not all"}
-    return f"{_beside(row['ratio'])}{bounds}{said.get(row['below'], '')}"
+    said = {"shown": ", all below .80", "estimated": ", below .80"}.get(row["below"], "")
+    said += ", its interval not all" * (row["below"] == "estimated" and bool(interval))
+    said += f"; no interval: {row['no_interval']}" if row["no_interval"] else ""
+    return f"{_beside(row['ratio'])}{bounds}{said}"
 
 
 def _beside(value: float) -> str:

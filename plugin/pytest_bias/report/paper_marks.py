@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from .stated import Facts, Stated, number_problem, stated_in, wrong_intervals
 
@@ -18,16 +20,24 @@ _SYNONYMS = {"method": "methods", "conclusions": "conclusion"}
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#:]*|\s*\*\*(.+?)\*\*:?\s*")
 _NUMBERED = re.compile(r"[\s#*]*(?:\d+(?:\.\d+)*[.):]?|[IVX]+\.)\s+")
 _LISTED = re.compile(r"^\s*(?:[-*+]|\[?\d{1,2}[.)\]])\s+")
+_ROW = re.compile(r"\s*\|")
+_ALONE = re.compile(r"\s{0,3}#{1,6}\s|\s*(?:\||(?:[-*+]|\[?1[.)\]])\s)")
 _LABEL = re.compile(
     r"\b(?:section|table|figure|fig\.|hypothesis|step|appendix)\s+$", re.IGNORECASE
 )
 _LINK = re.compile(r"https?://[^\s)>\]]+|\b10\.\d{4,9}/[^\s)>\]]+")
-_NAME = r"[A-Z][\w’'-]+"
+_CAPITALS = "".join(filter(str.isupper, map(chr, range(0x2000))))
+_NAME = rf"[{_CAPITALS}][\w\u0300-\u036f’'-]+"
 _CITED = re.compile(
     rf"(?P<first>{_NAME})(?P<more>(?:,?\s(?:and|&)\s{_NAME}|,\s{_NAME})*(?:,?\set\sal\.?)?)"
     r"(?P<mid>(?:’s|'s)?,?\s*\(?)(?P<year>(?:1[89]|20)\d\d)[a-z]?\b"
 )
-_MONTHS = re.compile(r"(?:January|February|Ma|April|Ju|August|September|October|Novem|Decem)\w*")
+_MONTHS = frozenset(
+    (
+        *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+        *("October", "November", "December"),
+    )
+)
 _PEOPLE = (
     r"[^.;]{0,30}\b(?:than|to|that of)\b[^.;]{0,40}\b(?:people|humans?|participants|professionals)"
 )
@@ -84,10 +94,40 @@ def marks_of(text: str, known: Known) -> list[PaperMark]:
         found += _uncompared(sections["discussion"], lines, known)
     references = sections.get("references", range(0))
     found += _reference_marks(references, lines, known)
-    for at, line in enumerate(lines):
-        if at not in references:
-            found += [PaperMark(at + 1, *mark) for mark in _line_marks(line, known)]
+    for span in _texts(lines):
+        if span.start not in references:
+            found += _text_marks(span, lines, known)
     return sorted(dict.fromkeys(found))
+
+
+def _texts(lines: Sequence[str]) -> Iterator[range]:
+    """The lines of each paragraph, item of a list, heading and row of a table.
+
+    As in Markdown, of numbered lines only one with 1 ends a paragraph: others are wrapped text.
+    """
+    begin = 0
+    for at, line in enumerate(lines[1:], start=1):
+        first, before = lines[begin], lines[at - 1]
+        if (
+            not (line.strip() and before.strip())
+            or _ALONE.match(line)
+            or (_LISTED.match(line) and _LISTED.match(first))
+            or _HEADING.fullmatch(first)
+            or _ROW.match(first)
+        ):
+            yield range(begin, at)
+            begin = at
+    yield range(begin, len(lines))
+
+
+def _text_marks(span: range, lines: Sequence[str], known: Known) -> Iterator[PaperMark]:
+    """What is wrong with a text, at the lines that its words end on."""
+    margins = [len(lines[at]) - len(lines[at].lstrip(" \t>")) for at in span]
+    parts = [lines[at][margin:].rstrip() for at, margin in zip(span, margins, strict=True)]
+    starts = [*accumulate((len(part) + 1 for part in parts[:-1]), initial=0)]
+    for column, *mark in _line_marks(" ".join(parts), known):
+        of = bisect_left(starts, column) - 1
+        yield PaperMark(span[of] + 1, column - starts[of] + margins[of], *mark)
 
 
 def _sections(lines: Sequence[str]) -> dict[str, range]:
@@ -145,7 +185,7 @@ def _behind(span: range, lines: Sequence[str], kind: str, words: str) -> PaperMa
 
 
 def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
-    """What is wrong in one line: column, kind and words."""
+    """What is wrong in a text, as one line: column, kind and words."""
     passed = []  # what is a number in form alone
     if match := (_NUMBERED if _HEADING.fullmatch(line) else _LISTED).match(line):
         passed.append(range(match.end()))
@@ -155,12 +195,14 @@ def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
             yield link.end(), "invented citation", f"{link[0]} is of no known source"
     for cited in _CITED.finditer(line):
         told = cited["more"] or {"(", ","} & {*cited["mid"]}
-        if told and not _MONTHS.fullmatch(cited["first"]):
+        names = [re.sub(r"[’']s?$", "", each) for each in re.findall(_NAME, cited[0])]
+        if told and not {*names} <= _MONTHS:
             passed.append(range(*cited.span("year")))
-            names = rf"\b{re.escape(cited['first'])}\b[^\"]{{0,80}}\b{cited['year']}\b"
-            if not re.search(names, known.text):
-                words = f"{cited['first']} {cited['year']} is no known source"
-                yield cited.end(), "invented citation", words
+            for name in names:
+                source = rf"\b{re.escape(name)}\b[^\"]{{0,80}}\b{cited['year']}\b"
+                if not re.search(source, known.text):
+                    words = f"{name} {cited['year']} is no known source"
+                    yield cited.end(), "invented citation", words
     yield from _number_marks(line, known, passed)
     yield from _claim_marks(line, known)
 

@@ -23,14 +23,19 @@ _ONE = "|".join(_ONES)
 _SMALL = rf"(?:{'|'.join(_TENS)})(?:[-\s](?:{_ONE}))?|{'|'.join((*_ONES[2:], *_TEENS))}"
 _SHARE = rf"(?:an?|{_ONE})[-\s](?:{'|'.join(_PARTS)})|(?<!first\s)(?<!second\s)half"
 _HUNDREDS = rf"(?:(?:a|{_ONE})[-\s])?hundred(?:(?:\sand)?\s(?:{_SMALL}))?"
+_APART = r"(?<![^\W_])(?<![^\W_]_)"
+"""Behind no letter or digit, nor an underscore that is no emphasis, as in a name."""
 _NUMBER = re.compile(
-    r"(?P<sign>±\s?|(?<![\w.,)\]%$])[-−–+])?"
-    r"(?<![\w.^])(?P<digits>(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
+    rf"(?P<sign>±\s?|{_APART}(?<![.,)\]%$])[-−–+])?"
+    rf"{_APART}(?<!\.)(?<![\w)\]}}]\^)"
+    r"(?P<digits>(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<e>[-−+]?\d{1,3})|\s?[×x]\s?10(?:\^\{?(?P<ten>[-−]?\d{1,3})\}?|(?P<high>[⁻⁰¹²³⁴-⁹]+)))?"
     r"(?P<percent>\s?\\?(?:%|per\s?cent\b|percentage points?\b))?"
-    rf"|(?<![\w-])(?P<word>{_SHARE}|{_HUNDREDS}|{_SMALL})(?!\w)",
+    rf"|{_APART}(?<!-)(?P<word>{_SHARE}|{_HUNDREDS}|{_SMALL})(?![^\W_]|_[^\W_])",
     re.IGNORECASE,
 )
+_DIGEST = re.compile(r"(?<![\w.])(?=\d*[a-f])[0-9a-f]{7,}(?!\w)")
+"""A commit or checksum, whose digits are numbers of nothing."""
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹−–", "-0123456789--", ",\u202f\u00a0")
 
 _IS = r"\s*(?:=|:|of|was|is|were)?"
@@ -145,9 +150,10 @@ def facts_of(value: object) -> Facts:
             ends += [(-known[each], known[each], None) for each in _TWO_SIDED & {*known}]
             numbers += [(-known[each], each) for each in _TWO_SIDED & {*known}]
         elif isinstance(inner, str):
-            said = stated_in(inner)
-            numbers += [((-1 if s.sign == "-" else 1) * s.value, _cue(inner, s)) for s in said]
-            ends += [(a.value, b.value, None) for a, b in pairwise(said) if _joined(inner, a, b)]
+            text = _DIGEST.sub("", inner)
+            said = stated_in(text)
+            numbers += [((-1 if s.sign == "-" else 1) * s.value, _cue(text, s)) for s in said]
+            ends += [(a.value, b.value, None) for a, b in pairwise(said) if _joined(text, a, b)]
         elif isinstance(inner, int | float) and not isinstance(inner, bool):
             numbers.append((float(inner), name))
     return Facts(tuple(numbers), tuple(ends))

@@ -44,6 +44,10 @@ _FLAGS = {"true": True, "false": False}
 _NAMED = 3
 _LISTED = 40
 _NO_TIME = "is no time as 2026-02-05T13:51:23Z"
+_NO_FLAG = (
+    "holds true or false: it has to say a reason such as refusal, and to be empty where there is "
+    "a reply (values may say which)"
+)
 _NO_REASON = "is no label (lower-case letters and digits, joined by '_')"
 
 
@@ -72,6 +76,19 @@ def no_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[Wrong
     return [
         WrongCell(0, column, f"there is no such column ({of}){there * (number == 0)}")
         for number, (column, of) in enumerate(lacking)
+    ]
+
+
+def of_another(table: RawTable, entry: TableEntry, experiment: Experiment) -> list[WrongCell]:
+    """Word which rows of a table say they are of another experiment."""
+    column = entry.columns.get("experiment", "experiment")
+    problem = f"is not {experiment.id}, whose replies these are"
+    rows = table.rows if column in table.columns else ()
+    told = [(row, entry.word(column, row.cells.get(column))) for row in rows]
+    return [
+        WrongCell(row.line, column, f"{shortly(said)} {problem}", row.file)
+        for row, said in told
+        if said not in ("", experiment.id)
     ]
 
 
@@ -190,7 +207,6 @@ class _Check:
                 for name, problem in cell:
                     self._wrong(place, name, problem)
         self._check_first(keys)
-        self._check_experiment()
         origins = self._origins()
         missing, values = self._measured()
         # Columns were read one after the other, and problems are told row by row.
@@ -325,14 +341,6 @@ class _Check:
                 same = f"the same model, condition and replicate {shortly(replicate)}"
                 self._wrong(place, "replicate", f"repeats {where}: {same}")
 
-    def _check_experiment(self) -> None:
-        """Note rows that say they are of another experiment."""
-        said_of_all, right = self._words("experiment"), ("", self._experiment.id)
-        for place, said in enumerate(said_of_all if {*said_of_all} - {*right} else ()):
-            if said not in right:
-                problem = f"{shortly(said)} is not {self._experiment.id}, whose replies these are"
-                self._wrong(place, "experiment", problem)
-
     def _origins(self) -> list[tuple[Origin, ...]]:
         """When each row was collected and which model the source says answered."""
         entry = self._entry
@@ -353,6 +361,9 @@ class _Check:
         """Why each trial is missing (empty: it is not), its measures; and their problems."""
         cells = [self._measure_cells(measure) for measure in self._measures]
         missing = self._words("missing")
+        if {*map(str.lower, {*missing})} & {*_FLAGS}:
+            self.problems.append(WrongCell(0, self._columns["missing"], _NO_FLAG))
+            return missing, []
         if stated := self._entry.missing:
             rows = zip(missing, *cells, strict=True)
             missing = [why or (stated if all(map(_empty, row)) else "") for why, *row in rows]

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -301,7 +302,15 @@ def _parquet(data: bytes) -> RawTable:
 
 
 def _plain(cell: Any) -> object:
-    """A cell as JSON would have it: a time is its text."""
+    """A cell as JSON would have it: a time is its text, a decimal a number, an array a list."""
+    if hasattr(cell, "tolist"):  # of numpy
+        cell = cell.tolist()
+    if isinstance(cell, list):
+        return [*map(_plain, cell)]
+    if isinstance(cell, dict):
+        return {name: _plain(inner) for name, inner in cell.items()}
+    if isinstance(cell, Decimal):
+        return float(cell)
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
 from ..settings.published import PUBLISHED, TABLE, Section, TableEntry, is_tabled
-from .check import MODEL, coverage, model_column, no_columns, trials_of_table
+from .check import MODEL, coverage, model_column, no_columns, of_another, trials_of_table
 from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 
 if TYPE_CHECKING:
@@ -206,6 +207,9 @@ def _replies(
     # A layout gives this column, as its format records what failed.
     says = words.missing or words.columns.get(MISSING, MISSING) in table.columns
     found, problems = trials_of_table(table, words, experiment, name)
+    # As it was given, too: a layout need not keep the column.
+    others = (of_another(*each, experiment) for each in ((given, entry), (table, words)))
+    problems = [*dict.fromkeys((*chain.from_iterable(others), *problems))]
     if not problems and not found:
         problems = [WrongCell(0, "", NO_ROWS)]
     if problems:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,7 @@ from pytest_bias import (
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion, Place, Request
+from pytest_bias.settings.budget import read_budget
 from pytest_bias.verdicts.analysis import analyse
 
 from ..runs import run_here
@@ -61,6 +63,20 @@ class _Simulated:
 
     def accept(self, request: Request, reply: object) -> None:
         """Take no note of what is valid."""
+
+
+def test_the_repository_s_error_budget_has_room_for_it_as_the_page_says(tmp_path: Path) -> None:
+    (added,) = re.findall(
+        r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    table = PAGE.parents[1].joinpath("bias_budget.toml").read_text("utf-8")
+    path = tmp_path / "bias_budget.toml"
+    path.write_text(table.replace('"1/6"', '"1/7"') + added, encoding="utf-8")
+    shares = read_budget(path).shares
+    names: dict[str, Any] = {}
+    exec(example(), names)  # noqa: S102  (our own page)
+    assert shares[names["EGGS"].id].families == ("primary",)
+    assert {each.share for each in shares.values()} == {1 / 7}
 
 
 def test_the_example_collects_a_case_per_condition_control_and_hypothesis(

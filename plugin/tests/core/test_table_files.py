@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,7 @@ FRAMES = {
     "times": FRAME.assign(collected_at=pd.Timestamp("2026-02-05T13:51:23Z")),
     "other missing": FRAME.replace({None: np.nan}).assign(served=[pd.NA, pd.NaT, None]),
     "scalars of numpy": FRAME.assign(score=[np.int64(7), None, np.float32(5)]),
+    "decimals": FRAME.assign(score=[Decimal("7.0"), None, Decimal(5)]),
     "from rows": FRAME.set_axis([7, 7, 3]).sort_values("cue"),
 }
 
@@ -319,11 +321,30 @@ def test_what_the_source_says_of_time_and_model_is_kept(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_flag_is_no_reason_until_values_say_which(tmp_path: Path, suffix: str) -> None:
+    rows = [{**row, "missing": row["missing"] is not None} for row in ROWS]
+    path = written(tmp_path / f"t{suffix}", rows)
+    (line,) = said(path)
+    assert line.startswith("column 'missing': holds true or false: it has to say a reason such as")
+    words = {"missing": {"true": "refusal", "false": ""}}
+    given = TableEntry(path="t", experiment="toy", values=words)
+    told = only(read_table(path, TOY, given)).outcomes
+    assert told == only(read_table(written(path, ROWS), TOY)).outcomes
+
+
 def test_rows_of_another_experiment_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", [{**ROWS[2], "experiment": "toys"}])
-    assert said(path) == [
-        "line 1, column 'experiment': 'toys' is not toy, whose replies these are"
-    ]
+    problem = "line 1, column 'experiment': 'toys' is not {}, whose replies these are"
+    assert said(path) == [problem.format("toy")]
+    lists = {"who": "a", "p_value": 1, "trials": ROWS, "experiment": "toys"}
+    inside = {**lists, "trials": [{**ROWS[0], "experiment": "toys"}], "experiment": "arranged"}
+    for each in (inside, lists):
+        path = written(tmp_path / "t.jsonl", [each])
+        assert said(path, ARRANGED, layout="other") == [problem.format("arranged")]
+    words = {"experiment": {"toys": "arranged"}}
+    given = TableEntry(path="t", experiment="arranged", layout="other", values=words)
+    assert len(only(read_table(path, ARRANGED, given)).outcomes) == 3
 
 
 def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
@@ -441,6 +462,18 @@ def test_a_layout_reads_the_files_of_a_folder_and_keeps_their_lines(tmp_path: Pa
     assert len(found.outcomes) == 3
     assert found.recording.published is not None
     assert found.recording.published.note == "x; a list a line"
+
+
+def test_a_nested_frame_or_file_is_read_in_a_layout_as_its_json_is(tmp_path: Path) -> None:
+    rows = [{**row, "score": row["score"] and Decimal(row["score"])} for row in ROWS]
+    lines = {"who": ["a"], "p_value": [1], "trials": [rows]}
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table(lines), path)
+    told = written(tmp_path / "t.json", [{"who": "a", "p_value": 1, "trials": ROWS}])
+    given = TableEntry(path="t", experiment="arranged", layout="other")
+    as_json = only(read_table(told, ARRANGED, given)).outcomes
+    for source in (path, pd.read_parquet(path)):
+        assert only(read_table(source, ARRANGED, given)).outcomes == as_json
 
 
 def test_what_a_layout_does_not_read_is_refused_in_one_error(tmp_path: Path) -> None:

@@ -249,10 +249,15 @@ def test_what_can_only_be_found_and_was_not_is_counted_apart(run: Suite) -> None
         for label, number in counted.items()
         for _ in range(number)
     ]
-    of, *_ = found["experiments"][0]["impact_ratios"][0]["tables"][0]["rows"]
+    (tables,) = (each["tables"] for each in found["experiments"][0]["impact_ratios"])
+    of, other = tables[0]["rows"]
     of |= {"ratio": 0.7996, "interval": {"level": 0.95, "low": 0.7, "high": 0.8026}}
+    other |= {"ratio": 0.5, "interval": None, "below": "estimated", "no_interval": "none asked"}
+    tables += tables
     text = audit_files(found)[f"{EVEN}/rehearsal.md"].partition("## Verdicts")[2]
     assert "| 0.7996 | 95 % 0.70 to 0.803 |" in text
+    assert "| 0.50 | – | below 0.80; no interval: none asked |" in text
+    assert "\n\nNot in a category: 0.\n\n**Sex**\n\n" in text
     head, _, line = text.strip().splitlines()[:3]
     cells = zip(head.split(" | "), line.split(" | "), strict=True)
     said = {name: int(cell) for name, cell in cells if name in counted}

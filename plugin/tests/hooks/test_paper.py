@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import pytest
@@ -68,6 +69,25 @@ def kinds(text: str, brief: Brief) -> set[str]:
 def test_a_true_paper_has_no_mark(brief: Brief) -> None:
     assert checked_paper(TRUE, brief).marks == ()
     assert checked_paper(f"```markdown\n{TRUE}```", brief).marks == ()
+    for width in (24, 40, 79):
+        assert checked_paper(wrapped(TRUE, width), brief).marks == ()
+
+
+def wrapped(text: str, width: int) -> str:
+    """Markdown whose paragraphs and items end at a width, as editors save it."""
+    lines, sources, after = text.partition("## References")
+    return (
+        "\n".join(
+            line
+            if line.startswith(("|", "#")) or not line
+            else fill(
+                line, width, subsequent_indent="   " * line[0].isdigit(), break_on_hyphens=False
+            )
+            for line in lines.split("\n")
+        )
+        + sources
+        + after
+    )
 
 
 LIMITATIONS = (
@@ -96,6 +116,14 @@ WRONG = {
                  "missing section"),
     "an invented citation": ("Replies were", "As Smith et al. (2019) say, replies were",
                              "invented citation"),
+    "a name like a month": ("Replies were", "As Mayer (2006) says, replies were",
+                            "invented citation"),
+    "a name that begins elsewhere": ("Replies were", "As Özdemir (2006) says, replies were",
+                                     "invented citation"),
+    "a second author": ("Replies were", "As Englich and Nobody (2006) say, replies were",
+                        "invented citation"),
+    "a month, and whose the study is": ("Replies were",
+                                        "As Englich’s (2006), in May (2006) they were", ""),
     "a citation of another year": ("et al., 2006", "et al., 2016", "invented citation"),
     "a link to elsewhere": ("Replies were", "See https://example.org/x. Replies were",
                             "invented citation"),
@@ -118,6 +146,8 @@ def test_what_is_wrong_is_marked(old: str, new: str, kind: str, brief: Brief) ->
     found = kinds(TRUE.replace(old, new), brief)
     assert kind in found or not kind
     assert len(found) == bool(kind) or found - {kind} <= {"missing comparison", "missing citation"}
+    text = checked_paper(TRUE.replace(old, new), brief).text
+    assert checked_paper(wrapped(TRUE.replace(old, new), 30), brief).text.split() == text.split()
 
 
 @pytest.mark.requirement("ANCHOR-34")
@@ -134,13 +164,28 @@ def test_what_is_wrong_is_marked(old: str, new: str, kind: str, brief: Brief) ->
         ("It was that of twenty-three people.", "invented number"),
         ("It was that of one hundred and six people.", "invented number"),
         ("It was the first half, and one or two others.", ""),
+        ("It was that of _4812_ people.", "invented number"),
+        ("It was that of __4812__ people.", "invented number"),
+        ("It was that of people ^4812^.", "invented number"),
+        ("It was that of _twenty_ people.", "invented number"),
+        ("It was _-0.50_, by `mean_4812_all`, and R^2 = 0.50.", "wrong sign"),
+        ("It was _-0.50_ by `mean_4812_all` and `thirty_days`, R^12 = -0.50.", ""),
+        ("It was that of 33 people.", "invented number"),
+        ("It was that of 12 people and 40 months, 1e-07.", ""),
+        ("It was that of\n48. Then came others.", "invented number"),
         ("The sentence was not BIASED.", "wrong claim"),
         ("It was BIASED, and cannot be CLEAR.", ""),
     ],
 )
 def test_words_that_excuse_no_wrong_number_or_verdict(sentence: str, kind: str) -> None:
     known = Known(
-        facts=facts_of({"estimate": -0.5, "margin": 0.8}),
+        facts=facts_of(
+            {
+                "estimate": -0.5,
+                "margin": 0.8,
+                "note": "at 33b515b, for the 12th time: 40-month, 1e-07",
+            }
+        ),
         text="",
         sources=(),
         people=(),
@@ -306,6 +351,14 @@ def test_without_a_file_it_stands_between_two_lines(run: Run) -> None:
     assert (status, err) == (0, "")
     assert out.startswith("----- begin paper -----\n> Checked")
     assert out.endswith("----- end paper -----\n")
+
+
+def test_a_paper_that_begins_with_a_byte_order_mark_has_its_title(
+    run: Run, tmp_path: Path
+) -> None:
+    place = tmp_path / "paper.md"
+    place.write_text(TRUE, encoding="utf-8-sig")
+    assert run(f"--check={place}") == (0, "", "")
 
 
 def test_marks_stand_where_they_are_said_to(run: Run, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_frame_of_replies_is_analysed_as_its_recording_is(
         analyze(name, rows, table=known, runs=3)  # type: ignore[call-arg]
     with pytest.raises(BadSetting, match="replies=Series: is no model"):
         analyze(name, rows["model"])
-    with pytest.raises(WrongTable, match=r"array\(\[1\]\) is no whole number"):
+    with pytest.raises(WrongTable, match=r"\[1\] is no whole number"):
         analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=known)
     with pytest.raises(BadSetting, match="'table' says what a table holds"):
         analyze(name, "published/gpt-4o", table=known)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias import BadDesign, Factor, Impact, Items, Measure, RateRatio, Record, Records
-from pytest_bias.contrasts.impact import impact_rows, impacts_of
+from pytest_bias.contrasts.impact import UNEQUAL, impact_rows, impacts_of
 from pytest_bias.errors import BiasError, UnknownName
 from pytest_bias.experiments.experiment import plan
 from tests.core import factories
@@ -170,6 +170,43 @@ def test_items_of_pools_are_counted_as_often_as_they_are_shown() -> None:
     }
     assert [r.selected for r in race.rows] == [50, 0]
     assert sex.rows[0].interval is None  # pools that are all alike say nothing of their spread
+    assert "is the same" in sex.rows[0].no_interval
+    assert sex.rows[1].no_interval == ""
+
+
+@pytest.mark.parametrize(
+    ("white", "black", "ratio", "why"),
+    [
+        ((40, 40), (40, 40), 0.5, ""),
+        ((40, 100), (90, 40), 0.83, UNEQUAL),
+        ((40, 40), (0, 40), 0.2, "no valid reply in b/easy"),
+    ],
+    ids=["alike", "hidden by the tone", "never asked"],
+)
+def test_an_interval_that_is_not_of_the_ratio_is_none_and_the_record_says_why(
+    white: tuple[int, int], black: tuple[int, int], ratio: float, why: str
+) -> None:
+    """Of those who are black half as many are selected in either tone, asked so often."""
+    cells = [("w", "easy"), ("w", "hard"), ("b", "easy"), ("b", "hard")]
+    asked = dict(zip(cells, zip((*white, *black), (0.8, 0.2, 0.4, 0.1), strict=True), strict=True))
+    of = factories.experiment(
+        factors=[Factor("group", ["w", "b"]), Factor("tone", ["easy", "hard"])],
+        measures=[Measure("fit")],
+        replicates=100,
+        impacts=[Impact("fit", "group", {"race": {"w": "white", "b": "black"}})],
+    )
+    found = []
+    for trial in plan(of, of.design()):
+        levels = trial.condition.levels
+        most, rate = asked[levels["group"], levels["tone"]]
+        if trial.replicate <= most:
+            found.append(Record(trial, {"fit": trial.replicate <= rate * most}, None))
+    ((table,),) = (each.tables for each in impacts_of(of, Records(tuple(found))))
+    row = table.rows[1]
+    assert row.category == ("black",)
+    assert row.ratio == pytest.approx(ratio, abs=0.005)
+    assert (row.interval is None) == bool(why)
+    assert why in row.no_interval
 
 
 WRONG: Mapping[str, tuple[Any, type[BiasError], str]] = {

@@ -124,15 +124,22 @@ def test_links_are_ids_and_never_places() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ((0.85, 0.8026, 0.91, ""), "0.85 (0.803 to 0.91)"),
-        ((0.7, 0.61, 0.7996, "shown"), "0.70 (0.61 to 0.7996), all below .80"),
-        ((0.7996, 0.8, 0.81, ""), "0.7996 (0.80 to 0.81)"),
+        ((0.85, (0.8026, 0.91), ""), "0.85 (0.803 to 0.91)"),
+        ((0.7, (0.61, 0.7996), "shown"), "0.70 (0.61 to 0.7996), all below .80"),
+        ((0.7, (0.61, 0.81), "estimated"), "0.70 (0.61 to 0.81), below .80, its interval not all"),
+        ((0.7996, (0.8, 0.81), ""), "0.7996 (0.80 to 0.81)"),
+        ((0.7, (), "estimated"), "0.70, below .80; no interval: too few"),
     ],
 )  # fmt: skip
 def test_a_ratio_beside_its_line_does_not_read_as_the_line(row: Any, words: str) -> None:
-    ratio, low, high, below = row
-    interval = {"low": low, "high": high}
-    found = {"left_out": False, "ratio": ratio, "interval": interval, "below": below}
+    ratio, ends, below = row
+    found = {
+        "left_out": False,
+        "ratio": ratio,
+        "interval": dict(zip(("low", "high"), ends, strict=True)) if ends else None,
+        "no_interval": "" if ends else "too few",
+        "below": below,
+    }
     assert ratio_words(found) == words
 
 
