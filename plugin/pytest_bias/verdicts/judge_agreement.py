@@ -157,23 +157,26 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, Agreement]:
     }
 
 
-def _read_as(flag: str, rating: str, records: Records) -> Mapping[str, bool]:
-    """Rating, as text, → the flag it stands for; without those that stand for both."""
-    seen: dict[str, set[bool]] = {}
+def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue | None, bool]:
+    """Rating → the flag it stands for; without those that stand for both."""
+    if measure == flag:
+        return {True: True, False: False}
+    seen: dict[MeasureValue | None, set[bool]] = {}
     valid = (row.values for row in records.rows if row.missing is None)
-    for text, flagged in {(values[rating], values[flag]) for values in valid}:
-        seen.setdefault(str(text), set()).add(bool(flagged))
-    return {text: both.pop() for text, both in seen.items() if len(both) == 1}
+    for rating, flagged in {(values[measure], values[flag]) for values in valid}:
+        seen.setdefault(rating, set()).add(bool(flagged))
+    return {rating: both.pop() for rating, both in seen.items() if len(both) == 1}
 
 
 def _between_ratings(flag: str, agreement: Agreement, records: Records) -> Misclassified | None:
     from ..statistics.misclassification import retest_errors  # noqa: PLC0415
 
-    reads = _read_as(flag, agreement.measure, records)
+    reads, kind = _read_as(flag, agreement.measure, records), _kind(agreement.measure, records)
     pairs = [
         (bool(row.values[flag]), reads[again])
         for row in records.rows
-        if row.missing is None and (again := str(row.values[agreement.again])) in reads
+        if row.missing is None
+        and (again := _rating(str(row.values[agreement.again]), kind)) in reads
     ]
     differ = sum(one != two for one, two in pairs)
     if len(pairs) < FEWEST_TWICE or 2 * differ >= len(pairs):
@@ -224,11 +227,11 @@ def _read_beside(
     for column in sorted(labels.measures, key=lambda name: name != flag):
         if column not in known:
             continue
-        reads = _FLAGS if column == flag else _read_as(flag, column, records)
+        reads, kind = _read_as(flag, column, records), _kind(column, records)
         said = {
-            cell.trial: reads.get(text.lower() if column == flag else text)
+            cell.trial: reads.get(_rating(cell.text, kind))
             for cell in labels.cells
-            if cell.measure == column and (text := cell.text.strip())
+            if cell.measure == column
         }
         counts = Counter((said[trial], rated[trial]) for trial in said.keys() & rated.keys())
         events = counts[True, True] + counts[True, False]
@@ -269,8 +272,8 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
             raise BadDesign(what=what, problem=f"{problem}; it gave a {type(said).__name__}")
         if said == NOT_SCORED:
             continue
-        again = None if kind is None else _rating(said, kind)
-        if again is None or kind is None:
+        again = _rating(said, kind)
+        if again is None:
             problem = f"of trial {row.trial.id} {agreement.again!r} holds no such rating"
             raise BadDesign(what=what, problem=f"{problem} as {agreement.measure!r} does")
         pairs.append((row.values[agreement.measure], again))
@@ -381,7 +384,7 @@ def _kind(measure: str, records: Records) -> type[MeasureValue] | None:
     return next(iter(kinds), None)
 
 
-def _rating(text: str, kind: type[MeasureValue]) -> MeasureValue | None:
+def _rating(text: str, kind: type[MeasureValue] | None) -> MeasureValue | None:
     """``text`` as a value of ``kind``; None where it is none."""
     word = text.strip()
     if kind is float:
@@ -389,7 +392,7 @@ def _rating(text: str, kind: type[MeasureValue]) -> MeasureValue | None:
         return number if math.isfinite(number) else None
     if kind is bool:
         return _FLAGS.get(word.lower())
-    return word or None
+    return (word or None) if kind is str else None
 
 
 def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, str]:

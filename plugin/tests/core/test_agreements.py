@@ -686,13 +686,7 @@ def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people
     for number in (3, 30):
         rated[number] = replace(rated[number], much_again=str(not rated[number].much))
     of = judged(Agreement("much", "much_again"))
-    outcomes = zip(plan(of, of.design()), rated, strict=True)
-    records = Records(
-        tuple(
-            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
-            for trial, each in outcomes
-        )
-    )
+    records = records_of_rated(of, rated)
     error = without_error(of, records, None).measure("much").error
     assert error is not None
     # 2 of 40 differ: each reading errs with (1 - sqrt(1 - 2 / 20)) / 2.
@@ -709,6 +703,46 @@ def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people
     assert error is not None
     assert error.sensitivity == pytest.approx(20 / 21)
     assert error.specificity == 1.0
+
+
+def records_of_rated(of: Experiment, rated: Sequence[Rated]) -> Records:
+    """The records of these ratings, in the plan's order."""
+    outcomes = zip(plan(of, of.design()), rated, strict=True)
+    return Records(
+        tuple(
+            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
+            for trial, each in outcomes
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("again", "twice"),
+    [("score_again", "{:g}"), ("score_again", "{}"), ("score_again", " {:.2f}")]
+    + [("much_again", f"{word} ") for word in ("True", "yes", "1")],
+)
+def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) -> None:
+    """Numbers as numbers, flags in every spelling that counts in the agreement."""
+    yes, no = (twice, {"True ": "False", "yes ": "NO", "1 ": "0"}.get(twice, twice))
+    rated = [
+        Rated(
+            score=score,
+            score_again=yes.format(other) if again == "score_again" else NOT_SCORED,
+            much=score > 3,
+            much_again=yes if other > 3 else no,
+        )
+        for score, other in [(5.0, 5.0), (4.0, 4.0), (2.0, 2.0), (5.0, 2.0)] * 10
+    ]
+    measure = again.removesuffix("_again")
+    of = judged(Agreement(measure, again, governs=["much"]))
+    records = records_of_rated(of, rated)
+    error = without_error(of, records, None).measure("much").error
+    assert error is not None
+    assert error.source.startswith("40 rated twice, 10 otherwise")
+    said = labels(measure, [(yes if s > 3 else no).format(s) for s in [5.0, 4.0, 2.0, 2.0] * 10])
+    error = without_error(of, records, said).measure("much").error
+    assert error is not None
+    assert (error.sensitivity, error.specificity) == (1.0, 0.5)
 
 
 def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
