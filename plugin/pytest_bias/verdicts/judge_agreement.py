@@ -115,8 +115,8 @@ def with_people(
         name: _beside(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
     }
-    for flag in _flags(experiment, records):
-        read = _read_beside(flag, experiment, records, labels)
+    for flag, agreement in _flags(experiment, records).items():
+        read = _read_beside(flag, agreement, records, labels)
         if read is not None and read.youden <= 0:
             before = found[read.column]
             found[read.column] = replace(
@@ -136,7 +136,7 @@ def without_error(experiment: Experiment, records: Records, labels: Labels | Non
     """
     errors: dict[str, Misclassified] = {}
     for flag, agreement in _flags(experiment, records).items():
-        read = _read_beside(flag, experiment, records, labels)
+        read = _read_beside(flag, agreement, records, labels)
         if read is not None and read.youden > 0:
             errors[flag] = read.errors
         elif (error := _between_ratings(flag, agreement, records)) is not None:
@@ -217,16 +217,16 @@ class _Read:
 
 
 def _read_beside(
-    flag: str, experiment: Experiment, records: Records, labels: Labels | None
+    flag: str, agreement: Agreement, records: Records, labels: Labels | None
 ) -> _Read | None:
-    """Hold a flag beside people's labels of it, or of what it is read from; None of too few."""
+    """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
+
+    What else goes with it, such as a number that no two trials share, says nothing of it.
+    """
     if labels is None:
         return None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
-    known = [m.name for m in experiment.measures]
-    for column in sorted(labels.measures, key=lambda name: name != flag):
-        if column not in known:
-            continue
+    for column in dict.fromkeys((flag, *agreement.governs)):
         reads, kind = _read_as(flag, column, records), _kind(column, records)
         said = {
             cell.trial: reads.get(_rating(cell.text, kind))

@@ -745,6 +745,21 @@ def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) ->
     assert (error.sensitivity, error.specificity) == (1.0, 0.5)
 
 
+def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:
+    """Though every value of a length, which no two trials share, goes with one flag."""
+    rated = [replace(each, length=40 + n / 8) for n, each in enumerate(ratings())]
+    for number in (3, 30):
+        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    of = judged(Agreement("much", "much_again"))
+    records = records_of_rated(of, rated)
+    said = labels("length", [each.length for each in rated])
+    assert without_error(of, records, said) == without_error(of, records, None)
+    governed = judged(Agreement("much", "much_again", governs=["length"]))
+    error = without_error(governed, records, said).measure("much").error
+    assert error is not None
+    assert error.source == "40 labelled by people"
+
+
 def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
     rated = ratings()
     analysis = analysed(
