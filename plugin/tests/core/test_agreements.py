@@ -305,6 +305,30 @@ def test_a_hypothesis_is_held_back_however_it_names_its_measure() -> None:
     assert "agreements" in fingerprint_of(of, of.design(), picks, "")
 
 
+def test_trials_at_control_levels_say_nothing_of_the_judge() -> None:
+    """Control replies, which anybody grades alike, would make it agree with itself and people."""
+    group = Factor("group", {"a": 1, "b": 2}, controls={"grave": 3, "trivial": 4})
+    of = judged(Agreement("much", "much_again"), factors=[group], controls=200)
+    rated, said = [], []
+    for number, trial in enumerate(plan(of, of.design())):
+        easy = trial.condition.id in group.controls
+        much = trial.condition.id == "grave" if easy else number % 2 == 0
+        rated.append(Rated(3.0, much=much, much_again=str(much ^ (not easy and number % 8 < 3))))
+        said.append("yes" if much ^ (not easy and number % 8 < 2) else "no")
+    cells = tuple(
+        Label(line, trial.id, "much", each)
+        for line, (trial, each) in enumerate(zip(plan(of, of.design()), said, strict=True))
+    )
+    labelled = Labels("x.csv", "x.csv", ("much",), cells)
+    on_much = RateDifference("much", "group", high="b", low="a", margin=0.2, claim="detect")
+    analysis = analysed(of, rated, labels=labelled, hypotheses=[on_much], controls=[])
+    own, people = analysis.agreements
+    assert (own.trials, own.holds, people.trials, people.same) == (40, False, 40, 30)
+    finding = analysis.verdict(on_much.id).finding
+    assert finding is not None
+    assert "40 labelled by people" in str(finding.extras["error of reading"])
+
+
 def test_a_direction_is_not_supported_by_ratings_that_are_not_relied_on() -> None:
     rated = [
         replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
