@@ -105,6 +105,12 @@ def p_words(p: float) -> str:
 CHANCE = "mean without any difference"
 """Name of the extra that says what an estimate without a sign comes to by chance."""
 
+AS_READ = "as it was read"
+"""Name of the extra that has the estimate without a correction for how its event is read."""
+
+LABELLED = "labelled by people"
+"""Name of the extra that says how many labels of people such a correction rests on."""
+
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""
 

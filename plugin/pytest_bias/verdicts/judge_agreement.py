@@ -132,14 +132,16 @@ def without_error(experiment: Experiment, records: Records, labels: Labels | Non
     """Return ``experiment`` with how often its judge errs on each flag that rests on a rating.
 
     Labels of people say it where at least 20 trials have one, among them a yes and a no; else the
-    pairs of ratings do, in which what the judge gets wrong twice is not seen.
+    pairs of ratings do, in which what the judge gets wrong twice is not seen. What labels say does
+    not unsay them: clearing must hold at theirs as well.
     """
     errors: dict[str, Misclassified] = {}
     for flag, agreement in _flags(experiment, records).items():
         read = _read_beside(flag, agreement, records, labels)
+        error = _between_ratings(flag, agreement, records)
         if read is not None and read.youden > 0:
-            errors[flag] = read.errors
-        elif (error := _between_ratings(flag, agreement, records)) is not None:
+            error = replace(read.errors, also=(*read.errors.also, *([error] if error else ())))
+        if error is not None:
             errors[flag] = error
     if not errors:
         return experiment
@@ -201,7 +203,13 @@ class _Read:
 
     @property
     def youden(self) -> float:
-        return self.found / self.events + self.passed / self.others - 1
+        """Sensitivity + specificity - 1; with one more right and wrong of each, if smaller."""
+        return min(
+            (self.found + more) / (self.events + 2 * more)
+            + (self.passed + more) / (self.others + 2 * more)
+            - 1
+            for more in (0, 1)
+        )
 
     @property
     def errors(self) -> Misclassified:

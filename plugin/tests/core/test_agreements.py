@@ -769,6 +769,20 @@ def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) ->
     assert (error.sensitivity, error.specificity) == (1.0, 0.5)
 
 
+def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:
+    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
+    for number in (3, 30):
+        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    of = judged(Agreement("much", "much_again"))
+    records = records_of_rated(of, rated)
+    pairs = without_error(of, records, None).measure("much").error
+    said = labels("much", [each.much for each in rated])
+    error = without_error(of, records, said).measure("much").error
+    assert error is not None
+    assert (error.youden, error.labels) == (1.0, 40)
+    assert error.also[1:] == (pairs,)
+
+
 def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:
     """Though every value of a length, which no two trials share, goes with one flag."""
     rated = [replace(each, length=40 + n / 8) for n, each in enumerate(ratings())]
