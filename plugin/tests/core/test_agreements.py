@@ -18,6 +18,8 @@ from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, 
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.groups import GroupContrast, TotalGap
+from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, BadLabels, UnknownName
@@ -767,6 +769,39 @@ def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) ->
     error = without_error(of, records, said).measure("much").error
     assert error is not None
     assert (error.sensitivity, error.specificity) == (1.0, 0.5)
+
+
+def test_the_largest_of_several_is_corrected_as_each_of_them_is() -> None:
+    """A sum of one gap is that gap: it cleared what the same difference of rates did not."""
+    group = Factor("group", {"a": 1, "b": 2, "c": 3})
+    scene = Factor("scene", {"one": 1, "two": 2})
+    of = judged(Agreement("much", "much_again"), factors=[group, scene], replicates=200)
+    high = {"a": 110, "b": 100, "c": 100}
+    rated = [
+        Rated(
+            3.0,
+            much=(much := (trial.replicate or 0) <= high[trial.condition.levels["group"]]),
+            much_again=str(much ^ ((trial.replicate or 0) % 10 == 0)),
+        )
+        for trial in plan(of, of.design())
+    ]
+    gap = RateDifference("much", "group", high="a", low="b", margin=0.1)
+    total = TotalGap("much", "group", gaps=[("a", "b", 1.0)], margin=0.1)
+    rest = GroupContrast("much", "group", group="a", margin=0.1)
+    largest = GroupContrast("much", "group", margin=0.1)
+    crossed = Interaction("much", {"group": None, "scene": None}, margin=0.1)
+    asked = [gap, total, rest, largest, crossed]
+    analysis = analysed(of, rated, hypotheses=asked, controls=[])
+    found = [each for one in asked if (each := analysis.verdict(one.id).finding) is not None]
+    one, same, alone, any_group, _ = found
+    youden = math.sqrt(1 - 2 * 0.1)
+    assert one.estimate == pytest.approx(0.05 / youden)
+    assert same.estimate == pytest.approx(one.estimate)
+    assert same.p_clear == pytest.approx(one.p_clear, rel=0.01)
+    assert any_group.estimate == pytest.approx(alone.estimate * 2 / 3)
+    for each in found:
+        assert "sensitivity 0.947" in str(each.extras["error of reading"])
+        assert each.extras["as it was read"] == pytest.approx(each.estimate * youden)
 
 
 def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:
