@@ -13,7 +13,7 @@ from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
-from .linear import Asked, Engine, Found, Side, analyse_linear, standard_engine, without_error
+from .linear import Asked, Engine, Found, Side, analyse_linear, corrected_engine, standard_engine
 from .published import GroupsTest, PublishedMethod, SumOfGaps
 from .reach import Reach, check_compared
 from .units import Layout
@@ -209,7 +209,7 @@ class GroupContrast(Declared):
             one: GroupContrast = replace(self, group=group, margin=margin, within={})
             weights = level_against_rest(self.factor, group, groups)
             engine = one._engine(experiment, group, groups)
-            test = without_error(engine, one, self.measure, experiment, [self.factor])
+            test = corrected_engine(engine, one, self.measure, experiment, [self.factor])
             found[group] = Linear(weights, test, share)
         return found
 
@@ -306,7 +306,7 @@ class TotalGap(Declared):
                 margin = None if given is None else given / reach
                 like = replace(self, margin=margin, within={})
                 test = standard_engine(like, experiment, [self.factor], rates=False)
-                test = without_error(test, like, self.measure, experiment, [self.factor])
+                test = corrected_engine(test, like, self.measure, experiment, [self.factor])
                 found[words] = Linear(part, test, reach)
             return found
 

@@ -108,7 +108,7 @@ def analyse_linear(
     rates = bool(asked.flags)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
     if asked.scale == "difference":
-        engine = without_error(engine, declared, asked.measure, experiment, asked.compared)
+        engine = corrected_engine(engine, declared, asked.measure, experiment, asked.compared)
     with beside_none(published):
         tested = engine(grid, weights)
     margin = declared.margin
@@ -175,7 +175,7 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
     return once(used.shape, ("over", tuple(compared)), counted)
 
 
-def without_error(
+def corrected_engine(
     engine: Engine,
     declared: Declared,
     measure: str,
