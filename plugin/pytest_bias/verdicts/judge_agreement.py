@@ -372,7 +372,8 @@ def _wanted(
 ) -> str:
     """Say what a label should have been; '' where it is a rating.
 
-    People may name a category that the judge never did, but not one of its own in other letters.
+    People may name a category that the judge never did, but not one of its own in other letters,
+    and none but those the measure declares where it declares any.
     """
     low, high = measure.bounds or (-math.inf, math.inf)
     if said is None or (isinstance(said, float) and not low <= said <= high):
@@ -381,7 +382,11 @@ def _wanted(
     if not isinstance(said, str) or said in judged:
         return ""
     alike = sorted(each for each in judged if each.casefold() == said.casefold())
-    return f"{alike[0]!r}, as the judge writes it" if alike else ""
+    if alike:
+        return f"{alike[0]!r}, as the judge writes it"
+    if not measure.categories or measure.declares(said):
+        return ""
+    return f"one of {', '.join(map(repr, sorted(measure.categories)))}"
 
 
 def _kind(measure: str, records: Records) -> type[MeasureValue] | None:

@@ -483,6 +483,18 @@ def test_people_may_name_a_category_that_the_judge_never_did() -> None:
     assert found(judged(), apart, labels=labels("kind", ["a", "A", "a"])).alpha == 1.0
 
 
+def test_people_name_no_category_beyond_a_closed_set() -> None:
+    closed = replace(judged().measure("kind"), categories=["odd", "even", "other"])
+    of = judged(measures=[closed if m.name == "kind" else m for m in MEASURES])
+    assert found(of, ratings(), labels=labels("kind", ["odd", "other", "even odd"])).trials == 3
+    with pytest.raises(BadLabels) as caught:
+        analysed(of, ratings(), labels=labels("kind", ["odd", "evn"]))
+    assert str(caught.value) == (
+        "labels/tiny/openai--tiny.csv, line 3, column 'kind': 'evn' is no rating of this measure: "
+        "one of 'even', 'odd', 'other'"
+    )
+
+
 def test_people_who_disagree_with_the_judge_gate_nothing() -> None:
     rated = ratings()
     said = [6 - each.score for each in rated]
