@@ -27,7 +27,13 @@ from ..verdicts.verdict import (
 )
 from .entries import Acceptance, AcceptedCell, Entry, needs_acceptance
 from .fingerprints import differences
-from .noninferiority import compared_intervals, held, possible_sizes, size_of
+from .noninferiority import (
+    are_labelled_alike,
+    compared_intervals,
+    held,
+    possible_sizes,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
@@ -244,9 +250,11 @@ def _shown(
     same = found.how == "same replies"
     if not same and (why := _untrusted(new, old, verdict)):
         return "neither", f"but now nothing can be decided: {why}"
-    if not same and (worse := _cells_worse(new, old)):
+    alike = are_labelled_alike(now, before)
+    if not same and alike and (worse := _cells_worse(new, old)):
         return "worse", f"but {worse}"
-    if found.no_worse or (new.cells and verdict and _is_clear_on_average(verdict.finding)):
+    on_average = alike and new.cells and verdict and _is_clear_on_average(verdict.finding)
+    if found.no_worse or on_average:
         return "no worse", ""
     than = _number(before)
     if len(old.versions) > 1:

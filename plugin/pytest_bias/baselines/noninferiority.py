@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..contrasts.findings import ALPHA, Compared, Effect, Finding
+from ..contrasts.findings import ALPHA, AS_READ, LABELLED, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
     if missing is not None and missing.needed:
         ends = (missing.lowest, missing.highest)
         worst = tuple(end for end in ends if end is not None)
+    read = finding.extras.get(AS_READ)
     return Effect(
         estimate=finding.estimate,
         interval=finding.interval,
@@ -61,6 +62,8 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
         cassette=checksum,
         by_unit=finding.by_unit,
         worst=worst,
+        as_read=None if read is None else float(read),
+        labelled=int(finding.extras.get(LABELLED, 0)),
     )
 
 
@@ -92,10 +95,11 @@ def held(
     ``alpha`` is the level at which it is shown to be worse.
     The very replies that were accepted last are let through, whatever came before. Else it is
     held beside the shrunken best of all (:func:`shrunken`); where they cannot be put together,
-    beside the smallest.
+    beside the smallest. What labels of people correct is held beside nothing that they do not.
     """
     last = versions[-1]
-    if len(versions) == 1 or _are_same(candidate, last):
+    versions = [each for each in versions if are_labelled_alike(each, last)]
+    if len(versions) == 1 or _are_same(candidate, last) or not are_labelled_alike(candidate, last):
         return compared(candidate, last, margin=margin, alpha=alpha)
     best = shrunken(versions)
     if best is not None and candidate.scale == best.scale:
@@ -141,7 +145,8 @@ def shrunken(versions: Sequence[Effect]) -> Effect | None:
     def made(estimate: float, **given: Any) -> Effect:
         if first.scale == "ratio":
             estimate = math.exp(estimate)
-        usual = {"interval": None, "se": None, "df": None, "cassette": ""}
+        usual: dict[str, Any] = {"interval": None, "se": None, "df": None, "cassette": ""}
+        usual["labelled"] = first.labelled
         return Effect(estimate=estimate, scale=first.scale, **(usual | given))
 
     if not any(each.by_unit for each in versions):
@@ -208,6 +213,10 @@ def compared(
         return Compared(how="same replies", bound=None, margin=limit, units=0, no_worse=True)
     if candidate.scale != best.scale:
         return _not_comparable(limit, f"one is a {candidate.scale}, the other a {best.scale}")
+    if not are_labelled_alike(candidate, best):
+        which = "this one is" if candidate.labelled else "that one was"
+        lacking = f"only {which} corrected by labels of people: label both, or --bias-labels=off"
+        return _not_comparable(limit, lacking)
     pairs = _pairs(candidate, best)
     ours, theirs = _line(candidate), _line(best)
     if ours is None or theirs is None:
@@ -222,10 +231,21 @@ def compared(
     return found or _by_intervals(ours, theirs, limit, ratio=ratio)
 
 
+def are_labelled_alike(one: Effect, other: Effect) -> bool:
+    """Return whether labels of people correct both estimates, or neither."""
+    return bool(one.labelled) == bool(other.labelled)
+
+
 def _are_same(candidate: Effect, best: Effect) -> bool:
-    return candidate.cassette == best.cassette and math.isclose(
-        candidate.estimate, best.estimate, rel_tol=1e-6, abs_tol=1e-12
+    """Return whether both are of the same replies, as they were read: labels may be added."""
+    estimates = [(candidate.estimate, best.estimate), (_as_read(candidate), _as_read(best))]
+    return candidate.cassette == best.cassette and any(
+        math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-12) for one, other in estimates
     )
+
+
+def _as_read(effect: Effect) -> float:
+    return effect.estimate if effect.as_read is None else effect.as_read
 
 
 def _not_comparable(margin: float | None, lacking: str) -> Compared:

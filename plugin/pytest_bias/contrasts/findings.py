@@ -57,7 +57,9 @@ class Effect:
     quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
     ``cassette`` is the checksum of the replies it rests on. ``worst`` are the extreme estimates
     with what is missing at its worst, where a verdict must hold under them: none where they are
-    not known, None where too little is missing, or where nobody kept them.
+    not known, None where too little is missing, or where nobody kept them. Of an estimate that is
+    corrected for how its event is read ``as_read`` is the one without, and ``labelled`` the number
+    of labels of people that it is corrected by; neither was always kept.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
@@ -70,6 +72,8 @@ class Effect:
     cassette: str
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
     worst: tuple[float, ...] | None = None
+    as_read: float | None = None
+    labelled: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +108,12 @@ def p_words(p: float) -> str:
 
 CHANCE = "mean without any difference"
 """Name of the extra that says what an estimate without a sign comes to by chance."""
+
+AS_READ = "as it was read"
+"""Name of the extra that has the estimate without a correction for how its event is read."""
+
+LABELLED = "labelled by people"
+"""Name of the extra that says how many labels of people such a correction rests on."""
 
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""

@@ -13,7 +13,7 @@ from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
-from .linear import Asked, Engine, Found, Side, analyse_linear, standard_engine
+from .linear import Asked, Engine, Found, Side, analyse_linear, corrected_engine, standard_engine
 from .published import GroupsTest, PublishedMethod, SumOfGaps
 from .reach import Reach, check_compared
 from .units import Layout
@@ -208,7 +208,9 @@ class GroupContrast(Declared):
         for group in groups:
             one: GroupContrast = replace(self, group=group, margin=margin, within={})
             weights = level_against_rest(self.factor, group, groups)
-            found[group] = Linear(weights, one._engine(experiment, group, groups), share)
+            engine = one._engine(experiment, group, groups)
+            test = corrected_engine(engine, one, self.measure, experiment, [self.factor])
+            found[group] = Linear(weights, test, share)
         return found
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
@@ -304,6 +306,7 @@ class TotalGap(Declared):
                 margin = None if given is None else given / reach
                 like = replace(self, margin=margin, within={})
                 test = standard_engine(like, experiment, [self.factor], rates=False)
+                test = corrected_engine(test, like, self.measure, experiment, [self.factor])
                 found[words] = Linear(part, test, reach)
             return found
 

@@ -14,7 +14,7 @@ from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
-from .linear import Asked, Side, analyse_linear, standard_engine
+from .linear import Asked, Side, analyse_linear, corrected_engine, standard_engine
 from .published import bracketed
 from .reach import Reach, check_compared
 from .units import Layout
@@ -178,6 +178,7 @@ class Interaction(Declared):
             [level for side in self._groups(experiment, name) for level in side] for name in names
         ]
         test = standard_engine(self, experiment, names, rates=False)
+        test = corrected_engine(test, self, self.measure, experiment, names)
         found = {}
         for place in product(*(each if len(each) > 2 else each[:1] for each in levels)):  # noqa: PLR2004
             parts = {

@@ -107,8 +107,8 @@ def analyse_linear(
         raise declared.refused(problem="its measure must be True or False")
     rates = bool(asked.flags)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
-    if grid.flags and asked.scale == "difference" and asked.measure != MISSING:
-        engine = _without_error(engine, asked, experiment)
+    if asked.scale == "difference":
+        engine = corrected_engine(engine, declared, asked.measure, experiment, asked.compared)
     with beside_none(published):
         tested = engine(grid, weights)
     margin = declared.margin
@@ -175,16 +175,24 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
     return once(used.shape, ("over", tuple(compared)), counted)
 
 
-def _without_error(engine: Engine, asked: Asked, experiment: Experiment) -> Engine:
-    """Return the test of a difference of rates, corrected for how its event is read."""
+def corrected_engine(
+    engine: Engine,
+    declared: Declared,
+    measure: str,
+    experiment: Experiment,
+    compared: Sequence[str],
+) -> Engine:
+    """Return the test of a difference, of rates corrected for how their event is read."""
     from .estimation.misclassified import corrected  # noqa: PLC0415
 
-    error = experiment.measure(asked.measure).error
+    error = None if measure == MISSING else experiment.measure(measure).error
     if error is None:
         return engine
-    margin, null = asked.declared.margin, asked.declared.null_of(experiment, asked.compared)
+    margin, null = declared.margin, declared.null_of(experiment, compared)
 
     def tested(grid: Grid, weights: Weights) -> Tested:
+        if not grid.flags:
+            return engine(grid, weights)
         # the interval's width is the standard error that is corrected
         whole = replace(grid, imagined=False) if grid.imagined else grid
         return corrected(engine(whole, weights), error, margin=margin, null=null)

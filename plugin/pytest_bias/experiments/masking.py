@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from html import unescape
+from itertools import chain
 from types import MappingProxyType
 
 from ..errors import BadDesign
@@ -239,8 +240,10 @@ def _name_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     for each in names:
         if not any(map(str.isalpha, each)):
             raise BadDesign(what="masked()", problem=f"{each!r} is no name")
-    plain = sorted(dict.fromkeys(map(folded, names)), key=len, reverse=True)
-    return tuple(_pattern(form) for each in plain for form in dict.fromkeys((each, each.upper())))
+    # "Æ" folds to "Ae": what is in capitals is not the capitals of what is folded.
+    forms = ((folded(each), folded(each).upper(), folded(each.upper())) for each in names)
+    plain = sorted(dict.fromkeys(chain.from_iterable(forms)), key=len, reverse=True)
+    return tuple(map(_pattern, plain))
 
 
 def _replaced(pattern: re.Pattern[str], text: str) -> str:

@@ -17,15 +17,30 @@ def labelled_errors(
 ) -> Misclassified:
     """Return error rates of a labelled sample: `found` of `events`, `passed` of `others`.
 
-    Raises `TooFewUnits` where either is empty. Source: Rogan & Gladen (1978).
+    Three found of three are no proof that all are: standard error, and rates at which clearing
+    must hold also, are those of Beta(x + 1, n - x + 1), its mean (x + 1) / (n + 2). Raises
+    `TooFewUnits` where either is empty, `BadStatisticInput` where either pair of rates adds up to
+    1 or less. Source: Rogan & Gladen (1978).
     """
     for name, n in (("labelled events", events), ("labelled others", others)):
         if count(n, name) < 1:
             raise TooFewUnits(group=name, found=n, needed=1)
-    sensitivity, specificity = found / events, passed / others
-    variance = sensitivity * (1 - sensitivity) / events + specificity * (1 - specificity) / others
+    likely, passing = (found + 1) / (events + 2), (passed + 1) / (others + 2)
+    variance = likely * (1 - likely) / (events + 3) + passing * (1 - passing) / (others + 3)
+    se = math.sqrt(variance)
+    few = Misclassified(
+        sensitivity=likely,
+        specificity=passing,
+        se=se,
+        source=f"{source}, and one more right and wrong of each",
+    )
     return Misclassified(
-        sensitivity=sensitivity, specificity=specificity, se=math.sqrt(variance), source=source
+        sensitivity=found / events,
+        specificity=passed / others,
+        se=se,
+        source=source,
+        also=(few,),
+        labels=events + others,
     )
 
 

@@ -130,8 +130,9 @@ class Misclassified:
     ``sensitivity`` is the share of events that are found, ``specificity`` that of the others that
     are let pass; ``se`` is the standard error of their sum, ``source`` says where they are from.
     Where they are ``sampled`` from the very replies, estimates are corrected for them; rates of
-    other replies are none of these, and clearing must hold at them as well. ``worst`` are rates
-    at which the result is shown besides, and which never decide.
+    other replies are none of these, and clearing must hold at them as well. ``also`` are further
+    rates at which it must, ``worst`` some at which the result is shown besides, and which never
+    decide. ``labels`` is the number of labels of people that they are counted from.
     """
 
     sensitivity: float
@@ -140,6 +141,8 @@ class Misclassified:
     source: str
     sampled: bool = True
     worst: Misclassified | None = None
+    also: tuple[Misclassified, ...] = ()
+    labels: int = 0
 
     def __post_init__(self) -> None:
         for name, rate in (("sensitivity", self.sensitivity), ("specificity", self.specificity)):

@@ -106,14 +106,16 @@ def readings_of(outcomes: Sequence[Outcome], rows: Sequence[Record]) -> Readings
     found = [cell for _, cell in sorted(keyed.items())]
     flags = [name for name in _REFUSAL_FLAGS if any(name in row.values for row in rows)]
 
-    def is_refused(row: Record) -> bool:
+    def is_refused(outcome: Outcome, row: Record) -> bool:
         if row.missing is not None:
-            return row.missing in _REFUSED
+            # The reply that ended a trial is its last, and may be the judge's.
+            judge = outcome.missing and outcome.origins and outcome.origins[-1].to == "judge"
+            return row.missing in _REFUSED and not judge
         return any(row.values.get(name) is True for name in flags) if flags else False
 
     return Readings(
         keys=tuple(sorted(keyed)),
-        missing=tuple(_share(cell, lambda row: row.missing is not None) for cell in found),
+        missing=tuple(_share(cell, lambda _, row: row.missing is not None) for cell in found),
         refused=tuple(_share(cell, is_refused) for cell in found),
         words=tuple(_mean(cell, lambda spoken: spoken.words) for cell in found),
         tokens=tuple(_mean(cell, lambda spoken: spoken.tokens) for cell in found),
@@ -136,8 +138,8 @@ def _key(trial: Trial) -> str:
     return digest(compact((trial.condition.id, exemplars, trial.item)))[:_KEY_LENGTH]
 
 
-def _share(cell: Sequence[tuple[Outcome, Record]], of: Callable[[Record], bool]) -> float:
-    return _rounded(sum(of(row) for _, row in cell) / len(cell))
+def _share(cell: Sequence[tuple[Outcome, Record]], of: Callable[[Outcome, Record], bool]) -> float:
+    return _rounded(sum(of(*each) for each in cell) / len(cell))
 
 
 def _mean(

@@ -115,8 +115,8 @@ def with_people(
         name: _beside(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
     }
-    for flag in _flags(experiment, records):
-        read = _read_beside(flag, experiment, records, labels)
+    for flag, agreement in _flags(experiment, records).items():
+        read = _read_beside(flag, agreement, records, labels)
         if read is not None and read.youden <= 0:
             before = found[read.column]
             found[read.column] = replace(
@@ -132,14 +132,16 @@ def without_error(experiment: Experiment, records: Records, labels: Labels | Non
     """Return ``experiment`` with how often its judge errs on each flag that rests on a rating.
 
     Labels of people say it where at least 20 trials have one, among them a yes and a no; else the
-    pairs of ratings do, in which what the judge gets wrong twice is not seen.
+    pairs of ratings do, in which what the judge gets wrong twice is not seen. What labels say does
+    not unsay them: clearing must hold at theirs as well.
     """
     errors: dict[str, Misclassified] = {}
     for flag, agreement in _flags(experiment, records).items():
-        read = _read_beside(flag, experiment, records, labels)
+        read = _read_beside(flag, agreement, records, labels)
+        error = _between_ratings(flag, agreement, records)
         if read is not None and read.youden > 0:
-            errors[flag] = read.errors
-        elif (error := _between_ratings(flag, agreement, records)) is not None:
+            error = replace(read.errors, also=(*read.errors.also, *([error] if error else ())))
+        if error is not None:
             errors[flag] = error
     if not errors:
         return experiment
@@ -157,23 +159,26 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, Agreement]:
     }
 
 
-def _read_as(flag: str, rating: str, records: Records) -> Mapping[str, bool]:
-    """Rating, as text, → the flag it stands for; without those that stand for both."""
-    seen: dict[str, set[bool]] = {}
+def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue | None, bool]:
+    """Rating → the flag it stands for; without those that stand for both."""
+    if measure == flag:
+        return {True: True, False: False}
+    seen: dict[MeasureValue | None, set[bool]] = {}
     valid = (row.values for row in records.rows if row.missing is None)
-    for text, flagged in {(values[rating], values[flag]) for values in valid}:
-        seen.setdefault(str(text), set()).add(bool(flagged))
-    return {text: both.pop() for text, both in seen.items() if len(both) == 1}
+    for rating, flagged in {(values[measure], values[flag]) for values in valid}:
+        seen.setdefault(rating, set()).add(bool(flagged))
+    return {rating: both.pop() for rating, both in seen.items() if len(both) == 1}
 
 
 def _between_ratings(flag: str, agreement: Agreement, records: Records) -> Misclassified | None:
     from ..statistics.misclassification import retest_errors  # noqa: PLC0415
 
-    reads = _read_as(flag, agreement.measure, records)
+    reads, kind = _read_as(flag, agreement.measure, records), _kind(agreement.measure, records)
     pairs = [
         (bool(row.values[flag]), reads[again])
         for row in records.rows
-        if row.missing is None and (again := str(row.values[agreement.again])) in reads
+        if row.missing is None
+        and (again := _rating(str(row.values[agreement.again]), kind)) in reads
     ]
     differ = sum(one != two for one, two in pairs)
     if len(pairs) < FEWEST_TWICE or 2 * differ >= len(pairs):
@@ -198,7 +203,13 @@ class _Read:
 
     @property
     def youden(self) -> float:
-        return self.found / self.events + self.passed / self.others - 1
+        """Sensitivity + specificity - 1; with one more right and wrong of each, if smaller."""
+        return min(
+            (self.found + more) / (self.events + 2 * more)
+            + (self.passed + more) / (self.others + 2 * more)
+            - 1
+            for more in (0, 1)
+        )
 
     @property
     def errors(self) -> Misclassified:
@@ -214,21 +225,21 @@ class _Read:
 
 
 def _read_beside(
-    flag: str, experiment: Experiment, records: Records, labels: Labels | None
+    flag: str, agreement: Agreement, records: Records, labels: Labels | None
 ) -> _Read | None:
-    """Hold a flag beside people's labels of it, or of what it is read from; None of too few."""
+    """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
+
+    What else goes with it, such as a number that no two trials share, says nothing of it.
+    """
     if labels is None:
         return None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
-    known = [m.name for m in experiment.measures]
-    for column in sorted(labels.measures, key=lambda name: name != flag):
-        if column not in known:
-            continue
-        reads = _FLAGS if column == flag else _read_as(flag, column, records)
+    for column in dict.fromkeys((flag, *agreement.governs)):
+        reads, kind = _read_as(flag, column, records), _kind(column, records)
         said = {
-            cell.trial: reads.get(text.lower() if column == flag else text)
+            cell.trial: reads.get(_rating(cell.text, kind))
             for cell in labels.cells
-            if cell.measure == column and (text := cell.text.strip())
+            if cell.measure == column
         }
         counts = Counter((said[trial], rated[trial]) for trial in said.keys() & rated.keys())
         events = counts[True, True] + counts[True, False]
@@ -269,8 +280,8 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
             raise BadDesign(what=what, problem=f"{problem}; it gave a {type(said).__name__}")
         if said == NOT_SCORED:
             continue
-        again = None if kind is None else _rating(said, kind)
-        if again is None or kind is None:
+        again = _rating(said, kind)
+        if again is None:
             problem = f"of trial {row.trial.id} {agreement.again!r} holds no such rating"
             raise BadDesign(what=what, problem=f"{problem} as {agreement.measure!r} does")
         pairs.append((row.values[agreement.measure], again))
@@ -361,7 +372,8 @@ def _wanted(
 ) -> str:
     """Say what a label should have been; '' where it is a rating.
 
-    People may name a category that the judge never did, but not one of its own in other letters.
+    People may name a category that the judge never did, but not one of its own in other letters,
+    and none but those the measure declares where it declares any.
     """
     low, high = measure.bounds or (-math.inf, math.inf)
     if said is None or (isinstance(said, float) and not low <= said <= high):
@@ -370,7 +382,11 @@ def _wanted(
     if not isinstance(said, str) or said in judged:
         return ""
     alike = sorted(each for each in judged if each.casefold() == said.casefold())
-    return f"{alike[0]!r}, as the judge writes it" if alike else ""
+    if alike:
+        return f"{alike[0]!r}, as the judge writes it"
+    if not measure.categories or measure.declares(said):
+        return ""
+    return f"one of {', '.join(map(repr, sorted(measure.categories)))}"
 
 
 def _kind(measure: str, records: Records) -> type[MeasureValue] | None:
@@ -381,7 +397,7 @@ def _kind(measure: str, records: Records) -> type[MeasureValue] | None:
     return next(iter(kinds), None)
 
 
-def _rating(text: str, kind: type[MeasureValue]) -> MeasureValue | None:
+def _rating(text: str, kind: type[MeasureValue] | None) -> MeasureValue | None:
     """``text`` as a value of ``kind``; None where it is none."""
     word = text.strip()
     if kind is float:
@@ -389,7 +405,7 @@ def _rating(text: str, kind: type[MeasureValue]) -> MeasureValue | None:
         return number if math.isfinite(number) else None
     if kind is bool:
         return _FLAGS.get(word.lower())
-    return word or None
+    return (word or None) if kind is str else None
 
 
 def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, str]:

@@ -18,6 +18,8 @@ from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, 
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.groups import GroupContrast, TotalGap
+from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, BadLabels, UnknownName
@@ -305,6 +307,30 @@ def test_a_hypothesis_is_held_back_however_it_names_its_measure() -> None:
     assert "agreements" in fingerprint_of(of, of.design(), picks, "")
 
 
+def test_trials_at_control_levels_say_nothing_of_the_judge() -> None:
+    """Control replies, which anybody grades alike, would make it agree with itself and people."""
+    group = Factor("group", {"a": 1, "b": 2}, controls={"grave": 3, "trivial": 4})
+    of = judged(Agreement("much", "much_again"), factors=[group], controls=200)
+    rated, said = [], []
+    for number, trial in enumerate(plan(of, of.design())):
+        easy = trial.condition.id in group.controls
+        much = trial.condition.id == "grave" if easy else number % 2 == 0
+        rated.append(Rated(3.0, much=much, much_again=str(much ^ (not easy and number % 8 < 3))))
+        said.append("yes" if much ^ (not easy and number % 8 < 2) else "no")
+    cells = tuple(
+        Label(line, trial.id, "much", each)
+        for line, (trial, each) in enumerate(zip(plan(of, of.design()), said, strict=True))
+    )
+    labelled = Labels("x.csv", "x.csv", ("much",), cells)
+    on_much = RateDifference("much", "group", high="b", low="a", margin=0.2, claim="detect")
+    analysis = analysed(of, rated, labels=labelled, hypotheses=[on_much], controls=[])
+    own, people = analysis.agreements
+    assert (own.trials, own.holds, people.trials, people.same) == (40, False, 40, 30)
+    finding = analysis.verdict(on_much.id).finding
+    assert finding is not None
+    assert "40 labelled by people" in str(finding.extras["error of reading"])
+
+
 def test_a_direction_is_not_supported_by_ratings_that_are_not_relied_on() -> None:
     rated = [
         replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
@@ -455,6 +481,18 @@ def test_people_may_name_a_category_that_the_judge_never_did() -> None:
     assert (agreed.trials, agreed.same) == (3, agreed.same)
     apart = [replace(each, kind=("a", "A")[n % 2]) for n, each in enumerate(ratings())]
     assert found(judged(), apart, labels=labels("kind", ["a", "A", "a"])).alpha == 1.0
+
+
+def test_people_name_no_category_beyond_a_closed_set() -> None:
+    closed = replace(judged().measure("kind"), categories=["odd", "even", "other"])
+    of = judged(measures=[closed if m.name == "kind" else m for m in MEASURES])
+    assert found(of, ratings(), labels=labels("kind", ["odd", "other", "even odd"])).trials == 3
+    with pytest.raises(BadLabels) as caught:
+        analysed(of, ratings(), labels=labels("kind", ["odd", "evn"]))
+    assert str(caught.value) == (
+        "labels/tiny/openai--tiny.csv, line 3, column 'kind': 'evn' is no rating of this measure: "
+        "one of 'even', 'odd', 'other'"
+    )
 
 
 def test_people_who_disagree_with_the_judge_gate_nothing() -> None:
@@ -686,13 +724,7 @@ def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people
     for number in (3, 30):
         rated[number] = replace(rated[number], much_again=str(not rated[number].much))
     of = judged(Agreement("much", "much_again"))
-    outcomes = zip(plan(of, of.design()), rated, strict=True)
-    records = Records(
-        tuple(
-            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
-            for trial, each in outcomes
-        )
-    )
+    records = records_of_rated(of, rated)
     error = without_error(of, records, None).measure("much").error
     assert error is not None
     # 2 of 40 differ: each reading errs with (1 - sqrt(1 - 2 / 20)) / 2.
@@ -709,6 +741,108 @@ def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people
     assert error is not None
     assert error.sensitivity == pytest.approx(20 / 21)
     assert error.specificity == 1.0
+
+
+def records_of_rated(of: Experiment, rated: Sequence[Rated]) -> Records:
+    """The records of these ratings, in the plan's order."""
+    outcomes = zip(plan(of, of.design()), rated, strict=True)
+    return Records(
+        tuple(
+            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
+            for trial, each in outcomes
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("again", "twice"),
+    [("score_again", "{:g}"), ("score_again", "{}"), ("score_again", " {:.2f}")]
+    + [("much_again", f"{word} ") for word in ("True", "yes", "1")],
+)
+def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) -> None:
+    """Numbers as numbers, flags in every spelling that counts in the agreement."""
+    yes, no = (twice, {"True ": "False", "yes ": "NO", "1 ": "0"}.get(twice, twice))
+    rated = [
+        Rated(
+            score=score,
+            score_again=yes.format(other) if again == "score_again" else NOT_SCORED,
+            much=score > 3,
+            much_again=yes if other > 3 else no,
+        )
+        for score, other in [(5.0, 5.0), (4.0, 4.0), (2.0, 2.0), (5.0, 2.0)] * 10
+    ]
+    measure = again.removesuffix("_again")
+    of = judged(Agreement(measure, again, governs=["much"]))
+    records = records_of_rated(of, rated)
+    error = without_error(of, records, None).measure("much").error
+    assert error is not None
+    assert error.source.startswith("40 rated twice, 10 otherwise")
+    said = labels(measure, [(yes if s > 3 else no).format(s) for s in [5.0, 4.0, 2.0, 2.0] * 10])
+    error = without_error(of, records, said).measure("much").error
+    assert error is not None
+    assert (error.sensitivity, error.specificity) == (1.0, 0.5)
+
+
+def test_the_largest_of_several_is_corrected_as_each_of_them_is() -> None:
+    """A sum of one gap is that gap: it cleared what the same difference of rates did not."""
+    group = Factor("group", {"a": 1, "b": 2, "c": 3})
+    scene = Factor("scene", {"one": 1, "two": 2})
+    of = judged(Agreement("much", "much_again"), factors=[group, scene], replicates=200)
+    high = {"a": 110, "b": 100, "c": 100}
+    rated = [
+        Rated(
+            3.0,
+            much=(much := (trial.replicate or 0) <= high[trial.condition.levels["group"]]),
+            much_again=str(much ^ ((trial.replicate or 0) % 10 == 0)),
+        )
+        for trial in plan(of, of.design())
+    ]
+    gap = RateDifference("much", "group", high="a", low="b", margin=0.1)
+    total = TotalGap("much", "group", gaps=[("a", "b", 1.0)], margin=0.1)
+    rest = GroupContrast("much", "group", group="a", margin=0.1)
+    largest = GroupContrast("much", "group", margin=0.1)
+    crossed = Interaction("much", {"group": None, "scene": None}, margin=0.1)
+    asked = [gap, total, rest, largest, crossed]
+    analysis = analysed(of, rated, hypotheses=asked, controls=[])
+    found = [each for one in asked if (each := analysis.verdict(one.id).finding) is not None]
+    one, same, alone, any_group, _ = found
+    youden = math.sqrt(1 - 2 * 0.1)
+    assert one.estimate == pytest.approx(0.05 / youden)
+    assert same.estimate == pytest.approx(one.estimate)
+    assert same.p_clear == pytest.approx(one.p_clear, rel=0.01)
+    assert any_group.estimate == pytest.approx(alone.estimate * 2 / 3)
+    for each in found:
+        assert "sensitivity 0.947" in str(each.extras["error of reading"])
+        assert each.extras["as it was read"] == pytest.approx(each.estimate * youden)
+
+
+def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:
+    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
+    for number in (3, 30):
+        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    of = judged(Agreement("much", "much_again"))
+    records = records_of_rated(of, rated)
+    pairs = without_error(of, records, None).measure("much").error
+    said = labels("much", [each.much for each in rated])
+    error = without_error(of, records, said).measure("much").error
+    assert error is not None
+    assert (error.youden, error.labels) == (1.0, 40)
+    assert error.also[1:] == (pairs,)
+
+
+def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:
+    """Though every value of a length, which no two trials share, goes with one flag."""
+    rated = [replace(each, length=40 + n / 8) for n, each in enumerate(ratings())]
+    for number in (3, 30):
+        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    of = judged(Agreement("much", "much_again"))
+    records = records_of_rated(of, rated)
+    said = labels("length", [each.length for each in rated])
+    assert without_error(of, records, said) == without_error(of, records, None)
+    governed = judged(Agreement("much", "much_again", governs=["length"]))
+    error = without_error(governed, records, said).measure("much").error
+    assert error is not None
+    assert error.source == "40 labelled by people"
 
 
 def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:

@@ -101,6 +101,17 @@ def test_what_is_written_is_read_again(estimate: float, reason: str) -> None:
     assert baseline_text(baseline_from(text, "x.json")) == text
 
 
+def test_an_effect_of_which_nobody_kept_how_it_was_read_is_as_it_was_read() -> None:
+    written = baseline(clear=entry(CLEAR))
+    value = json.loads(baseline_text(written))
+    del value["checksum"]
+    for entries in value["verdicts"].values():
+        for each in entries.values():
+            del each["effect"]["as_read"], each["effect"]["labelled"]
+    text = dumps({**value, "checksum": digest(dumps(value))})
+    assert baseline_from(text, "x.json") == written
+
+
 def test_text_is_sorted_readable_and_says_what_was_accepted() -> None:
     value = json.loads(TEXT)
     assert list(value) == sorted(value)

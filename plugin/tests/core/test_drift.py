@@ -11,7 +11,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.experiments.design import Condition, Trial
-from pytest_bias.experiments.records import Outcome, Record, Spoken
+from pytest_bias.experiments.records import Origin, Outcome, Record, Spoken
 from pytest_bias.verdicts.drift import UNITS, Drifted, Readings, drift_of, readings_of
 
 
@@ -114,6 +114,16 @@ def test_refusals_are_replies_refused_and_valid_ones_a_flag_calls_so() -> None:
     )
     assert found.missing == (0.6,)
     assert found.refused == (0.6,)
+
+
+def test_what_a_judge_refuses_is_no_refusal_of_the_model() -> None:
+    by_subject, by_judge = (Origin(to=to, served="m", at=None) for to in ("subject", "judge"))
+    refused, row = outcome("low", "a", 1, missing="refusal")
+    found = read(
+        (replace(refused, origins=(by_subject, by_judge)), row),
+        (replace(refused, origins=(by_subject,)), row),
+    )
+    assert (found.missing, found.refused) == ((1.0,), (0.5,))
 
 
 def test_what_is_not_known_is_left_out() -> None:

@@ -29,13 +29,14 @@ WORDS = sorted({*NEUTRAL, *BEFORE_A_NOUN})
         ("Maria da Silva, Maria  da\nSilva, Maria", "[NAME], [NAME], [NAME]"),
         ("D’Angelo and D'Angelo", "[NAME] and [NAME]"),
         ("Søren met Soren", "[NAME] met [NAME]"),
+        ("LÆRKE ran to Lærke, Laerke's and LAERKE", "[NAME] ran to [NAME], [NAME]'s and [NAME]"),
         (r"It rained.\nGreg came, \tGREG", r"It rained.\n[NAME] came, \t[NAME]"),
         (r"Jos\u00e9, Jos\u00E9s, Jos\u00e9's", r"[NAME], Jos\u00E9s, [NAME]'s"),
         ("Jos&eacute; &amp; &#71;reg, R&D", "[NAME] &amp; [NAME], R&D"),
     ],
 )
 def test_names_go_as_whole_words(text: str, expected: str) -> None:
-    names = ["Greg", "Jose", "Maria", "Maria da Silva", "D'Angelo", "Søren"]
+    names = ["Greg", "Jose", "Maria", "Maria da Silva", "D'Angelo", "Søren", "Lærke"]
     assert masked(text, names) == expected
 
 

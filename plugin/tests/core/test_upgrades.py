@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.baselines.noninferiority import STRETCH, compared, effect_of
+from pytest_bias.baselines.noninferiority import STRETCH, compared, effect_of, held
 from pytest_bias.contrasts.findings import Compared, Effect, How, Scale, UnitGroup
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.statistics.bounded import identical_pairs
@@ -36,6 +36,43 @@ def effect(estimate: float, cassette: str = "new", **changes: Any) -> Effect:
         "scale": "difference",
     }
     return Effect(estimate=estimate, cassette=cassette, **(given | changes))
+
+
+def test_what_labels_of_people_correct_is_held_beside_its_like() -> None:
+    """A shipped model that people labelled, and a new one that they did not, are read unlike."""
+    labelled = effect(0.30, "old", labelled=200, as_read=0.20)
+    plain = effect(0.20)
+    for found, which in (
+        (held(plain, [labelled], margin=0.5), "that one was"),
+        (held(labelled, [plain, plain], margin=0.5), "this one is"),
+        (held(plain, [effect(0.2, "older"), labelled], margin=0.5), "that one was"),
+    ):
+        assert (found.how, found.no_worse, found.worse) == ("not comparable", False, False)
+        assert found.words.startswith(
+            f"only {which} corrected by labels of people: label both, or --bias-labels=off"
+        )
+    better = effect(0.31, labelled=100, as_read=0.21)
+    older = effect(0.28, "older", labelled=100, as_read=0.2)
+    for versions in ([labelled], [effect(0.0, "oldest"), labelled], [older, labelled]):
+        found = held(better, versions, margin=0.5)
+        assert (found.how, found.no_worse) == ("independent", True)
+    alone = held(better, [effect(0.0, "oldest"), labelled], margin=0.5)
+    assert alone == held(better, [labelled], margin=0.5)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        effect(0.20, "new"),
+        effect(0.22, "new", as_read=0.20),  # by pairs of ratings
+        effect(0.25, "new", labelled=40, as_read=0.20),
+    ],
+)
+def test_labels_added_to_the_very_replies_make_none_of_them_worse(before: Effect) -> None:
+    more = effect(0.30, "new", labelled=200, as_read=0.20)
+    assert held(more, [before], margin=0.01).how == "same replies"
+    read_anew = replace(more, as_read=0.21)
+    assert held(read_anew, [before], margin=0.01).how != "same replies"
 
 
 def units(

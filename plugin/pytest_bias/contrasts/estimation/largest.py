@@ -14,9 +14,10 @@ from functools import partial
 from itertools import product
 
 from ...statistics.results import LEVEL, Interval
-from ..findings import ALPHA, Null, WorstCase, p_words
+from ..findings import ALPHA, AS_READ, LABELLED, Null, WorstCase, p_words
 from .cells import Grid, Weights
 from .groups import WeightedGap
+from .misclassified import ERROR
 from .tested import Tested, lost_of, over_tolerated, worst_case
 
 LARGEST_AT = "largest at"
@@ -109,6 +110,11 @@ def _largest(
     }
     how = f"the largest of {len(found)}: each {one.method}"
     notes = dict.fromkeys(note for each in found.values() for note in each.notes)
+    read: dict[str, float | str] = {
+        name: one.extras[name] for name in (ERROR, LABELLED) if name in one.extras
+    }
+    if AS_READ in one.extras:
+        read[AS_READ] = abs(contrasts[named].times * float(one.extras[AS_READ]))
     return Tested(
         estimate=sizes[named],
         interval=at_level(LEVEL),
@@ -119,9 +125,10 @@ def _largest(
         fewest=min(each.fewest for each in found.values()),
         unit_name=one.unit_name,
         deterministic=all(each.deterministic for each in found.values()),
-        extras={LARGEST_AT: named, "margin of each": f"±{margin:g}", **told},
+        extras={LARGEST_AT: named, "margin of each": f"±{margin:g}", **told, **read},
         notes=tuple(notes),
-        by_unit=() if alarm is None else alarm.by_unit,
+        # what units contribute to an alarm is as it was read, and is not held beside what is not
+        by_unit=() if alarm is None or read else alarm.by_unit,
         at_level=None if any(each.at_level is None for each in found.values()) else at_level,
     )
 

@@ -7,8 +7,11 @@ from dataclasses import replace
 from ...statistics.means import StudentEstimate
 from ...statistics.misclassification import corrected_difference
 from ...statistics.results import Misclassified
-from ..findings import ALPHA, Null
+from ..findings import ALPHA, AS_READ, LABELLED, Null
 from .tested import Tested, alarm_p
+
+ERROR = "error of reading"
+"""Name of the extra that has the rates an estimate is corrected for."""
 
 _LARGE = 1e9
 """Degrees of freedom of a standard error without any."""
@@ -18,22 +21,23 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
     """Return a difference of rates as it is of the events themselves (Rogan & Gladen 1978).
 
     Interval and p-values are by Student's t with the standard error of the delta method. Nothing
-    is cleared that is not cleared without, and that there is no difference (``null`` "zero") is as
-    likely as before. Error rates of other replies correct no estimate: they are what clearing must
-    hold at. What has no standard error stays as it was found, and is not cleared.
+    is cleared that is not cleared without, or not at the rates that stand ``also``, and that there
+    is no difference (``null`` "zero") is as likely as before. Error rates of other replies correct
+    no estimate: they are what clearing must hold at. What has no standard error stays as it was
+    found, and is not cleared.
     """
     if error.youden == 1 and not error.se:
         return tested
-    found, p_found = _at(tested, error, margin)
-    seen = (tested.p_clear, 1.0 if p_found is None else p_found)
-    p_clear = None if tested.p_clear is None else max(p for p in seen if p is not None)
-    rates = f"sensitivity {error.sensitivity:.3f}, specificity {error.specificity:.3f}"
+    held = [(each, *_at(tested, each, margin)) for each in (error, *error.also)]
+    _, found, _ = held[0]
+    p_clear = tested.p_clear
+    if p_clear is not None:
+        p_clear = max(p_clear, *(1.0 if p is None else p for *_, p in held))
     kept = not error.sampled or not found.se
-    extras: dict[str, float | str] = (
-        {f"at {rates} ({error.source})": _shown(found, p_found)}
-        if kept
-        else {"error of reading": f"{rates} ({error.source})"}
-    )
+    extras: dict[str, float | str] = {} if kept else {ERROR: _rates(error)}
+    extras |= {f"at {_rates(each)}": _shown(at, p) for each, at, p in held[not kept :]}
+    if error.labels:
+        extras[LABELLED] = float(error.labels)
     if error.worst is not None:
         extras[f"at specificity {error.worst.specificity:.3f} ({error.worst.source})"] = _shown(
             *_at(tested, error.worst, margin)
@@ -41,9 +45,9 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
     if kept:
         extras = {**tested.extras, **extras}
         return replace(tested, p_clear=p_clear, extras=extras, deterministic=False)
-    extras["as it was read"] = f"{tested.estimate:+z.3f}" + (
-        "" if tested.p_clear is None else f", clearing p = {tested.p_clear:.4f}"
-    )
+    extras[AS_READ] = tested.estimate
+    if tested.p_clear is not None:
+        extras[f"{AS_READ}, clearing p"] = tested.p_clear
     limits = found.at_level(1 - 2 * ALPHA)
     again = {"90 % interval, from": limits.low, "90 % interval, to": limits.high}
     p_alarm, tost = tested.p_alarm, tested.tost
@@ -71,6 +75,11 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
         at_level=found.at_level,
         deterministic=False,  # as many as clear events that are read without error are too few
     )
+
+
+def _rates(error: Misclassified) -> str:
+    rates = f"sensitivity {error.sensitivity:.3f}, specificity {error.specificity:.3f}"
+    return f"{rates} ({error.source})"
 
 
 def _at(

@@ -46,8 +46,8 @@ def test_the_difference_is_that_of_the_two_true_prevalences() -> None:
     true = [(apparent + 0.9 - 1) / (0.85 + 0.9 - 1) for apparent in (0.31, 0.22)]
     estimate, se = corrected_difference(0.31 - 0.22, 0.02, error)
     assert estimate == pytest.approx(true[0] - true[1], rel=1e-12)
-    # Delta method: the derivative by J = .75 is -.09 / .75².
-    variance_j = 0.85 * 0.15 / 100 + 0.9 * 0.1 / 200
+    # Delta method: the derivative by J = .75 is -.09 / .75²; Beta(86, 16) and Beta(181, 21).
+    variance_j = 86 * 16 / (102**2 * 103) + 181 * 21 / (202**2 * 203)
     by_hand = 0.02**2 / 0.75**2 + (0.09 / 0.75**2) ** 2 * variance_j
     assert se == pytest.approx(math.sqrt(by_hand), rel=1e-12)
 
@@ -99,6 +99,57 @@ def test_at_the_margin_a_judge_that_errs_clears_no_more_than_five_in_a_hundred(
     assert 0.93 <= covered / RUNS <= 0.97
     if wrong == 0.10:
         assert as_read / RUNS > 0.15
+
+
+@pytest.mark.parametrize(
+    ("events", "others", "rates", "sensitivity", "specificity"),
+    [
+        (2, 18, (0.2, 0.1), 0.7, 0.98),
+        (3, 17, (0.2, 0.1), 0.7, 0.98),
+        (15, 85, (0.2, 0.1), 0.7, 0.98),
+        (10, 10, (0.75, 0.65), 0.9, 0.9),
+    ],
+)
+def test_at_the_margin_few_labels_clear_no_more_than_five_in_a_hundred(
+    events: int, others: int, rates: tuple[float, float], sensitivity: float, specificity: float
+) -> None:
+    """Though all of two or three events are often found, which says that no event is missed."""
+    rng = np.random.default_rng(7)
+    clear = 0
+    for _ in range(RUNS):
+        a, b = (
+            int(rng.binomial(N, rate * sensitivity + (1 - rate) * (1 - specificity)))
+            for rate in rates
+        )
+        found, passed = (
+            int(rng.binomial(events, sensitivity)),
+            int(rng.binomial(others, specificity)),
+        )
+        if (found + 1) / (events + 2) + (passed + 1) / (others + 2) <= 1 or found == 0:
+            continue  # nothing is decided
+        error = labelled_errors(
+            found=found, events=events, passed=passed, others=others, source=""
+        )
+        p_clear = corrected(read(a, b), error).p_clear
+        clear += p_clear is not None and p_clear <= 0.05
+    assert clear / RUNS <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / RUNS)
+
+
+def test_labels_that_were_all_read_rightly_do_not_make_a_reader_faultless() -> None:
+    error = labelled_errors(found=3, events=3, passed=17, others=17, source="labels")
+    (few,) = error.also
+    assert (error.youden, error.labels) == (1.0, 20)
+    assert (few.sensitivity, few.specificity) == (4 / 5, 18 / 19)
+    plain = read(160, 120)
+    found = corrected(plain, error)
+    assert plain.p_clear is not None
+    assert found.p_clear is not None
+    assert found.estimate == plain.estimate
+    assert found.p_clear > 10 * plain.p_clear
+    shown = (
+        "at sensitivity 0.800, specificity 0.947 (labels, and one more right and wrong of each)"
+    )
+    assert found.extras[shown] == f"+0.067, clearing p = {found.p_clear:.4f}"
 
 
 def test_rates_of_other_replies_correct_no_estimate_but_clearing_must_hold_at_them() -> None:
