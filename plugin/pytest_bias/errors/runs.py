@@ -121,6 +121,12 @@ class NoWorkspace(FileProblem):
     )
 
 
+class NotReplaced(FileProblem):
+    """A cassette is not replaced by what was recorded beside it."""
+
+    words = "{path} is left as it is: {problem}. Run again, and nothing is paid twice"
+
+
 class CassetteBusy(FileProblem):
     """Another process is recording into the same cassette."""
 
