@@ -343,13 +343,16 @@ class Cassette:
         ``provenance`` is for a cassette that holds no reply.
 
         Raises NotReplaced where another file stands there by now than was loaded (recorders are
-        kept out by a lock, a pull is not).
+        kept out by a lock, a pull is not), or it cannot be written.
         """
         if self.interrupted or self.lost != self._written_lost:
             if _first_line(self.place) not in (b"", self._first_line):
                 raise self._left("it was changed meanwhile, as by a pull")
             known = self.provenance if self._lines else provenance
-            write_cassette(self, experiment_id, model, known or self.provenance)
+            try:
+                write_cassette(self, experiment_id, model, known or self.provenance)
+            except OSError as error:
+                raise self._left(error.strerror or str(error)) from error
         if self.unmerged:
             for journal in self._journals:
                 journal.unlink(missing_ok=True)

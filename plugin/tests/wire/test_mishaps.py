@@ -220,6 +220,22 @@ def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> No
     assert is_whole(of, desk.folder, MODEL)
 
 
+def test_a_disk_that_is_full_for_the_cassette_keeps_the_journal_and_says_so(desk: Desk) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    of = experiment()
+    desk.serve(openai=Acme())
+    with desk.patch.context() as patch:
+        patch.setattr("pytest_bias.cassettes.store.write_content", full)
+        (job,) = desk.record((of, MODEL)).jobs
+    (problem,) = job.problems
+    kept = f"every reply that was kept stands in {job.cassette.name}.recording"
+    assert f"No space left on device; {kept}. Run again, and nothing is paid twice" in problem
+    (job,) = desk.record((of, MODEL)).jobs
+    assert (job.calls, job.problems) == (0, [])
+
+
 def test_replies_wait_for_room_on_a_disk_that_is_full_for_a_while(desk: Desk) -> None:
     """The last chance is when the journal is closed."""
     of = experiment(replicates=1)
