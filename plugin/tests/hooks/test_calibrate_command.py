@@ -120,7 +120,10 @@ def test_an_unchanged_subject_is_an_upgrade_of_itself(
     assert lines[-1]["chain"].get("number-high-low", []) == steps
 
 
-def test_an_interrupted_run_keeps_its_draws(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_keeps_its_draws_and_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     command = [*COMMAND, "--draws=100000", "--jobs=2"]
     running = subprocess.Popen(  # noqa: S603  (our own command)
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -130,9 +133,9 @@ def test_an_interrupted_run_keeps_its_draws(tmp_path: Path) -> None:
         with suppress(subprocess.TimeoutExpired):
             running.wait(0.05)
             break
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    assert running.returncode == 130, said
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)  # while a process of it has the pipe it waits
+    assert running.returncode == (-number if number == signal.SIGKILL else 130), said
     assert "Traceback" not in said
     assert len(_lines(tmp_path)) > 20
 
