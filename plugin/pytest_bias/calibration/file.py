@@ -36,9 +36,9 @@ def draw_key(line: Line) -> Key:
 def read(path: Path) -> tuple[Line, list[Line]]:
     """The settings and the draws of a file.
 
-    A last line that was cut off while it was written is no draw, a line that stands there again one
-    line. Raises DamagedCalibration for whatever else is no line of such a file, and where a draw
-    stands twice; NotReadable where there is no file.
+    A last line that was cut off while it was written is no draw, and one that stands there again
+    as it was counts once. Raises DamagedCalibration for whatever else is no line of such a file,
+    and where a draw stands twice; NotReadable where there is no file.
     """
     try:
         data = path.read_bytes()

@@ -269,6 +269,6 @@ class NotJudged(BiasError):
         super().__init__(
             f"{function} was called without the pytest-bias plugin judging it, so a bias would "
             "pass unseen. Enable the plugin (-p pytest-bias, and no -p no:pytest-bias); give "
-            "every decorator above it functools.wraps; keep it out of a unittest.TestCase, and run "
-            "it in pytest's own thread (pytest-run-parallel: --parallel-threads=1)."
+            "every decorator above it functools.wraps; keep it out of a unittest.TestCase, and "
+            "run it in pytest's own thread (pytest-run-parallel: --parallel-threads=1)."
         )

@@ -186,7 +186,10 @@ def test_a_full_disk_is_told_in_a_line_and_gone_on_with(
     [
         (lambda lines: [lines[0], lines[1][:-30], *lines[2:]], "line 2: no JSON"),
         (lambda lines: lines[1:], "line 1: it does not begin with the settings"),
-        (lambda lines: [*lines, f'{lines[1][:-1]},"x":1}}'], "line 6: draw 0 of game-coin, even stands there twice"),
+        (
+            lambda lines: [*lines, f'{lines[1][:-1]},"x":1}}'],
+            "line 6: draw 0 of game-coin, even stands there twice",
+        ),
         (lambda lines: [lines[0], "{}"], "line 2: is no draw"),
     ],
 )
