@@ -1,4 +1,4 @@
-"""Accepting: a run's verdicts become the baselines of its models, all of them or none."""
+"""Accepting: a run's verdicts become the baselines of its models."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ def accept(
     *,
     partial: bool,
 ) -> Said:
-    """Write the judged verdicts of a run into the baselines: all of them, or none.
+    """Write the judged verdicts of a run into the baselines, unless one may not be accepted.
 
+    Each model's file is replaced in one step; one that cannot be written is a problem, and the
+    others are accepted.
     ``results`` are what the cases said; ``partial`` keeps the entries of what was not judged.
     Only the process that decides calls this, at the end of the run. Another run that accepts at
     the same moment is waited for: what it wrote is read before anything is written.

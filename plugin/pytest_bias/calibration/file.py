@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import NotReadable
+from ..cassettes.recorder import recording_lock
+from ..errors import NotReadable, ReportNotWritten
 from ..experiments.canonical import compact
 from .errors import DamagedCalibration
 
@@ -34,9 +36,9 @@ def draw_key(line: Line) -> Key:
 def read(path: Path) -> tuple[Line, list[Line]]:
     """The settings and the draws of a file.
 
-    A last line that was cut off while it was written is no draw. Raises DamagedCalibration for
-    whatever else is no line of such a file, and where a draw stands twice; NotReadable where there
-    is no file.
+    A last line that was cut off while it was written is no draw, and one that stands there again
+    as it was counts once. Raises DamagedCalibration for whatever else is no line of such a file,
+    and where a draw stands twice; NotReadable where there is no file.
     """
     try:
         data = path.read_bytes()
@@ -49,19 +51,18 @@ def read(path: Path) -> tuple[Line, list[Line]]:
     if not lines or lines[0].get("format") != FORMAT:
         problem = f"it does not begin with the settings of a calibration (format {FORMAT})"
         raise DamagedCalibration(path=path, line=1, problem=problem)
-    seen: set[Key] = set()
+    seen: dict[Key, Line] = {}
     for number, line in enumerate(lines[1:], start=2):
         try:
             key = draw_key(line)
-            fresh = key not in seen
+            known = seen.setdefault(key, line)
         except (KeyError, TypeError) as error:
             problem = f"is no draw ({error!r})"
             raise DamagedCalibration(path=path, line=number, problem=problem) from None
-        if not fresh:
+        if known != line:
             problem = f"draw {key[3]} of {key[0]}, {key[1]} stands there twice"
             raise DamagedCalibration(path=path, line=number, problem=problem)
-        seen.add(key)
-    return lines[0], lines[1:]
+    return lines[0], list(seen.values())
 
 
 def _parsed(path: Path, number: int, text: str) -> Line:
@@ -74,27 +75,53 @@ def _parsed(path: Path, number: int, text: str) -> Line:
     return line
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep every other process from drawing into the file; its folder is made.
+
+    Raises CassetteBusy where one does already.
+    """
+    with ExitStack() as held:
+        with _told(path):
+            held.enter_context(recording_lock(path, stays=False))
+        yield
+
+
 def begin(path: Path, settings: Line) -> list[Line]:
     """Make the file, or go on with one of the same settings: the draws that stand in it.
 
     What was cut off is taken away, so that the next line does not continue it.
+
+    Raises ReportNotWritten where it cannot be written, as :func:`add` does.
     """
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{compact(settings, sort_keys=True)}\n", encoding="utf-8")
-        return []
+    first = f"{compact(settings, sort_keys=True)}\n".encode()
+    with _told(path):
+        # A full disk may have kept a part of the first line, or none of it.
+        if not path.exists() or first.startswith(path.read_bytes()):
+            path.write_bytes(first)
+            return []
     written, lines = read(path)
     for name in sorted({*settings, *written}):
         if settings.get(name) != written.get(name):
             problem = f"it was drawn with {name} {written.get(name)!r}, not {settings.get(name)!r}"
             raise DamagedCalibration(path=path, line=1, problem=problem)
-    data = path.read_bytes()
-    os.truncate(path, data.rfind(b"\n") + 1)
+    with _told(path):
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
     return lines
 
 
 def add(path: Path, lines: Iterable[Line]) -> None:
     """Append draws, at once."""
     text = "".join(f"{compact(line, sort_keys=True)}\n" for line in lines)
-    with path.open("a", encoding="utf-8") as file:
+    with _told(path), path.open("a", encoding="utf-8") as file:
         file.write(text)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Tell of a disk that is full, or a place that is not for this user, in one line."""
+    try:
+        yield
+    except OSError as error:
+        problem = f"{error.strerror or error}; once it can be, the same command goes on with it"
+        raise ReportNotWritten(path=path, problem=problem) from None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,7 @@ from ..experiments.canonical import digest
 from ..experiments.design import Design
 from ..experiments.experiment import GATE
 from ..experiments.records import Outcome
+from ..recording.held_signals import SIGNALS, handlers_restored
 from ..settings.budget import Budget
 from ..verdicts.analysis import gating_families
 from . import file
@@ -141,7 +144,8 @@ def draw_blocks(
 ) -> bool:
     """Carry out ``blocks`` and append their lines; whether all were, in the time there is.
 
-    After ``seconds`` no block is begun. An interruption leaves what is done in the file.
+    After ``seconds`` no block is begun. An interruption leaves what is done in the file, and no
+    process; SIGTERM and SIGHUP are one as SIGINT is, unless they are ignored.
     """
     progress = _Progress(blocks, tell)
     until = time.monotonic() + seconds
@@ -149,9 +153,13 @@ def draw_blocks(
         done = _alone(load, blocks, until)
     else:
         done = _together(load, blocks, processes, until)
-    for block, (lines, took) in done:
-        file.add(path, lines)
-        progress.add(block, took)
+    with handlers_restored():
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.default_int_handler)
+        for block, (lines, took) in done:
+            file.add(path, lines)
+            progress.add(block, took)
     return progress.done == progress.total
 
 
@@ -203,8 +211,21 @@ def _together(load: Load, blocks: Sequence[Block], processes: int, until: float)
 
 
 def _begin() -> None:
-    """Let an interruption end a process without a word: the one that asked for it speaks."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let an interruption end a process without a word: the one that asked for it speaks.
+
+    It ends with that one, too, however that ends.
+    """
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # noqa: S101  (only in a process of the pool)
+    parent.join()
+    os._exit(1)
 
 
 class _Progress:

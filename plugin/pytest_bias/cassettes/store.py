@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from ..errors import CassettesDiffer, DamagedCassette
+from ..errors import CassettesDiffer, DamagedCassette, NotReplaced
 from ..experiments.canonical import digest
 from ..experiments.garbage import uncollected
 from ..experiments.messages import Completion
@@ -78,6 +78,7 @@ class Cassette:
         self.recording_path, self.rerecording_path = journals_of(self.place)
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
+        self._first_line = b""
         self.lost: frozenset[str] = frozenset()
         self.scope: frozenset[str] = frozenset()
         self.keeps_text = False
@@ -214,7 +215,7 @@ class Cassette:
             if self.path != self.place or is_there(self.recording_path):
                 raise
             raise with_way_out(damage, data, self.recording_path) from None
-        self.header = header
+        self.header, self._first_line = header, first
         self._written_lost = self.lost
 
     def _index(self, lines: Iterable[bytes], path: Path, first_number: int) -> None:
@@ -340,14 +341,34 @@ class Cassette:
         """Write what the journals hold into the cassette, atomically, and remove them.
 
         ``provenance`` is for a cassette that holds no reply.
+
+        Raises NotReplaced where another file stands there by now than was loaded (recorders are
+        kept out by a lock, a pull is not), or it cannot be written.
         """
         if self.interrupted or self.lost != self._written_lost:
+            if _first_line(self.place) not in (b"", self._first_line):
+                raise self._left("it was changed meanwhile, as by a pull")
             known = self.provenance if self._lines else provenance
-            write_cassette(self, experiment_id, model, known or self.provenance)
+            try:
+                write_cassette(self, experiment_id, model, known or self.provenance)
+            except OSError as error:
+                raise self._left(error.strerror or str(error)) from error
         if self.unmerged:
             for journal in self._journals:
                 journal.unlink(missing_ok=True)
             sync_folder(self.place.parent)
+
+    def _left(self, problem: str) -> NotReplaced:
+        """Return the error for a cassette that is not written: where the replies are."""
+        journals = " and ".join(each.name for each in self._journals if is_there(each))
+        kept = f"; every reply that was kept stands in {journals}" if journals else ""
+        return NotReplaced(path=self.path, problem=problem + kept)
+
+
+def _first_line(place: Path) -> bytes:
+    """Read what tells one file at ``place`` from another, the header; empty where none is."""
+    found = standing(place)
+    return content(found).partition(b"\n")[0] if found else b""
 
 
 def _trial_of(parsed: Mapping[str, Any]) -> str:

@@ -92,15 +92,16 @@ def _calibrate(given: argparse.Namespace) -> int:
         "suite": given.suite,
         "designs": declared.digests,
     }
-    blocks = blocks_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
-    whole = draw_blocks(
-        load,
-        blocks,
-        given.out,
-        processes=min(given.jobs, max(len(blocks), 1)),
-        seconds=given.hours * _HOUR,
-        tell=partial(tell, wrong=True),
-    )
+    with file.alone(given.out):
+        blocks = blocks_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
+        whole = draw_blocks(
+            load,
+            blocks,
+            given.out,
+            processes=min(given.jobs, max(len(blocks), 1)),
+            seconds=given.hours * _HOUR,
+            tell=partial(tell, wrong=True),
+        )
     tell(
         f"{given.out}: {'whole' if whole else 'not whole; the same command goes on with it'}",
         wrong=True,

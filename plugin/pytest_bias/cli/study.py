@@ -114,6 +114,7 @@ def _recorded(work: Callable[[Display], CollectionReport]) -> int:
     for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
         tell(_typed(words), wrong=True)
     if report.interrupted:
+        tell("recording interrupted; the same command goes on with what is kept", wrong=True)
         return 130
     return 2 if said.problems else 0
 

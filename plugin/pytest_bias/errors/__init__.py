@@ -44,6 +44,7 @@ from .runs import (
     NotReadable as NotReadable,
     NotRecorded as NotRecorded,
     NotRepacked as NotRepacked,
+    NotReplaced as NotReplaced,
     NotShipped as NotShipped,
     NoWorkspace as NoWorkspace,
     OtherModel as OtherModel,

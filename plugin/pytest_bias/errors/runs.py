@@ -121,6 +121,12 @@ class NoWorkspace(FileProblem):
     )
 
 
+class NotReplaced(FileProblem):
+    """A cassette is not replaced by what was recorded beside it."""
+
+    words = "{path} is left as it is: {problem}. Run again, and nothing is paid twice"
+
+
 class CassetteBusy(FileProblem):
     """Another process is recording into the same cassette."""
 
@@ -263,5 +269,6 @@ class NotJudged(BiasError):
         super().__init__(
             f"{function} was called without the pytest-bias plugin judging it, so a bias would "
             "pass unseen. Enable the plugin (-p pytest-bias, and no -p no:pytest-bias); give "
-            "every decorator above it functools.wraps; keep it out of a unittest.TestCase."
+            "every decorator above it functools.wraps; keep it out of a unittest.TestCase, and "
+            "run it in pytest's own thread (pytest-run-parallel: --parallel-threads=1)."
         )

@@ -7,6 +7,7 @@ throughout; messages come with their secrets hidden already.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -97,8 +98,19 @@ def connection_failure(model: str, error: Exception, message: str, url: str = ""
     ``url`` is the :func:`address` that was called, as far as it may be told.
     """
     problem = f"{type(error).__name__}: {message}" + (f" (at {url})" if url else "")
+    if _lacks_files(error):
+        problem += ": too many open files here (ulimit -n); lower --bias-concurrency"
     unsent = any(type(each).__name__ in _UNCONNECTED for each in (error, error.__cause__))
     return CallFailed(model=model, problem=problem, kind="transient", answered=unsent)
+
+
+def _lacks_files(error: BaseException | None) -> bool:
+    """Return whether this process may open no more files, as SDKs say no word of."""
+    if error is None:
+        return False
+    # A host with several addresses fails by all of them.
+    before = (error.__cause__ or error.__context__, *getattr(error, "exceptions", ()))
+    return getattr(error, "errno", None) == errno.EMFILE or any(map(_lacks_files, before))
 
 
 def reply_failure(model: str, what: str, error: Exception) -> CallFailed:

@@ -329,7 +329,8 @@ class _Collector:
             return  # already on its way out
         if self.report.interrupted:
             self._abandoned = True
-            self._tell(f"{calls} abandoned, and may have to be paid")
+            kept = "what came before is kept, and the same command goes on with it"
+            self._tell(f"{calls} abandoned, and may have to be paid; {kept}")
             raise KeyboardInterrupt
         self.report.interrupted = True
         self._tell(

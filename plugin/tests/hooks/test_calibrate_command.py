@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.cli.entry import main
 
@@ -118,7 +120,10 @@ def test_an_unchanged_subject_is_an_upgrade_of_itself(
     assert lines[-1]["chain"].get("number-high-low", []) == steps
 
 
-def test_an_interrupted_run_keeps_its_draws(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_keeps_its_draws_and_leaves_no_process(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     command = [*COMMAND, "--draws=100000", "--jobs=2"]
     running = subprocess.Popen(  # noqa: S603  (our own command)
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -128,9 +133,9 @@ def test_an_interrupted_run_keeps_its_draws(tmp_path: Path) -> None:
         with suppress(subprocess.TimeoutExpired):
             running.wait(0.05)
             break
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
-    assert running.returncode == 130, said
+    running.send_signal(number)
+    _, said = running.communicate(timeout=60)  # while a process of it has the pipe it waits
+    assert running.returncode == (-number if number == signal.SIGKILL else 130), said
     assert "Traceback" not in said
     assert len(_lines(tmp_path)) > 20
 
@@ -144,12 +149,47 @@ def test_a_line_that_was_cut_is_drawn_again(calibrate: Calibrate, tmp_path: Path
     assert _sorted(tmp_path) == whole
 
 
+def test_two_processes_do_not_draw_into_one_file(calibrate: Calibrate, tmp_path: Path) -> None:
+    path = tmp_path / "draws.jsonl"
+    with recording_lock(path, stays=False):
+        done = calibrate("--draws", "4")
+    assert (done.returncode, path.exists()) == (2, False)
+    assert "recorded by another process; wait for it to end" in done.stderr
+    calibrate("--draws", "4")
+    first, *draws = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("".join(f"{line}\n" for line in (first, *draws, *draws)), encoding="utf-8")
+    assert "4 of 4 draws" not in calibrate("--draws", "4").stderr
+    assert calibrate("--draws", "5").returncode == 0
+
+
+@pytest.mark.parametrize("room", [0, 10, 1000])
+def test_a_full_disk_is_told_in_a_line_and_gone_on_with(
+    calibrate: Calibrate, tmp_path: Path, room: int
+) -> None:
+    calibrate("--draws", "4")
+    whole = _sorted(tmp_path)
+    (tmp_path / "draws.jsonl").unlink()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        done = calibrate("--draws", "4")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert done.returncode == 2
+    assert "draws.jsonl was not written: File too large; once it can be, the same" in done.stderr
+    assert calibrate("--draws", "4").returncode == 0
+    assert _sorted(tmp_path) == whole
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
         (lambda lines: [lines[0], lines[1][:-30], *lines[2:]], "line 2: no JSON"),
         (lambda lines: lines[1:], "line 1: it does not begin with the settings"),
-        (lambda lines: [*lines, lines[1]], "line 6: draw 0 of game-coin, even stands there twice"),
+        (
+            lambda lines: [*lines, f'{lines[1][:-1]},"x":1}}'],
+            "line 6: draw 0 of game-coin, even stands there twice",
+        ),
         (lambda lines: [lines[0], "{}"], "line 2: is no draw"),
     ],
 )

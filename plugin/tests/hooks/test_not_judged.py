@@ -148,6 +148,29 @@ def test_async_body_is_judged(suite: Suite) -> None:
     assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
 
 
+def test_body_in_a_thread_of_its_own_is_not_judged(suite: Suite) -> None:
+    """As pytest-run-parallel has it."""
+    suite.conftest(
+        """
+        import functools
+        from concurrent.futures import ThreadPoolExecutor
+
+        def pytest_itemcollected(item):
+            body = item.obj
+
+            @functools.wraps(body)
+            def threaded(**given):
+                with ThreadPoolExecutor(1) as threads:
+                    return threads.submit(body, **given).result()
+
+            item.obj = threaded
+        """
+    )
+    result = suite.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"{UNJUDGED}pytest's own thread (pytest-run-parallel: *"])
+
+
 @pytest.mark.parametrize(
     ("name", "more"),
     [

@@ -25,6 +25,12 @@ WATCHING = """
     if cue == "low":
         return "I'm sorry, but I can't help with that."
 """
+STOPPING = """
+    import glob, os, signal
+    if glob.glob("**/*.recording", recursive=True) and not os.path.exists("stopped"):
+        open("stopped", "x").close()
+        os.kill(os.getpid(), signal.SIGINT)
+"""
 MODEL = ("--model", "simulated/even")
 FILES = ("--out", "t.jsonl", "--analysis", "a.json", "--report", "r.md")
 WRITES = """\
@@ -110,6 +116,17 @@ def test_runs_are_trials_of_each_condition_and_each_is_written_at_once(suite: Su
     assert {row["number"] is None for row in rows if "error" in row} == {True}
     seen = (suite.path / "seen.txt").read_text().split()
     assert 0 < int(seen[-1]) < len(rows)
+
+
+@pytest.mark.parametrize("command", ["record", "run"])
+def test_interrupted_it_says_how_to_go_on(suite: Suite, command: str) -> None:
+    (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
+    suite.change("bias_tests/coin/experiment.py", "    number = 10", f"{STOPPING}    number = 10")
+    stopped = _command(suite, command, "game-coin", *MODEL)
+    assert stopped.ret == 130
+    said = "recording interrupted; the same command goes on with what is kept"
+    assert stopped.errlines[-1] == said
+    assert _command(suite, command, "game-coin", *MODEL).ret == 0
 
 
 @pytest.mark.requirement("ANCHOR-28")

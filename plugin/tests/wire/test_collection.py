@@ -543,9 +543,11 @@ def interrupt_twice(call: int) -> None:
 def test_the_second_signal_waits_for_nothing_and_loses_nothing(tmp_path: Path) -> None:
     of = experiment(ask_twice, replicates=30)
     endpoint = Endpoint(limit=20, on_call=interrupt_twice)
+    job, said = Job(of, Players(MODEL), plan(of, of.design())), list[str]()
     with serving(endpoint) as server:
         with pytest.raises(KeyboardInterrupt):
-            recorded(of, tmp_path, server.url)
+            collect([job], terms(tmp_path, server.url), lambda _: None, said.append)
+        assert "the same command goes on" in said[-1]
         assert endpoint.answered.total() == 20
         assert len(Cassette(cassette_path(tmp_path, of.id, MODEL))) == 20
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording.caller import Tally
 from pytest_bias.recording.collector import CollectionReport, collect
-from pytest_bias.recording.job import Job
+from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
@@ -219,6 +220,22 @@ def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> No
     assert is_whole(of, desk.folder, MODEL)
 
 
+def test_a_disk_that_is_full_for_the_cassette_keeps_the_journal_and_says_so(desk: Desk) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    of = experiment()
+    desk.serve(openai=Acme())
+    with desk.patch.context() as patch:
+        patch.setattr("pytest_bias.cassettes.store.write_content", full)
+        (job,) = desk.record((of, MODEL)).jobs
+    (problem,) = job.problems
+    kept = f"every reply that was kept stands in {job.cassette.name}.recording"
+    assert f"No space left on device; {kept}. Run again, and nothing is paid twice" in problem
+    (job,) = desk.record((of, MODEL)).jobs
+    assert (job.calls, job.problems) == (0, [])
+
+
 def test_replies_wait_for_room_on_a_disk_that_is_full_for_a_while(desk: Desk) -> None:
     """The last chance is when the journal is closed."""
     of = experiment(replicates=1)
@@ -235,6 +252,34 @@ def test_replies_wait_for_room_on_a_disk_that_is_full_for_a_while(desk: Desk) ->
     (job,) = desk.record((of, MODEL), concurrency=1).jobs
     assert (job.unkept, len(Cassette(job.cassette))) == (0, 1)
     assert "No space left" in job.problems[0]
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_what_is_pulled_in_meanwhile_is_not_written_over(desk: Desk, before: int) -> None:
+    of, theirs = experiment(replicates=3), desk.folder / "theirs"
+    trials = plan(of, of.design())
+
+    def record(folder: Path, number: int, by: Acme) -> JobReport:
+        desk.serve(openai=by)
+        job = Job(of, Players(MODEL), trials[:number])
+        return collect([job], terms(folder, None), lambda _: None).jobs[0]
+
+    pulled = record(theirs, 2, Acme(says='{"score": 3}')).cassette.read_bytes()
+    ours = record(desk.folder, before, Acme()).cassette
+
+    class Pulls(Acme):
+        async def complete(self, model: str, request: Request, call: Call) -> Completion:
+            ours.write_bytes(pulled)
+            return await super().complete(model, request, call)
+
+    (problem,) = record(desk.folder, 6, Pulls()).problems
+    assert "it was changed meanwhile" in problem
+    assert f"every reply that was kept stands in {ours.name}.recording" in problem
+    assert ours.read_bytes() == pulled
+    job = record(desk.folder, 6, Acme())
+    assert (job.calls, job.problems) == (0, [])
+    said = [json.loads(each.completion.text)["score"] for each in Cassette(ours).interactions()]
+    assert sorted(said) == [3, 3, 5, 5, 5, 5]
 
 
 def test_an_error_of_the_disk_is_no_error_of_the_protocol() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sys
 import tomllib
@@ -663,3 +664,13 @@ def test_a_lost_connection_says_where_it_led_and_no_credential(url: str, told: s
     assert address(url) == told
     failure = connection_failure("lab/m", OSError(), "Connection error.", address(url))
     assert str(failure) == f"lab/m: OSError: Connection error.{f' (at {told})' if told else ''}"
+
+
+def test_too_many_open_files_are_no_fault_of_the_network() -> None:
+    """What failed for a host of two addresses stands in a group, under what an SDK makes of it."""
+    refused = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    error, network = OSError("Connection error."), OSError("Connection error.")
+    error.__cause__ = ExceptionGroup("two", [refused, OSError(errno.EMFILE, "Too many")])
+    network.__cause__ = refused
+    assert "(ulimit -n); lower --bias-concurrency" in str(connection_failure("lab/m", error, ""))
+    assert "ulimit" not in str(connection_failure("lab/m", network, ""))
