@@ -123,6 +123,16 @@ CHAT = Vendor(
         ({"prompt_tokens": 7}, {"input": 7}),
         ({"prompt_tokens": 7, "completion_tokens": 0}, {"input": 7, "output": 0}),
         ({"prompt_tokens": SECRET}, {}),
+        # xAI's: thoughts are counted in the total alone.
+        (
+            {"prompt_tokens": 300, "completion_tokens": 13, "total_tokens": 699},
+            {"input": 300, "output": 13 + 386},
+        ),
+        (
+            {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 0},
+            {"input": 7, "output": 2},
+        ),
+        ({"prompt_tokens": 7, "total_tokens": 9}, {"input": 7}),
         ("7", {}),
     ),
     malformed={

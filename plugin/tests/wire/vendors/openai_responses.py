@@ -114,7 +114,13 @@ RESPONSES = Vendor(
             error={"code": "invalid_prompt", "message": "Your prompt was flagged: usage policy."},
         )
     },
-    usages=(({"output_tokens": 2}, {"output": 2}),),
+    usages=(
+        ({"output_tokens": 2}, {"output": 2}),
+        (
+            {"input_tokens": 7, "output_tokens": 2, "total_tokens": 14},
+            {"input": 7, "output": 2 + 5},
+        ),
+    ),
     malformed={
         "no output": {"model": "x", "status": "completed"},
         "output is null": FIVE | {"output": None},
