@@ -87,7 +87,7 @@ def address(url: str) -> str:
     )
 
 
-_UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+_UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 
 
 def connection_failure(model: str, error: Exception, message: str, url: str = "") -> CallFailed:

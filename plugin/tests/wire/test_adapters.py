@@ -281,7 +281,9 @@ def test_connections_that_fail_may_have_been_paid_once_they_were_made(
 ) -> None:
     route = line.router.post(line.vendor.url).mock(side_effect=error)
     failure = line.failed()
-    never = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    never = isinstance(
+        error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError
+    )
     assert (failure.kind, failure.answered) == ("transient", never)
     assert route.call_count == 1
 
