@@ -92,8 +92,9 @@ class CallTerms:
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    ``other`` says that another model answered than the one asked for, once one has; ``in_flight``
-    counts the calls that are sent and not answered; ``progress`` is called after every attempt.
+    ``other`` says that another model answered than the one asked for, once one has; ``failed`` why
+    the last attempt came to nothing, if it did; ``in_flight`` counts the calls that are sent and
+    not answered; ``progress`` is called after every attempt.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Caller:
     retries: Retries
     progress: Progress = silent
     other: OtherModel | None = field(default=None, init=False)
+    failed: CallFailed | None = field(default=None, init=False)
     in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +139,7 @@ class Caller:
             try:
                 return await self._attempt(request, Call(asked.seed, self.timeout, dropped), stop)
             except CallFailed as failed:
+                self.failed = failed
                 self.tally.failed(failed.kind)
                 self.progress(self.tally)
                 if (failed.retry_after or 0.0) > self.retries.longest:
@@ -217,6 +220,7 @@ class Caller:
 
     def _count(self, completion: Completion) -> None:
         self.other = self.other or other_model(self.name, [completion.served_model], self.entry)
+        self.failed = None
         self.tally.replies += 1
         self.tally.waiting = 0.0
         self.tally.input_tokens += completion.usage.get("input", 0)

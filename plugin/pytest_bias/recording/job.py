@@ -274,8 +274,11 @@ class JobRecording:
             await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
-            if capped.what not in report.notes:
-                report.notes.append(capped.what)
+            notes = [capped.what]
+            if not report.done:  # failures may have used it up
+                failures = [each.failed for each in self.callers.values() if each.failed]
+                notes += [f"before that a call failed: {kept.words(each)}" for each in failures]
+            report.notes += [note for note in notes if note not in report.notes]
             return
         except CallFailed as failed:
             self._failed(kept.words(failed), fatal=failed.fatal)

@@ -45,6 +45,9 @@ HELD_UP = 0.5
 TEMPERATE: dict[str, Any] = {"parameters": Parameters(temperature=0.5)}
 
 
+DOWN = "HTTP 500: The server had an error."
+
+
 def serving(faults: Faults = (), **settings: Any) -> AbstractContextManager[FaultyServer]:
     """A running server that answers every prompt alike."""
     return faulty(lambda _: '{"score": 5}', faults=faults, **settings)
@@ -102,8 +105,21 @@ def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> 
     assert sum(job.calls for job in report.jobs) == kept
     for job in report.jobs:
         assert job.problems == []
-        assert job.notes == [f"--bias-max-calls={cap} is reached"]
+        # Where one call is all there is, it may be the one that fails.
+        assert job.notes[0] == f"--bias-max-calls={cap} is reached"
+        assert job.notes[1:] in (
+            [],
+            [f"before that a call failed: {job.model}: {DOWN}"][: cap == 1],
+        )
         assert job.recorded + len(job.lost) == job.wanted == 40
+
+
+def test_a_cap_that_failures_used_up_is_told_with_why_they_failed(tmp_path: Path) -> None:
+    of = experiment(replicates=10)
+    with serving(["server_error"] * 9) as server:
+        job, _ = recorded(of, tmp_path, server.url, max_calls=3, concurrency=1)
+    failed = f"before that a call failed: {MODEL}: {DOWN}"
+    assert job.notes == ["--bias-max-calls=3 is reached", failed]
 
 
 def test_a_cap_that_is_just_enough_is_none(tmp_path: Path) -> None:
