@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Coroutine, Generator
 from contextlib import aclosing, suppress
@@ -52,6 +53,8 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
         body = await _body(response)
         elapsed = response.elapsed
         response.headers.pop("content-encoding", None)
+        # JSON has no charset, whatever a header says (RFC 8259, sections 8.1 and 11).
+        response.encoding = json.detect_encoding(body)
         # As a stream still to be read, so that it is read as any other.
         response.stream = transport.ByteStream(body)
         response.is_stream_consumed = response.is_closed = False

@@ -111,6 +111,16 @@ def test_half_a_character_is_kept_as_it_came(line: Line) -> None:
     assert json.loads(dumps(completion.body)) == reply
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_reply_is_read_as_json_whatever_charset_its_header_names(
+    line: Line, encoding: str
+) -> None:
+    said = "Zoë: שלום"
+    body = json.dumps(line.vendor.says(said), ensure_ascii=False).encode(encoding)
+    line.answers(content=body, content_type="application/json; charset=ISO-8859-1")
+    assert line.ask().text == said
+
+
 @rows("filters")
 def test_what_a_filter_stops_was_answered(line: Line, row: tuple[str, dict[str, Any]]) -> None:
     line.answers(400, json=row[1])
