@@ -274,11 +274,19 @@ def error_within(
     return CallFailed(model=model, problem=problem, kind="reply")
 
 
-# Azure documents content_filter. The others are known from what users of the vendors report in
+# Azure documents content_filter, OpenAI's SDK bio_policy and misalignment_policy_violation (codes of
+# a response that failed). The others are known from what users of the vendors report in
 # public: OpenAI's content_policy_violation and invalid_prompt ("your prompt was flagged as
 # potentially violating our usage policy"; gateways use that code for malformed requests too, so
 # its words decide), and Anthropic's "Output blocked by content filtering policy".
-_FILTERS = frozenset({"content_filter", "content_policy_violation"})
+_FILTERS = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "bio_policy",
+        "misalignment_policy_violation",
+    }
+)
 _FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
 _BLOCKED = re.compile(r"content filtering policy", re.IGNORECASE)
 

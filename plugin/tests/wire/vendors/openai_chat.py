@@ -36,6 +36,8 @@ FILTERS: dict[str, Body] = {
     "Azure's": {"error": {"code": "content_filter", "message": "filtered", "status": 400}},
     "invalid_prompt": {"error": {"code": "invalid_prompt", "message": FLAGGED}},
     "policy": {"error": {"code": "content_policy_violation", "message": "Rejected."}},
+    "biology": {"error": {"code": "bio_policy", "message": "Blocked."}},
+    "misalignment": {"error": {"code": "misalignment_policy_violation", "message": "Blocked."}},
     "policy as type": {"error": {"type": "content_policy_violation", "message": "Rejected."}},
 }
 
