@@ -261,7 +261,8 @@ def read_response(body: dict[str, Any]) -> Completion:
 
 def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     for item in body["output"]:
-        if item["type"] == "message":
+        # What a model says of its work on the way is not its answer.
+        if item["type"] == "message" and item.get("phase") != "commentary":
             yield from (part for part in item["content"] if part["type"] == kind)
 
 

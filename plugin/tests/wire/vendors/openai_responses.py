@@ -96,6 +96,11 @@ RESPONSES = Vendor(
             "Five.",
             "stop",
         ),
+        "commentary": (
+            reply(message(text("Hm.")) | {"phase": "commentary"}, message(text("Five."))),
+            "Five.",
+            "stop",
+        ),
         "length": (incomplete("max_output_tokens", message(text("Fi"))), "Fi", "length"),
         "length before a word": (incomplete("max_output_tokens", REASONING), "", "length"),
         "content filter": (incomplete("content_filter"), "", "content_filter"),
