@@ -274,11 +274,11 @@ def error_within(
     return CallFailed(model=model, problem=problem, kind="reply")
 
 
-# Azure documents content_filter, OpenAI's SDK bio_policy and misalignment_policy_violation (codes of
-# a response that failed). The others are known from what users of the vendors report in
-# public: OpenAI's content_policy_violation and invalid_prompt ("your prompt was flagged as
-# potentially violating our usage policy"; gateways use that code for malformed requests too, so
-# its words decide), and Anthropic's "Output blocked by content filtering policy".
+# Azure documents content_filter, OpenAI bio_policy and misalignment_policy_violation. The others
+# are known from what users of the vendors report in public: OpenAI's content_policy_violation and
+# invalid_prompt ("your prompt was flagged as potentially violating our usage policy"; gateways use
+# that code for malformed requests too, so its words decide), and Anthropic's "Output blocked by
+# content filtering policy".
 _FILTERS = frozenset(
     {
         "content_filter",
