@@ -24,7 +24,7 @@ from .completion import (
     connection_failure,
     effective,
     error_details,
-    is_filtered,
+    filtered_answer,
     refused_parameter,
     reply_failure,
     status_failure,
@@ -194,18 +194,12 @@ class Client:
         return connection_failure(model, error, said, self.route)
 
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
+        answer = filtered_answer(self.endpoint, error.response, self._secrets.purged)
+        if answer is not None:
+            return answer
         details = error_details(error.body)
         code = _word(details.get("code")) or _word(details.get("type"))
         message = _word(details.get("message")) or error.message
-        bad = error.status_code == HTTPStatus.BAD_REQUEST and not self.endpoint.simulated
-        if bad and is_filtered({"error": details}):
-            # It was answered, and the next prompt may not be refused.
-            try:
-                body = self._secrets.purged(parsed(error.response.text))
-            except ValueError as unreadable:
-                return reply_failure(model, "JSON", unreadable)
-            if isinstance(body, dict):
-                return ReplyBody(body, error.response.elapsed.total_seconds())
         parameter = None
         if error.status_code in _REFUSING:
             parameter = refused_parameter(

@@ -19,7 +19,7 @@ from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Parameters, Request, token_count
 from .base import Endpoint
-from .sdk import is_marked, now
+from .sdk import is_marked, now, parsed
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
@@ -277,8 +277,8 @@ def error_within(
 # Azure documents content_filter, OpenAI bio_policy and misalignment_policy_violation. The others
 # are known from what users of the vendors report in public: OpenAI's content_policy_violation and
 # invalid_prompt ("your prompt was flagged as potentially violating our usage policy"; gateways use
-# that code for malformed requests too, so its words decide), and Anthropic's "Output blocked by
-# content filtering policy".
+# that code for malformed requests too, so its words decide), Anthropic's "Output blocked by
+# content filtering policy", and LiteLLM's name for all of these.
 _FILTERS = frozenset(
     {
         "content_filter",
@@ -288,17 +288,34 @@ _FILTERS = frozenset(
     }
 )
 _FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
-_BLOCKED = re.compile(r"content filtering policy", re.IGNORECASE)
+_BLOCKED = re.compile(r"content filtering policy|ContentPolicyViolationError", re.IGNORECASE)
 
 
 def is_filtered(body: Mapping[str, Any]) -> bool:
     """Return whether ``body`` is an error that stands for a filtered prompt or reply."""
-    details = error_details(body.get("error"))
+    details = error_details(body.get("error", body))
     codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
     said = details.get("message")
     said = said if isinstance(said, str) else ""
     flagged = "invalid_prompt" in codes and _FLAGGED.search(said) is not None
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
+
+
+def filtered_answer(
+    endpoint: Endpoint, response: Any, purged: Callable[[object], object]
+) -> ReplyBody | None:
+    """The body of HTTP 400 where a filter stopped the prompt or the reply; None where none did.
+
+    It was answered then, and the next prompt may not be refused.
+    """
+    if response.status_code != HTTPStatus.BAD_REQUEST or endpoint.simulated:
+        return None
+    try:
+        body = purged(parsed(response.text))
+    except ValueError:
+        return None
+    stopped = isinstance(body, dict) and is_filtered(body)
+    return ReplyBody(body, response.elapsed.total_seconds()) if stopped else None
 
 
 def filtered() -> Completion:

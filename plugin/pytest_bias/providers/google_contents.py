@@ -30,6 +30,9 @@ from .completion import (
     connection_failure,
     counts,
     effective,
+    filtered,
+    filtered_answer,
+    is_filtered,
     refused_parameter,
     reply_failure,
     schema_fields,
@@ -204,7 +207,13 @@ class GoogleContents(Adapter):
                 reply = await at_one_go(generated)
             body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
-            return google_failure(name, error, self._secrets.told, sent)
+            stopped = filtered_answer(self._endpoint, error.response, self._secrets.purged)
+            told = self._secrets.told
+            return (
+                google_failure(name, error, told, sent)
+                if stopped is None
+                else completion(name, stopped, read_contents, _WHAT, dropped, told)
+            )
         except (ValueError, RecursionError, Refused, *self._no_connection) as error:
             return self._unreadable(name, error, responses)
         except (self._transport.TransportError, TimeoutError) as error:
@@ -281,6 +290,8 @@ class GoogleContents(Adapter):
 
 def read_contents(body: dict[str, Any]) -> Completion:
     """Read a generateContent reply body; KeyError, TypeError … when it is none."""
+    if is_filtered(body):
+        return filtered()
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
     tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)

@@ -10,7 +10,7 @@ from openai.types.chat import ChatCompletion
 from pytest_bias.experiments.canonical import plain
 
 from ..mocker import SECRET, SEED
-from .vendor import SCHEMA, Body, Vendor
+from .vendor import LITELLM, SCHEMA, Body, Vendor
 
 OPENAI: dict[str, Any] = {
     "provider": "openai",
@@ -38,6 +38,8 @@ FILTERS: dict[str, Body] = {
     "policy": {"error": {"code": "content_policy_violation", "message": "Rejected."}},
     "biology": {"error": {"code": "bio_policy", "message": "Blocked."}},
     "misalignment": {"error": {"code": "misalignment_policy_violation", "message": "Blocked."}},
+    "LiteLLM's": {"error": LITELLM},
+    "bare": {"code": "content_filter", "message": "filtered"},
     "policy as type": {"error": {"type": "content_policy_violation", "message": "Rejected."}},
 }
 
