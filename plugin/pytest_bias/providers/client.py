@@ -24,6 +24,7 @@ from .completion import (
     connection_failure,
     effective,
     error_details,
+    error_words,
     filtered_answer,
     refused_parameter,
     reply_failure,
@@ -199,12 +200,11 @@ class Client:
             return answer
         details = error_details(error.body)
         code = _word(details.get("code")) or _word(details.get("type"))
-        message = _word(details.get("message")) or error.message
+        said = error_words(error.body)
+        message = said or error.response.text or error.message
         parameter = None
         if error.status_code in _REFUSING:
-            parameter = refused_parameter(
-                sent, message, code=code, field=_word(details.get("param"))
-            )
+            parameter = refused_parameter(sent, said, code=code, field=_word(details.get("param")))
         return status_failure(
             model,
             error.status_code,
@@ -212,6 +212,7 @@ class Client:
             code=code,
             parameter=parameter,
             wait=retry_after(error.response.headers),
+            place=self.place,
         )
 
 

@@ -61,11 +61,13 @@ def status_failure(
     code: str | None = None,
     parameter: str | None = None,
     wait: float | None = None,
+    place: str = "",
 ) -> CallFailed:
     """The failure that an HTTP ``status`` stands for.
 
     ``code`` is the vendor's own word for the error, ``parameter`` the refused parameter by our
-    name, ``wait`` what :func:`retry_after` found.
+    name, ``wait`` what :func:`retry_after` found, ``place`` what was called, which is told where
+    no further call can mend it.
     """
     problem = f"HTTP {status}: {message}"
     if parameter is not None:
@@ -76,6 +78,7 @@ def status_failure(
         return CallFailed(model=model, problem=problem, kind="rate_limit", retry_after=wait)
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return CallFailed(model=model, problem=problem, kind="transient", retry_after=wait)
+    problem += f" (at {place})" if place else ""
     return CallFailed(model=model, problem=problem, kind="fatal")
 
 
@@ -314,8 +317,9 @@ def filtered_answer(
         body = purged(parsed(response.text))
     except ValueError:
         return None
-    stopped = isinstance(body, dict) and is_filtered(body)
-    return ReplyBody(body, response.elapsed.total_seconds()) if stopped else None
+    if not isinstance(body, dict) or not is_filtered(body):
+        return None
+    return ReplyBody(body, response.elapsed.total_seconds())
 
 
 def filtered() -> Completion:
@@ -371,3 +375,22 @@ def error_details(error: object) -> Mapping[str, Any]:
         return {}
     inner = error.get("error")
     return inner if isinstance(inner, dict) else error
+
+
+def error_words(error: object) -> str:
+    """What a server says of an error, as its body is read; '' where no known field says it.
+
+    Of what FastAPI finds wrong that is where and why, and not what was sent there, which it quotes
+    too: a prompt with ``not allowed`` in it refuses nothing.
+    """
+    details = error_details(error)
+    given = (details[name] for name in ("message", "detail", "error") if details.get(name))
+    said = next(given, error)
+    if isinstance(said, list):
+        wrong = [each for each in said if isinstance(each, dict) and "msg" in each]
+        return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)
+    return said.strip() if isinstance(said, str) else ""
+
+
+def _place(where: object) -> str:
+    return ".".join(map(str, where)) if isinstance(where, list) else ""
