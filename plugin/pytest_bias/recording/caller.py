@@ -48,7 +48,7 @@ class Retries:
 class Tally:
     """The sum of one model's calls: attempts, replies, failures by kind, tokens, dollars.
 
-    ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
+    ``trials`` of ``wanted`` are recorded so far; ``waiting`` is the wait a provider asks for, in
     seconds; ``doing`` is the experiment under way. ``uncosted`` counts replies in ``cost`` at 0,
     as their tokens are not known, nor a price at most.
     """
@@ -187,8 +187,7 @@ class Caller:
                         self.tally.uncosted += not highest
                     elif failed.answered:
                         price = 0.0
-                    if failed.kind == "rate_limit":
-                        self._limited(sent_at, failed.retry_after)
+                    self._held_up(failed, sent_at)
                     raise
                 finally:
                     self.in_flight -= 1
@@ -206,16 +205,16 @@ class Caller:
         self.progress(self.tally)
         return completion
 
-    def _limited(self, sent_at: float, wait: float | None) -> None:
-        """Give way to a rate limit: fewer calls in flight, and none until it has passed."""
-        throttle = self.throttle
-        begins = throttle.concurrency.limited(sent_at, throttle.clock())
+    def _held_up(self, failed: CallFailed, sent_at: float) -> None:
+        """Note a wait that is asked for; at a rate limit all wait, and fewer are in flight."""
+        throttle, wait, limited = self.throttle, failed.retry_after, failed.kind == "rate_limit"
+        begins = limited and throttle.concurrency.limited(sent_at, throttle.clock())
         if not wait:
             # Calls of the same episode say nothing new.
             episodes = throttle.concurrency.in_a_row
             wait = self.retries.wait(episodes, self.rng) if begins else 0.0
         if wait <= self.retries.longest:
-            throttle.pause(wait)
+            throttle.pause(wait if limited else 0.0)
             self.tally.waiting = max(self.tally.waiting, wait)
 
     def _count(self, completion: Completion) -> None:
