@@ -238,6 +238,10 @@ class JobRecording:
         for ended in await asyncio.gather(*workers, return_exceptions=True):
             if isinstance(ended, BaseException):
                 raise ended
+        if self.report.lost and not self.report.done:  # failures may have used up the cap
+            words = self.keeping.begin().words
+            failures = [each.failed for each in self.callers.values() if each.failed]
+            self.report.notes += [f"before that a call failed: {words(each)}" for each in failures]
 
     async def _work(self, number: int, queue: Iterator[Trial]) -> None:
         """Record trials while there are any; begins when so many calls may be in flight."""
@@ -274,11 +278,8 @@ class JobRecording:
             await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
-            notes = [capped.what]
-            if not report.done:  # failures may have used it up
-                failures = [each.failed for each in self.callers.values() if each.failed]
-                notes += [f"before that a call failed: {kept.words(each)}" for each in failures]
-            report.notes += [note for note in notes if note not in report.notes]
+            if capped.what not in report.notes:
+                report.notes.append(capped.what)
             return
         except CallFailed as failed:
             self._failed(kept.words(failed), fatal=failed.fatal)
