@@ -24,7 +24,8 @@ from .completion import (
     connection_failure,
     effective,
     error_details,
-    is_filtered,
+    error_words,
+    filtered_answer,
     refused_parameter,
     reply_failure,
     status_failure,
@@ -194,23 +195,16 @@ class Client:
         return connection_failure(model, error, said, self.route)
 
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
+        answer = filtered_answer(self.endpoint, error.response, self._secrets.purged)
+        if answer is not None:
+            return answer
         details = error_details(error.body)
         code = _word(details.get("code")) or _word(details.get("type"))
-        message = _word(details.get("message")) or error.message
-        bad = error.status_code == HTTPStatus.BAD_REQUEST and not self.endpoint.simulated
-        if bad and is_filtered({"error": details}):
-            # It was answered, and the next prompt may not be refused.
-            try:
-                body = self._secrets.purged(parsed(error.response.text))
-            except ValueError as unreadable:
-                return reply_failure(model, "JSON", unreadable)
-            if isinstance(body, dict):
-                return ReplyBody(body, error.response.elapsed.total_seconds())
+        said = error_words(error.body)
+        message = said or error.response.text or error.message
         parameter = None
         if error.status_code in _REFUSING:
-            parameter = refused_parameter(
-                sent, message, code=code, field=_word(details.get("param"))
-            )
+            parameter = refused_parameter(sent, said, code=code, field=_word(details.get("param")))
         return status_failure(
             model,
             error.status_code,
@@ -218,6 +212,7 @@ class Client:
             code=code,
             parameter=parameter,
             wait=retry_after(error.response.headers),
+            place=self.place,
         )
 
 

@@ -20,7 +20,7 @@ from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Parameters, Request, token_count
 from .base import Endpoint
-from .sdk import is_marked, now
+from .sdk import is_marked, now, parsed
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
@@ -62,11 +62,13 @@ def status_failure(
     code: str | None = None,
     parameter: str | None = None,
     wait: float | None = None,
+    place: str = "",
 ) -> CallFailed:
     """The failure that an HTTP ``status`` stands for.
 
     ``code`` is the vendor's own word for the error, ``parameter`` the refused parameter by our
-    name, ``wait`` what :func:`retry_after` found.
+    name, ``wait`` what :func:`retry_after` found, ``place`` what was called, which is told where
+    no further call can mend it.
     """
     problem = f"HTTP {status}: {message}"
     if parameter is not None:
@@ -77,6 +79,7 @@ def status_failure(
         return CallFailed(model=model, problem=problem, kind="rate_limit", retry_after=wait)
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return CallFailed(model=model, problem=problem, kind="transient", retry_after=wait)
+    problem += f" (at {place})" if place else ""
     return CallFailed(model=model, problem=problem, kind="fatal")
 
 
@@ -88,7 +91,7 @@ def address(url: str) -> str:
     )
 
 
-_UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+_UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 
 
 def connection_failure(model: str, error: Exception, message: str, url: str = "") -> CallFailed:
@@ -286,23 +289,49 @@ def error_within(
     return CallFailed(model=model, problem=problem, kind="reply")
 
 
-# Azure documents content_filter. The others are known from what users of the vendors report in
-# public: OpenAI's content_policy_violation and invalid_prompt ("your prompt was flagged as
-# potentially violating our usage policy"; gateways use that code for malformed requests too, so
-# its words decide), and Anthropic's "Output blocked by content filtering policy".
-_FILTERS = frozenset({"content_filter", "content_policy_violation"})
+# Azure documents content_filter, OpenAI bio_policy and misalignment_policy_violation. The others
+# are known from what users of the vendors report in public: OpenAI's content_policy_violation and
+# invalid_prompt ("your prompt was flagged as potentially violating our usage policy"; gateways use
+# that code for malformed requests too, so its words decide), Anthropic's "Output blocked by
+# content filtering policy", and LiteLLM's name for all of these.
+_FILTERS = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "bio_policy",
+        "misalignment_policy_violation",
+    }
+)
 _FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
-_BLOCKED = re.compile(r"content filtering policy", re.IGNORECASE)
+_BLOCKED = re.compile(r"content filtering policy|ContentPolicyViolationError", re.IGNORECASE)
 
 
 def is_filtered(body: Mapping[str, Any]) -> bool:
     """Return whether ``body`` is an error that stands for a filtered prompt or reply."""
-    details = error_details(body.get("error"))
+    details = error_details(body.get("error", body))
     codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
     said = details.get("message")
     said = said if isinstance(said, str) else ""
     flagged = "invalid_prompt" in codes and _FLAGGED.search(said) is not None
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
+
+
+def filtered_answer(
+    endpoint: Endpoint, response: Any, purged: Callable[[object], object]
+) -> ReplyBody | None:
+    """The body of HTTP 400 where a filter stopped the prompt or the reply; None where none did.
+
+    It was answered then, and the next prompt may not be refused.
+    """
+    if response.status_code != HTTPStatus.BAD_REQUEST or endpoint.simulated:
+        return None
+    try:
+        body = purged(parsed(response.text))
+    except ValueError:
+        return None
+    if not isinstance(body, dict) or not is_filtered(body):
+        return None
+    return ReplyBody(body, response.elapsed.total_seconds())
 
 
 def filtered() -> Completion:
@@ -358,3 +387,22 @@ def error_details(error: object) -> Mapping[str, Any]:
         return {}
     inner = error.get("error")
     return inner if isinstance(inner, dict) else error
+
+
+def error_words(error: object) -> str:
+    """What a server says of an error, as its body is read; '' where no known field says it.
+
+    Of what FastAPI finds wrong that is where and why, and not what was sent there, which it quotes
+    too: a prompt with ``not allowed`` in it refuses nothing.
+    """
+    details = error_details(error)
+    given = (details[name] for name in ("message", "detail", "error") if details.get(name))
+    said = next(given, error)
+    if isinstance(said, list):
+        wrong = [each for each in said if isinstance(each, dict) and "msg" in each]
+        return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)
+    return said.strip() if isinstance(said, str) else ""
+
+
+def _place(where: object) -> str:
+    return ".".join(map(str, where)) if isinstance(where, list) else ""

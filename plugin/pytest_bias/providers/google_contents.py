@@ -30,6 +30,10 @@ from .completion import (
     connection_failure,
     counts,
     effective,
+    error_words,
+    filtered,
+    filtered_answer,
+    is_filtered,
     refused_parameter,
     reply_failure,
     schema_fields,
@@ -204,7 +208,13 @@ class GoogleContents(Adapter):
                 reply = await at_one_go(generated)
             body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
-            return google_failure(name, error, self._secrets.told, sent)
+            stopped = filtered_answer(self._endpoint, error.response, self._secrets.purged)
+            told = self._secrets.told
+            return (
+                google_failure(name, error, told, sent, self.place)
+                if stopped is None
+                else completion(name, stopped, read_contents, _WHAT, dropped, told)
+            )
         except (ValueError, RecursionError, Refused, *self._no_connection) as error:
             return self._unreadable(name, error, responses)
         except (self._transport.TransportError, TimeoutError) as error:
@@ -275,12 +285,16 @@ class GoogleContents(Adapter):
         response = responses[-1]
         if response.status_code != HTTPStatus.OK:
             wait = sdk.retry_after(response.headers)
-            return status_failure(name, response.status_code, "unreadable error", wait=wait)
+            return status_failure(
+                name, response.status_code, "unreadable error", wait=wait, place=self.place
+            )
         return reply_failure(name, _WHAT, error)
 
 
 def read_contents(body: dict[str, Any]) -> Completion:
     """Read a generateContent reply body; KeyError, TypeError … when it is none."""
+    if is_filtered(body):
+        return filtered()
     # Thoughts are paid as output.
     replied = ("candidatesTokenCount", "thoughtsTokenCount")
     tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
@@ -322,27 +336,28 @@ def _without_false_warning() -> Iterator[None]:
 
 
 def google_failure(
-    model: str, error: Any, told: Callable[[str], str], sent: Mapping[str, str]
+    model: str, error: Any, told: Callable[[str], str], sent: Mapping[str, str], place: str
 ) -> CallFailed:
     """The failure that an answer with another status than 200 stands for.
 
     ``error`` is the SDK's APIError, ``told`` takes credentials out of a text, ``sent`` is what
-    :func:`refused_parameter` wants.
+    :func:`refused_parameter` wants, ``place`` what was called.
     """
     details = list(_details(error.details))
-    message = error.message if isinstance(error.message, str) else error.response.text
+    words = error_words(error.details)
     parameter = None
     if error.code == HTTPStatus.BAD_REQUEST:
-        said = " ".join((message, *_violations(details)))
+        said = " ".join((words, *_violations(details)))
         said = said.replace("maxOutputTokens", "max_output_tokens")
         parameter = refused_parameter(sent, said)
     return status_failure(
         model,
         error.code,
-        told(message),
+        told(words or error.response.text),
         code=_OUT_OF_QUOTA if _of_the_day(details) else None,
         parameter=parameter,
         wait=_wait(details, error.response.headers),
+        place=place,
     )
 
 

@@ -157,8 +157,17 @@ def read_chat(body: dict[str, Any]) -> Completion:
         text=refusal or text,
         finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
         served_model=str(body.get("model") or ""),
-        usage=counts(body.get("usage"), input=("prompt_tokens",), output=("completion_tokens",)),
+        usage=_usage(body, "prompt_tokens", "completion_tokens"),
     )
+
+
+def _usage(body: Mapping[str, Any], asked: str, replied: str) -> dict[str, int]:
+    found = counts(body.get("usage"), input=(asked,), output=(replied,), total=("total_tokens",))
+    total = found.pop("total", 0)
+    if {"input", "output"} <= found.keys():
+        # Others than OpenAI (xAI, Gemini) count thoughts, which are paid, in the total alone.
+        found["output"] = max(found["output"], total - found["input"])
+    return found
 
 
 _CHAT = Api("chat completions", "/chat/completions", "a chat completion", read_chat)
@@ -246,13 +255,14 @@ def read_response(body: dict[str, Any]) -> Completion:
         text=refusal or text,
         finish="refusal" if refusal else _finish(body),
         served_model=str(body["model"]),
-        usage=counts(body.get("usage"), input=("input_tokens",), output=("output_tokens",)),
+        usage=_usage(body, "input_tokens", "output_tokens"),
     )
 
 
 def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     for item in body["output"]:
-        if item["type"] == "message":
+        # What a model says of its work on the way is not its answer.
+        if item["type"] == "message" and item.get("phase") != "commentary":
             yield from (part for part in item["content"] if part["type"] == kind)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Coroutine, Generator
 from contextlib import aclosing, suppress
@@ -52,6 +53,8 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
         body = await _body(response)
         elapsed = response.elapsed
         response.headers.pop("content-encoding", None)
+        # JSON has no charset, whatever a header says (RFC 8259, sections 8.1 and 11).
+        response.encoding = json.detect_encoding(body)
         # As a stream still to be read, so that it is read as any other.
         response.stream = transport.ByteStream(body)
         response.is_stream_consumed = response.is_closed = False
@@ -112,11 +115,13 @@ def _redirected(response: Any, where: str) -> str:
 
 async def _body(response: Any) -> bytes:
     """The body, unpacked; of an error no more than may be read, as its status says enough."""
+    is_error = response.status_code >= HTTPStatus.BAD_REQUEST
     encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in {*_PLAIN, "gzip", "x-gzip"}:
+    is_read = encoding in {*_PLAIN, "gzip", "x-gzip"}
+    if not (is_read or is_error):
         problem = f"the reply is packed as {encoding!r}, which was not asked for"
         raise Refused(problem, "fatal")  # the next one will be, too
-    unpack = None if encoding in _PLAIN else zlib.decompressobj(_GZIP)
+    unpack = zlib.decompressobj(_GZIP) if is_read and encoding not in _PLAIN else None
     body, came = bytearray(), 0
     async with aclosing(response.aiter_raw()) as pieces:
         async for piece in pieces:
@@ -125,14 +130,16 @@ async def _body(response: Any) -> bytes:
             try:
                 body += piece if unpack is None else unpack.decompress(piece, left + 1)
             except zlib.error:
+                if is_error:
+                    break
                 raise Refused("the reply is not packed as it says (gzip)", "reply") from None
             if max(came, len(body)) <= LONGEST_REPLY:
                 continue
-            if response.status_code >= HTTPStatus.BAD_REQUEST:
+            if is_error:
                 break
             problem = f"the reply is longer than {LONGEST_REPLY:,} bytes"
             raise Refused(problem, "reply")
-    return bytes(body[:LONGEST_REPLY])
+    return bytes(body[:LONGEST_REPLY]) if is_read else b""
 
 
 _POOLS = 50

@@ -48,7 +48,7 @@ class Retries:
 class Tally:
     """The sum of one model's calls: attempts, replies, failures by kind, tokens, dollars.
 
-    ``trials`` of ``wanted`` are recorded so far; ``paused`` is the wait a rate limit asks for, in
+    ``trials`` of ``wanted`` are recorded so far; ``waiting`` is the wait a provider asks for, in
     seconds; ``doing`` is the experiment under way. ``uncosted`` counts replies in ``cost`` at 0,
     as their tokens are not known, nor a price at most.
     """
@@ -92,8 +92,9 @@ class CallTerms:
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    ``other`` says that another model answered than the one asked for, once one has; ``in_flight``
-    counts the calls that are sent and not answered; ``progress`` is called after every attempt.
+    ``other`` says that another model answered than the one asked for, once one has; ``failed`` why
+    the last attempt came to nothing, if it did; ``in_flight`` counts the calls that are sent and
+    not answered; ``progress`` is called after every attempt.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Caller:
     retries: Retries
     progress: Progress = silent
     other: OtherModel | None = field(default=None, init=False)
+    failed: CallFailed | None = field(default=None, init=False)
     in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +139,7 @@ class Caller:
             try:
                 return await self._attempt(request, Call(asked.seed, self.timeout, dropped), stop)
             except CallFailed as failed:
+                self.failed = failed
                 self.tally.failed(failed.kind)
                 self.progress(self.tally)
                 if (failed.retry_after or 0.0) > self.retries.longest:
@@ -184,8 +187,7 @@ class Caller:
                         self.tally.uncosted += not highest
                     elif failed.answered:
                         price = 0.0
-                    if failed.kind == "rate_limit":
-                        self._limited(sent_at, failed.retry_after)
+                    self._held_up(failed, sent_at)
                     raise
                 finally:
                     self.in_flight -= 1
@@ -203,20 +205,21 @@ class Caller:
         self.progress(self.tally)
         return completion
 
-    def _limited(self, sent_at: float, wait: float | None) -> None:
-        """Give way to a rate limit: fewer calls in flight, and none until it has passed."""
-        throttle = self.throttle
-        begins = throttle.concurrency.limited(sent_at, throttle.clock())
+    def _held_up(self, failed: CallFailed, sent_at: float) -> None:
+        """Note a wait that is asked for; at a rate limit all wait, and fewer are in flight."""
+        throttle, wait, limited = self.throttle, failed.retry_after, failed.kind == "rate_limit"
+        begins = limited and throttle.concurrency.limited(sent_at, throttle.clock())
         if not wait:
             # Calls of the same episode say nothing new.
             episodes = throttle.concurrency.in_a_row
             wait = self.retries.wait(episodes, self.rng) if begins else 0.0
         if wait <= self.retries.longest:
-            throttle.pause(wait)
+            throttle.pause(wait if limited else 0.0)
             self.tally.waiting = max(self.tally.waiting, wait)
 
     def _count(self, completion: Completion) -> None:
         self.other = self.other or other_model(self.name, [completion.served_model], self.entry)
+        self.failed = None
         self.tally.replies += 1
         self.tally.waiting = 0.0
         self.tally.input_tokens += completion.usage.get("input", 0)

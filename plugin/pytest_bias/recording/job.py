@@ -238,6 +238,10 @@ class JobRecording:
         for ended in await asyncio.gather(*workers, return_exceptions=True):
             if isinstance(ended, BaseException):
                 raise ended
+        if self.report.lost and not self.report.done:  # failures may have used up the cap
+            words = self.keeping.begin().words
+            failures = [each.failed for each in self.callers.values() if each.failed]
+            self.report.notes += [f"before that a call failed: {words(each)}" for each in failures]
 
     async def _work(self, number: int, queue: Iterator[Trial]) -> None:
         """Record trials while there are any; begins when so many calls may be in flight."""

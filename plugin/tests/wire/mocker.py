@@ -34,6 +34,7 @@ CONNECTION_ERRORS = [
     httpx.ConnectTimeout("slow"),
     httpx.ReadTimeout("slow"),
     httpx.PoolTimeout("slow"),
+    httpx.ProxyError("407 Proxy Authentication Required"),  # before it lets anything through
 ]
 
 # status, headers of the reply, kind of the failure, seconds to wait

@@ -111,6 +111,16 @@ def test_half_a_character_is_kept_as_it_came(line: Line) -> None:
     assert json.loads(dumps(completion.body)) == reply
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_reply_is_read_as_json_whatever_charset_its_header_names(
+    line: Line, encoding: str
+) -> None:
+    said = "Zoë: שלום"
+    body = json.dumps(line.vendor.says(said), ensure_ascii=False).encode(encoding)
+    line.answers(content=body, content_type="application/json; charset=ISO-8859-1")
+    assert line.ask().text == said
+
+
 @rows("filters")
 def test_what_a_filter_stops_was_answered(line: Line, row: tuple[str, dict[str, Any]]) -> None:
     line.answers(400, json=row[1])
@@ -249,6 +259,37 @@ def test_errors_may_look_like_anything(line: Line, status: int, content: bytes, 
     assert len(str(failure)) < 700
 
 
+# What servers that are no vendor's say: content, and how it is told.
+SAID: dict[str, tuple[bytes, str]] = {
+    "FastAPI": (b'{"detail": "Not Found"}', "Not Found"),
+    "an error in a word": (b'{"error": "Unauthorized", "error_type": "x"}', "Unauthorized"),
+    "a page": (b"<html>\nNo such path\n</html>", "<html> No such path </html>"),
+    "other fields": (b'{"reason": "No such path"}', '{"reason": "No such path"}'),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), SAID.values(), ids=SAID)
+def test_an_error_that_ends_a_recording_is_told_with_its_place(
+    line: Line, content: bytes, said: str
+) -> None:
+    line.answers(404, content=content)
+    slash = "/" if line.vendor.provider == "openai" else ""
+    assert str(line.failed()).endswith(f": HTTP 404: {said} (at {line.vendor.home}{slash})")
+
+
+@pytest.mark.parametrize(("wrong", "kind"), [("messages", "fatal"), ("temperature", "parameter")])
+def test_only_what_a_server_finds_wrong_is_read_as_refused(
+    line: Line, wrong: str, kind: str
+) -> None:
+    """FastAPI quotes what was sent, and so may anything beside its details."""
+    sent = {"input": "temperature is not allowed", "msg": "Extra inputs are not permitted"}
+    body = {"detail": [{"loc": ["body", wrong], **sent}], "body": sent["input"]}
+    line.answers(400, json=body)
+    failure = line.failed(Request(REQUEST.messages, Parameters(0.5)))
+    assert failure.kind == kind
+    assert f"HTTP 400: body.{wrong}: Extra inputs are not permitted" in str(failure)
+
+
 @rows("refused")
 def test_a_refused_parameter_is_named_where_it_was_sent(
     line: Line, row: tuple[str, tuple[dict[str, Any], str | None]]
@@ -281,7 +322,9 @@ def test_connections_that_fail_may_have_been_paid_once_they_were_made(
 ) -> None:
     route = line.router.post(line.vendor.url).mock(side_effect=error)
     failure = line.failed()
-    never = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    never = isinstance(
+        error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.ProxyError
+    )
     assert (failure.kind, failure.answered) == ("transient", never)
     assert route.call_count == 1
 
@@ -405,7 +448,7 @@ def test_a_placeholder_for_a_key_is_no_secret_in_replies(line: Line, key: str) -
     assert (completion.text, completion.finish) == ("Five.", "stop")
     assert completion.body == line.vendor.five
     line.refuses(401, f"no {key}, and {key}s")
-    with pytest.raises(CallFailed, match=rf"no \*\*\*, and {key}s$"):
+    with pytest.raises(CallFailed, match=rf"no \*\*\*, and {key}s \(at "):
         line.once(lambda: line.vendor.opened(**{line.vendor.key: key}))
 
 

@@ -279,9 +279,10 @@ def test_a_longer_wait_is_told_with_what_to_do(kind: Any) -> None:
     assert provider.sent == [0]
 
 
-def test_the_books_tell_the_wait_until_it_is_over() -> None:
+@pytest.mark.parametrize("kind", ["transient", "rate_limit"])
+def test_the_books_tell_the_wait_until_it_is_over(kind: Any) -> None:
     async def scene() -> list[float]:
-        of, stop = caller(Acme([failure("rate_limit", retry_after=30.0)])), Stop()
+        of, stop = caller(Acme([failure(kind, retry_after=30.0)])), Stop()
         call = asyncio.create_task(of.call(REQUEST, ASKED, stop))
         seen = []
         for _ in range(2):

@@ -102,8 +102,18 @@ def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> 
     assert sum(job.calls for job in report.jobs) == kept
     for job in report.jobs:
         assert job.problems == []
-        assert job.notes == [f"--bias-max-calls={cap} is reached"]
+        assert job.notes[0] == f"--bias-max-calls={cap} is reached"
+        # Where nothing was recorded, why the last call failed is told as well.
+        assert len(job.notes) == 1 or not job.recorded
         assert job.recorded + len(job.lost) == job.wanted == 40
+
+
+def test_a_cap_that_failures_used_up_is_told_with_why_they_failed(tmp_path: Path) -> None:
+    of = experiment(replicates=10)
+    with serving(["server_error"] * 9) as server:
+        job, _ = recorded(of, tmp_path, server.url, max_calls=3, concurrency=1)
+    failed = f"before that a call failed: {MODEL}: HTTP 500: The server had an error."
+    assert job.notes == ["--bias-max-calls=3 is reached", failed]
 
 
 def test_a_cap_that_is_just_enough_is_none(tmp_path: Path) -> None:

@@ -142,3 +142,8 @@ def test_what_cannot_be_unpacked_here_is_no_reply(
         failure = failed(wire, url)
     assert failure.kind == kind
     assert said in str(failure)
+    # Of an error the status says enough.
+    with answering(saying(502, {"Content-Encoding": encoding}, b"Gone.")) as (url, _):
+        failure = failed(wire, url)
+    assert failure.kind == "transient"
+    assert "HTTP 502: " in str(failure)

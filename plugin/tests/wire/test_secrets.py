@@ -195,7 +195,7 @@ def test_no_key_is_told_whatever_goes_wrong(
         assert f"problem: recording game-coin with {model}: " in said
     assert set(server.met.values()) == set(TROUBLES.values())
     # The server quoted what it was sent, and that was told, but for the key.
-    quoted = re.findall(r"/unknown: HTTP 401: Incorrect API key provided: (.*)", said)
+    quoted = re.findall(r"/unknown: HTTP 401: Incorrect API key provided: (.*?) \(at ", said)
     assert sorted(set(quoted)) == ["***", "Basic ***"]
     assert said.count("must not pass as a model's") >= 4
     assert said.count("the reply is not") >= 4

@@ -10,7 +10,7 @@ from anthropic.types import Message
 from pytest_bias.providers.anthropic_messages import DEFAULT_LIMIT
 
 from ..mocker import SECRET
-from .vendor import Body, Vendor, without
+from .vendor import LITELLM, Body, Vendor, without
 
 RETIRING = "claude-3-5-haiku-20241022"
 """A model that the SDK warns of; warnings are errors in these tests."""
@@ -95,7 +95,10 @@ ANTHROPIC = Vendor(
         "no end": (reply(text("Fi"), stop_reason=None), "Fi", "other"),
         "nothing": (reply(), "", "stop"),
     },
-    filters={"a blocked reply": error("Output blocked by content filtering policy")},
+    filters={
+        "a blocked reply": error("Output blocked by content filtering policy"),
+        "LiteLLM's": {"error": LITELLM},
+    },
     usages=(
         ({"output_tokens": None}, {}),
         ([1], {}),

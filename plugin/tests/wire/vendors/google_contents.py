@@ -9,7 +9,7 @@ from google.genai import __version__, types
 from pytest_bias.experiments.canonical import plain
 
 from ..mocker import SECRET, SEED
-from .vendor import SCHEMA, Body, Vendor, without
+from .vendor import LITELLM, SCHEMA, Body, Vendor, without
 
 MODEL = "gemini-2.0-flash-lite-001"
 DETAIL = "type.googleapis.com/google.rpc."
@@ -125,6 +125,7 @@ GOOGLE = Vendor(
             "stop",
         ),
     },
+    filters={"LiteLLM's": {"error": LITELLM}},
     usage="usageMetadata",
     usages=(
         ({"promptTokenCount": None}, {}),

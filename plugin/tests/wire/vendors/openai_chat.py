@@ -10,7 +10,7 @@ from openai.types.chat import ChatCompletion
 from pytest_bias.experiments.canonical import plain
 
 from ..mocker import SECRET, SEED
-from .vendor import SCHEMA, Body, Vendor
+from .vendor import LITELLM, SCHEMA, Body, Vendor
 
 OPENAI: dict[str, Any] = {
     "provider": "openai",
@@ -36,6 +36,10 @@ FILTERS: dict[str, Body] = {
     "Azure's": {"error": {"code": "content_filter", "message": "filtered", "status": 400}},
     "invalid_prompt": {"error": {"code": "invalid_prompt", "message": FLAGGED}},
     "policy": {"error": {"code": "content_policy_violation", "message": "Rejected."}},
+    "biology": {"error": {"code": "bio_policy", "message": "Blocked."}},
+    "misalignment": {"error": {"code": "misalignment_policy_violation", "message": "Blocked."}},
+    "LiteLLM's": {"error": LITELLM},
+    "bare": {"code": "content_filter", "message": "filtered"},
     "policy as type": {"error": {"type": "content_policy_violation", "message": "Rejected."}},
 }
 
@@ -123,6 +127,16 @@ CHAT = Vendor(
         ({"prompt_tokens": 7}, {"input": 7}),
         ({"prompt_tokens": 7, "completion_tokens": 0}, {"input": 7, "output": 0}),
         ({"prompt_tokens": SECRET}, {}),
+        # xAI's: thoughts are counted in the total alone.
+        (
+            {"prompt_tokens": 300, "completion_tokens": 13, "total_tokens": 699},
+            {"input": 300, "output": 13 + 386},
+        ),
+        (
+            {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 0},
+            {"input": 7, "output": 2},
+        ),
+        ({"prompt_tokens": 7, "total_tokens": 9}, {"input": 7}),
         ("7", {}),
     ),
     malformed={

@@ -96,6 +96,11 @@ RESPONSES = Vendor(
             "Five.",
             "stop",
         ),
+        "commentary": (
+            reply(message(text("Hm.")) | {"phase": "commentary"}, message(text("Five."))),
+            "Five.",
+            "stop",
+        ),
         "length": (incomplete("max_output_tokens", message(text("Fi"))), "Fi", "length"),
         "length before a word": (incomplete("max_output_tokens", REASONING), "", "length"),
         "content filter": (incomplete("content_filter"), "", "content_filter"),
@@ -114,7 +119,13 @@ RESPONSES = Vendor(
             error={"code": "invalid_prompt", "message": "Your prompt was flagged: usage policy."},
         )
     },
-    usages=(({"output_tokens": 2}, {"output": 2}),),
+    usages=(
+        ({"output_tokens": 2}, {"output": 2}),
+        (
+            {"input_tokens": 7, "output_tokens": 2, "total_tokens": 14},
+            {"input": 7, "output": 2 + 5},
+        ),
+    ),
     malformed={
         "no output": {"model": "x", "status": "completed"},
         "output is null": FIVE | {"output": None},

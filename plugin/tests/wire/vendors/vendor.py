@@ -111,6 +111,15 @@ class Vendor:
         return open_wire(self.wire, Endpoint(name, key, base + self.own_base, simulated=simulated))
 
 
+LITELLM = {
+    "message": "litellm.BadRequestError: litellm.ContentPolicyViolationError: AzureException",
+    "type": "invalid_request_error",
+    "param": None,
+    "code": "400",
+}
+"""What LiteLLM says on every wire where a filter behind it stopped a prompt."""
+
+
 def without(body: Body, *names: str) -> Body:
     """``body`` without these fields."""
     return {name: value for name, value in body.items() if name not in names}
