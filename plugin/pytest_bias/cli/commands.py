@@ -218,8 +218,8 @@ def _of_studies(group: _Group[Any]) -> None:
         group, "accept", "study._accept", "accept verdicts: write them into the baselines",
         "Judge what is recorded and write the verdicts into the baseline of each model, as "
         "--bias-accept does, but for what the bodies of tests assert: none where one may not be "
-        "accepted. What is not CLEAR needs a reason, an owner and an end. The exit status is 2 where nothing was "
-        "accepted.",
+        "accepted. What is not CLEAR needs a reason, an owner and an end. The exit status is 2 "
+        "where nothing was accepted.",
         'pytest-bias accept cv-screening --model openai/gpt-5.1-2025-11-13 --reason "names" '
         "--owner ethics --until 2027-06-30")
     accept.study("*")

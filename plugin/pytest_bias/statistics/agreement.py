@@ -138,8 +138,8 @@ def krippendorff_alpha(
     dropped. `level` is that of the scale and sets the distance of two ratings: nominal
     ratings may be of any kind, the others are real numbers, and ratio ones not below 0. With
     `iterations` (100 or more) there is a percentile bootstrap interval, resampling units by
-    `seed`; perfect agreement gives it no width, and there is none where fewer than 100 resamples
-    have two categories.
+    `seed`; there is none of perfect agreement, whose resamples all agree, nor where fewer than 100
+    resamples have two categories.
 
     Raises `NoVariance` when all comparable ratings are of one category (alpha is 0 / 0, however
     well they agree).
@@ -163,7 +163,7 @@ def krippendorff_alpha(
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:
             low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-            interval = Interval(low=low, high=high, level=LEVEL)
+            interval = Interval(low=low, high=high, level=LEVEL) if low < high else None
     return Alpha(alpha=alpha, interval=interval)
 
 

@@ -683,13 +683,12 @@ def test_the_terminal_says_what_was_found() -> None:
     assert judge_line(held) == f"judge NOT RELIED ON: {held.why}; held back: {SCORE.id}"
     agreed = found(judged(OF_SCORE), ratings())
     assert judge_line(agreed) == (
-        "judge agrees with itself on score: α = 1.00, 95 % [1.00, 1.00] (ordinal), at least 0.8 "
-        "needed, 40 trials scored twice"
+        "judge agrees with itself on score: α = 1.00 (ordinal), at least 0.8 needed, "
+        "40 trials scored twice"
     )
     people = found(judged(), rated, labels=labels("kind", [each.kind for each in rated]))
     assert judge_line(people) == (
-        "judge beside people on kind: α = 1.00, 95 % [1.00, 1.00] (nominal), κ = 1.00, "
-        "40 trials labelled"
+        "judge beside people on kind: α = 1.00 (nominal), κ = 1.00, 40 trials labelled"
     )
     none = found(judged(), rated, labels=labels("kind", []))
     assert judge_line(none).endswith("so α is undefined, 0 trials labelled")

@@ -13,6 +13,9 @@ from .tested import Tested, alarm_p
 ERROR = "error of reading"
 """Name of the extra that has the rates an estimate is corrected for."""
 
+_KNOWN = 0.25
+"""Share of the standard error below which that of the rates is left out of units' own values."""
+
 _LARGE = 1e9
 """Degrees of freedom of a standard error without any."""
 
@@ -49,6 +52,8 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
     if tested.p_clear is not None:
         extras[f"{AS_READ}, clearing p"] = tested.p_clear
     limits = found.at_level(1 - 2 * ALPHA)
+    # Units do not tell how sure the rates are: where these count, nothing is compared by them.
+    known = abs(tested.estimate) * error.se <= _KNOWN * error.youden * (tested.se or 0.0)
     again = {"90 % interval, from": limits.low, "90 % interval, to": limits.high}
     p_alarm, tost = tested.p_alarm, tested.tost
     if margin is not None:
@@ -71,6 +76,7 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
         by_unit=tuple(
             replace(part, values={k: v / error.youden for k, v in part.values.items()})
             for part in tested.by_unit
+            if known
         ),
         at_level=found.at_level,
         deterministic=False,  # as many as clear events that are read without error are too few

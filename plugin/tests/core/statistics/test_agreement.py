@@ -19,7 +19,6 @@ from pytest_bias.statistics.agreement import (
     cohen_kappa,
     krippendorff_alpha,
 )
-from pytest_bias.statistics.results import Interval
 
 from .reference import REFERENCE, assert_sound, line_of
 
@@ -69,15 +68,20 @@ def test_bootstrap_interval_of_alpha_is_reproducible_and_narrows_with_units() ->
 
 
 def test_resamples_of_one_category_are_left_out() -> None:
-    found = krippendorff_alpha(
-        [[1, 1, 1, 2], [1, 1, 1, 2]], level="interval", iterations=1000, seed=1
-    )
-    # (3/4)^4 of them miss the last unit
-    assert found.interval == Interval(low=1, high=1, level=0.95)
-    assert found.alpha == 1
+    found = krippendorff_alpha([[1, 1, 1, 2], [1, 1, 2, 2]], iterations=1000, seed=1)
+    # (1/2)^4 of them have the first two units alone
+    assert found.interval is not None
+    assert found.interval.low < found.alpha < found.interval.high == 1
     # a resample of two units has both with probability 1/2
     few = krippendorff_alpha([[1, 2], [1, 2]], iterations=100, seed=1)
     assert (few.alpha, few.interval) == (1, None)
+
+
+def test_perfect_agreement_has_no_interval() -> None:
+    """Whoever resamples it finds no other: that is no certainty of 95 %, least of all of 20."""
+    ratings = [[1, 2] * 10, [1, 2] * 10]
+    found = krippendorff_alpha(ratings, level="interval", iterations=1000, seed=1)
+    assert (found.alpha, found.interval) == (1, None)
 
 
 def test_coders_at_random_do_not_agree() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -172,3 +173,16 @@ def test_rates_of_other_replies_correct_no_estimate_but_clearing_must_hold_at_th
     assert found.p_clear > plain.p_clear
     shown = {name: value for name, value in found.extras.items() if name.startswith("at ")}
     assert [str(value)[:6] for value in shown.values()] == ["+0.057", "+0.080"]
+
+
+@pytest.mark.parametrize(("labelled", "kept"), [(40, False), (4000, True)])
+def test_units_compare_upgrades_only_where_the_error_rates_are_known(
+    *, labelled: int, kept: bool
+) -> None:
+    """Units of two models, each divided by a rate of its own labels, say nothing of its error."""
+    half = labelled // 2
+    error = labelled_errors(found=half * 9 // 10, events=half, passed=half, others=half, source="")
+    part = tested.Part(group="arm=a", weight=1.0, values={("x",): 0.8, ("y",): 0.4})
+    found = corrected(replace(read(520, 280), by_unit=(part,)), error)
+    of_events = {unit: pytest.approx(value / 0.9) for unit, value in part.values.items()}
+    assert [dict(each.values) for each in found.by_unit] == [of_events] * kept
