@@ -182,7 +182,9 @@ def test_units_compare_upgrades_only_where_the_error_rates_are_known(
     """Units of two models, each divided by a rate of its own labels, say nothing of its error."""
     half = labelled // 2
     error = labelled_errors(found=half * 9 // 10, events=half, passed=half, others=half, source="")
-    part = tested.Part(group="arm=a", weight=1.0, values={("x",): 0.8, ("y",): 0.4})
+    part = tested.Part(
+        group="arm=a", weight=1.0, values={(("unit", "x", ""),): 0.8, (("unit", "y", ""),): 0.4}
+    )
     found = corrected(replace(read(520, 280), by_unit=(part,)), error)
     of_events = {unit: pytest.approx(value / 0.9) for unit, value in part.values.items()}
     assert [dict(each.values) for each in found.by_unit] == [of_events] * kept
