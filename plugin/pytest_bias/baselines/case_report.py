@@ -88,7 +88,7 @@ class CaseReport(Strict):
 
     @property
     def fails(self) -> bool:
-        """Whether it stops an upgrade, which no xfail of the user's covers."""
+        """Tell whether it stops an upgrade, which no xfail of the user's covers."""
         return self.row is not None and self.row.fails
 
     def to_json(self) -> str:

@@ -217,7 +217,7 @@ def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_ever
         results.append(suite.results_path().read_bytes())
         result.stdout.fnmatch_lines(
             [
-                "  judge agrees with itself on hesitation: α = 1.00, 95 % *",
+                "  judge agrees with itself on hesitation: α = 1.00 (*",
                 "  judge beside people on hesitation: α = *, 8 trials labelled",
             ]
         )
