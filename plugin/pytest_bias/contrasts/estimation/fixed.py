@@ -341,7 +341,10 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
 
 
 def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
-    """Test the ratio of two rates against 1 and against [1 / margin, margin], by score tests."""
+    """Test the ratio of two rates against 1 and against [1 / margin, margin], by score tests.
+
+    Against 1, fewer than 10 events are judged by a permutation, as those of a difference are.
+    """
     counts = counts_of(grid, weights)
     given = counts.as_given
     found = score_ratio(*given)
@@ -355,6 +358,11 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
                 margin,
             )
     method = "stratified score interval and test of a ratio"
+    if null == "zero" and counts.fewer < RARE:
+        permuted = within_strata(grid, weights)
+        p_alarm = permuted.p
+        words = permutation_words(permuted, "label permutation")
+        method = f"stratified score interval of a ratio; {words}"
     low, high = found.interval.low, found.interval.high
     return Tested(
         estimate=found.estimate,
