@@ -157,14 +157,19 @@ def any_group(
     """Test for any group that differs: permute labels, replies within strata, or units.
 
     ``unit`` names the units of a population, None for a fixed set. The estimate is the standard
-    deviation of the groups' means.
+    deviation of the groups' means. Of exemplars one group must also differ from the rest by the
+    largest studentised difference (max-T): unequal spreads of unequal groups are no difference.
     """
     data = labelled(grid, factor, groups, unit)
     permuted = group_permutation(data.values, data.labels, blocks=data.blocks, seed=SEED)
+    omnibus = permuted.omnibus
+    if data.blocks is None:
+        p_max_t = min(each.p_max_t for each in permuted.groups.values())
+        omnibus = replace(omnibus, p=max(omnibus.p, p_max_t))
     of = np.array(data.labels)
     means = [float(data.values[of == group].mean()) for group in groups]
     by_unit = data.parts(factor, dict.fromkeys(groups, ()))
-    return data.tested(float(np.std(means, ddof=1)), permuted.omnibus, by_unit)
+    return data.tested(float(np.std(means, ddof=1)), omnibus, by_unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
