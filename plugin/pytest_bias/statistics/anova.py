@@ -13,7 +13,18 @@ from numpy.typing import ArrayLike
 
 from ..errors import NoVariance, TooFewUnits
 from ._distributions import f_sf
-from .checks import Floats, alike, bad, checked, constant, known, probability, units
+from .checks import (
+    ROUNDING,
+    Floats,
+    alike,
+    bad,
+    checked,
+    constant,
+    known,
+    mean_and_sd,
+    probability,
+    units,
+)
 
 FEWEST_LEVELS = 2
 SumsOfSquares = Literal[1, 2, 3]
@@ -96,6 +107,29 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
         p=f_p(f, df_1, df_2),
         eta2=between / (between + within),
     )
+
+
+@checked
+def welch_one_way_p(groups: Sequence[ArrayLike]) -> float:
+    """Return the p-value of equal means of k >= 2 independent groups, each with its own variance.
+
+    Of at least 2 units each; assumes means close to normal. Two groups are Welch's t test. A
+    constant group counts as one of next to no variance. Source: Welch (1951).
+    """
+    if len(groups) < FEWEST_LEVELS:
+        raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
+    arrays = [units(group, f"groups[{i}]") for i, group in enumerate(groups)]
+    magnitude = max(float(np.abs(array).max()) for array in arrays)
+    means, sds = np.array([mean_and_sd(array, magnitude=magnitude) for array in arrays]).T
+    if not sds.any():
+        raise NoVariance
+    sizes = np.array([array.size for array in arrays])
+    shares = sizes / np.maximum(sds / sds.max(), ROUNDING) ** 2
+    distances = (means - shares @ means / shares.sum()) / sds.max()
+    k = len(arrays)
+    spread = float(((1 - shares / shares.sum()) ** 2 / (sizes - 1)).sum())
+    f = float(shares @ distances**2) / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * spread)
+    return f_p(f, k - 1, (k**2 - 1) / (3 * spread))
 
 
 def _coded(given: Sequence[str], factor: str, n: int) -> Floats:

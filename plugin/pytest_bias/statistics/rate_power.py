@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import TooFewUnits
 from ._distributions import normal_isf, normal_sf
 from .checks import Floats, bad, checked, count, fraction, number
+from .counts import SMALLEST_EXPECTED, newcombe
 from .results import ALPHA
 from .score import RestrictedRates
 
@@ -93,17 +94,23 @@ def power_to_clear_rate(n: int, *, rate: float, margin: float, difference: float
 
 @checked
 def power_to_alarm_rate(n: int, *, rate: float, difference: float, alpha: float) -> float:
-    """Return the probability that the two-sided score test of equal rates gives p <= alpha.
+    """Return the probability that the two-sided test of equal rates gives p <= alpha.
 
     That is Pearson's chi-square without Yates' correction, times (N - 1) / N as in
-    `score_difference`. All else is as in `power_to_clear_rate`. Source: Miettinen & Nurminen
-    (1985).
+    `score_difference`; of counts so small that an expected one is below 5 Fisher's test. All else
+    is as in `power_to_clear_rate`, and beyond 400 units a group the score test is taken for all.
+    Source: Miettinen & Nurminen (1985); Fisher (1935).
     """
     rates = _rates(n, rate, difference)
     z = normal_isf(fraction(alpha, "alpha") / 2)
     if n <= LARGEST_EXACT:
         a, b, mass = _enumerated(n, rates)
         found = (np.abs(a - b) >= z * score_se(a, b, n=n, null=0)) & (a != b)
+        first, second = (np.rint(rate * n).astype(int) for rate in (a, b))
+        events = first + second
+        small = np.minimum(events, 2 * n - events) < 2 * SMALLEST_EXPECTED
+        pairs = zip(first[small].tolist(), second[small].tolist(), strict=True)
+        found[small] = [newcombe(one, n, other, n).p <= alpha for one, other in pairs]
         return min(1.0, float(mass[found].sum()))
     pooled = float(score_se(*map(np.array, rates), n=n, null=0))
     if pooled == 0:  # both rates are 0, or both 1: the counts never differ

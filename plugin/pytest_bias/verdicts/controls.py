@@ -41,6 +41,9 @@ def _unseen(finding: Finding, held: str) -> str:
     else:
         seen = finding.interval.low > finding.no_effect
         why = f"its interval does not lie above {finding.no_effect:g}"
+        if seen and finding.null == "zero" and finding.p_alarm > ALPHA:
+            # As where the smaller side is too small to show the rare replies of the other.
+            seen, why = False, "its interval lies above no effect, but its p-value is above .05"
     return "" if seen else why
 
 

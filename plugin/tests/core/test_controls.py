@@ -140,6 +140,17 @@ def control(
     return judged_control(declared, found, asked=asked)
 
 
+def test_a_control_is_seen_only_where_its_p_value_says_so_too() -> None:
+    """As where its few replies happen to hold none of the rare ones of the others."""
+    found = finding(
+        margin=None, p_clear=None, p_alarm=0.2, interval=Interval(low=0.1, high=2, level=0.95)
+    )
+    declared = PositiveControl(RateDifference("months", "x", high="a", low="b"))
+    control = judged_control(declared, found)
+    assert not control.seen
+    assert control.reason.endswith("its p-value is above .05")
+
+
 OWN, SMALL, TOO_SMALL = (
     control("months", 1, 2),
     control("months", 0.2, 2),

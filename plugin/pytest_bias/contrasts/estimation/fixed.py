@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, TypeVar
@@ -36,6 +36,7 @@ from .tested import (
     SEED,
     Tested,
     alarm_p,
+    also_permuted,
     permutation_words,
     remembered,
     smaller_side,
@@ -58,8 +59,9 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     """Test a contrast of cell means with the variance of replies within their cells.
 
     Two cells are compared by Welch's t test, more by the sum of their weighted means (Welch 1947).
-    With fewer than 10 replies on a side p is that of a permutation of labels within strata, and
-    nothing is cleared. Replies that are all alike within their cells are bounded exactly. Raises
+    With fewer than 10 replies on a side, or where they are skewed or nearly all alike within their
+    cells, an alarm must also hold by a permutation of labels within strata; so few clear nothing.
+    Replies that are all alike within their cells are bounded exactly. Raises
     TooFewUnits when no two cells have two replies: there is no variance within cells.
     """
     cells = weights.used(grid).cells
@@ -82,7 +84,8 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         coefficients,
         margin=margin,
         null=null,
-        permute=lambda: within_strata(grid, weights),
+        permute=lambda: within_strata(grid, weights, alone=True),
+        doubtful=(doubtful := cells_are_doubtful(cells)),
     )
     extras = {"d (pooled SD within cells)": found.estimate / found.pooled_sd}
     tested = replace(tested, extras=extras)
@@ -93,7 +96,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     a, b = (
         np.concatenate([cell.values for cell in weighed.of_side(cells, sign)]) for sign in (1, -1)
     )
-    if not (cells_are_doubtful(cells) or may_miss(a, b, bounds=grid.bounds, margin=margin)):
+    if not (doubtful or may_miss(a, b, bounds=grid.bounds, margin=margin)):
         return tested
     robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
     return replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
@@ -106,28 +109,26 @@ def of_strata(
     *,
     margin: float | None,
     permute: Callable[[], Permutation],
+    doubtful: bool,
     null: Null = "zero",
     name: Units = REPLIES,
 ) -> Tested:
-    """Test a weighted sum of means by t; with few units on a side, by a permutation instead."""
+    """Test a weighted sum of means by t.
+
+    With few units on a side, or a spread that is ``doubtful``, by a permutation as well.
+    """
     sizes = [each.size for each in values]
     fewest = smaller_side(weights, sizes)
     few = fewest < FEW_UNITS
     of, by_t = ("cell means", "tests") if name == REPLIES else ("unit means", "t tests")
     tost = None if margin is None else found.tost(margin)
     p_alarm = alarm_p(estimate=found.estimate, se=found.se, df=found.df, null=null, margin=margin)
-    method = f"t test of stratified {of} (Welch–Satterthwaite)"
-    if few and null == "zero":
-        # Levels of one side may differ, which a permutation of all labels takes for noise.
-        permuted = permute()
-        what = "label permutation" if name == REPLIES else f"label permutation of {of}"
-        p_alarm, method = permuted.p, permutation_words(permuted, what)
-    return Tested(
+    tested = Tested(
         estimate=found.estimate,
         interval=found.interval,
         p_alarm=p_alarm,
         p_clear=None if tost is None else 1.0 if few else tost.p,
-        method=method if tost is None else f"{method}; two one-sided {by_t} at the margin",
+        method=f"t test of stratified {of} (Welch–Satterthwaite)",
         units=sum(sizes),
         fewest=fewest,
         unit_name=name,
@@ -136,6 +137,12 @@ def of_strata(
         tost=tost,
         notes=(FEW_UNITS_NOTE,) if few else (),
     )
+    if null == "zero" and (few or (doubtful and p_alarm <= ALPHA)):
+        what = "label permutation" if name == REPLIES else f"label permutation of {of}"
+        tested = also_permuted(tested, permute, what)
+    if tost is None:
+        return tested
+    return replace(tested, method=f"{tested.method}; two one-sided {by_t} at the margin")
 
 
 def _group(cell: Cell, weights: Weights) -> str:
@@ -154,13 +161,37 @@ def centred(cells: Sequence[Cell], strata: Sequence[Stratum]) -> list[Floats]:
     return [cell.values - common[at] for cell, at in zip(cells, strata, strict=True)]
 
 
-def within_strata(grid: Grid, weights: Weights) -> Permutation:
-    """The permutation p of a contrast, with the labels of replies exchanged within strata."""
+def contrast_alone(
+    values: Sequence[Floats], weights: Sequence[float], strata: Sequence[Hashable]
+) -> list[Floats]:
+    """The values of each cell with no other difference of means than the contrast's own.
+
+    Levels of one side may differ, and factors may have effects beside their interaction: a
+    permutation of all labels would take these for noise.
+    """
+    parts: dict[Hashable, tuple[float, float]] = {}
+    for each, weight, at in zip(values, weights, strata, strict=True):
+        found, squares = parts.get(at, (0.0, 0.0))
+        parts[at] = found + weight * float(each.mean()), squares + weight**2
+    return [
+        each - each.mean() + weight * parts[at][0] / parts[at][1]
+        for each, weight, at in zip(values, weights, strata, strict=True)
+    ]
+
+
+def within_strata(grid: Grid, weights: Weights, *, alone: bool = False) -> Permutation:
+    """The permutation p of a contrast, with the labels of replies exchanged within strata.
+
+    ``alone`` takes from replies what else than the contrast tells their cells apart.
+    """
     cells, weighed = weights.used(grid).cells, weights.on(grid)
-    sizes = [cell.values.size for cell in cells]
+    values = [cell.values for cell in cells]
+    sizes = [each.size for each in values]
+    if alone:
+        values = contrast_alone(values, weighed.coefficients, weighed.strata)
     labels = ["×".join(combination) for combination in weighed.combinations]
     return contrast_permutation(
-        np.concatenate([cell.values for cell in cells]),
+        np.concatenate(values),
         np.repeat(labels, sizes).tolist(),
         dict(zip(labels, weighed.weights, strict=True)),
         blocks=repeated(weighed.strata, sizes),
@@ -310,7 +341,10 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
 
 
 def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null) -> Tested:
-    """Test the ratio of two rates against 1 and against [1 / margin, margin], by score tests."""
+    """Test the ratio of two rates against 1 and against [1 / margin, margin], by score tests.
+
+    Against 1, fewer than 10 events are judged by a permutation, as those of a difference are.
+    """
     counts = counts_of(grid, weights)
     given = counts.as_given
     found = score_ratio(*given)
@@ -324,6 +358,11 @@ def rate_ratio(grid: Grid, weights: Weights, *, margin: float | None, null: Null
                 margin,
             )
     method = "stratified score interval and test of a ratio"
+    if null == "zero" and counts.fewer < RARE:
+        permuted = within_strata(grid, weights)
+        p_alarm = permuted.p
+        words = permutation_words(permuted, "label permutation")
+        method = f"stratified score interval of a ratio; {words}"
     low, high = found.interval.low, found.interval.high
     return Tested(
         estimate=found.estimate,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...errors import IncompleteDesign, NoFinding, NoVariance, TooFewUnits
+from ...statistics.anova import welch_one_way_p
 from ...statistics.checks import Floats
 from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
 from ...statistics.results import Permutation
@@ -157,14 +159,20 @@ def any_group(
     """Test for any group that differs: permute labels, replies within strata, or units.
 
     ``unit`` names the units of a population, None for a fixed set. The estimate is the standard
-    deviation of the groups' means.
+    deviation of the groups' means. Exemplars must also differ by Welch's analysis of variance: a
+    permutation takes unequal spreads of unequal groups for a difference.
     """
     data = labelled(grid, factor, groups, unit)
     permuted = group_permutation(data.values, data.labels, blocks=data.blocks, seed=SEED)
+    omnibus = permuted.omnibus
     of = np.array(data.labels)
-    means = [float(data.values[of == group].mean()) for group in groups]
+    values = [data.values[of == group] for group in groups]
+    if data.blocks is None:
+        with suppress(NoVariance):
+            omnibus = replace(omnibus, p=max(omnibus.p, welch_one_way_p(values)))
+    means = [float(each.mean()) for each in values]
     by_unit = data.parts(factor, dict.fromkeys(groups, ()))
-    return data.tested(float(np.std(means, ddof=1)), permuted.omnibus, by_unit)
+    return data.tested(float(np.std(means, ddof=1)), omnibus, by_unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

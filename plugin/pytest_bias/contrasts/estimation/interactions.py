@@ -45,8 +45,9 @@ def largest_interaction(grid: Grid, table: Table, unit: Sequence[str] | None) ->
 
     Adjusted for having picked the largest (max-T): by permuting the labels of exemplars, by sign
     flips of units that meet every combination, or in a fixed set by the multivariate t of all
-    contrasts with the variance within cells (Westfall & Young 1993; Hothorn, Bretz & Westfall
-    2008). ``unit`` names the units of a population, None for a fixed set.
+    contrasts with the variance within cells, at the fewest degrees of freedom that one of them has
+    after Satterthwaite (Westfall & Young 1993; Hothorn, Bretz & Westfall 2008). ``unit`` names the
+    units of a population, None for a fixed set.
     """
     if unit is None:
         return _fixed(grid, table)
@@ -71,7 +72,7 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     sizes = Counter(map(weights.combination, cells))
     place: dict[tuple[str, ...], int] = {each: at for at, each in enumerate(table.places)}
     means = np.zeros(len(place))
-    variances = np.zeros(len(place))
+    variances, squares = np.zeros(len(place)), np.zeros(len(place))
     within = [cell for cell in cells if cell.values.size >= FEWEST]
     df = sum(cell.values.size - 1 for cell in within)
     if not df:
@@ -79,16 +80,21 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     pooled = sum(float(cell.values.var()) * cell.values.size for cell in within) / df
     for cell in cells:
         at, share = place[weights.combination(cell)], 1 / sizes[weights.combination(cell)]
-        spread = float(cell.values.var(ddof=1)) if cell.values.size >= FEWEST else pooled
+        known = cell.values.size >= FEWEST
+        spread = float(cell.values.var(ddof=1)) if known else pooled
+        variance = spread / cell.values.size * share**2
         means[at] += cell.mean * share
-        variances[at] += spread / cell.values.size * share**2
+        variances[at] += variance
+        squares[at] += variance**2 / (cell.values.size - 1 if known else df)
     contrasts = table.contrasts
     covariance = contrasts @ np.diag(variances) @ contrasts.T
     ses = np.sqrt(np.clip(np.diag(covariance), 0, None))
     if not (ses > 0).all():
         raise NoVariance(statistic="max-T of interactions")
     estimates = contrasts @ means
-    found = max_t(estimates / ses, covariance / np.outer(ses, ses), float(df), seed=SEED)
+    # A contrast's own variance has fewer than the variances of all cells together.
+    fewest = float((ses**4 / (contrasts**4 @ squares)).min())
+    found = max_t(estimates / ses, covariance / np.outer(ses, ses), fewest, seed=SEED)
     best = _largest(estimates, found)
     return _tested(
         table,

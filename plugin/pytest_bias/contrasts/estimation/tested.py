@@ -161,6 +161,20 @@ def permutation_words(found: Permutation, what: str) -> str:
     return f"{what} ({found.resamples:,} resamples, seed {found.seed}, ±{found.error:.4f})"
 
 
+def also_permuted(tested: Tested, permute: Callable[[], Permutation], what: str) -> Tested:
+    """Return a t test whose alarm must hold by a permutation as well: the larger p.
+
+    Where few or rare values make a side, its spread may not show at all, and t takes that for
+    certain; a permutation by itself takes unequal spreads of unequal sides for a difference.
+    """
+    permuted = permute()
+    return replace(
+        tested,
+        p_alarm=max(tested.p_alarm, permuted.p),
+        method=f"{tested.method} and {permutation_words(permuted, what)}, the larger p",
+    )
+
+
 def units_to_settle(
     tested: Tested, grid: Grid, *, margin: float | None, reach: float = 1.0
 ) -> int | None:

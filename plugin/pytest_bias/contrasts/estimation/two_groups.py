@@ -16,10 +16,10 @@ from ...statistics.effect_size import standardized_difference
 from ...statistics.means import StudentEstimate, difference_of, p_from_t, se_from_t
 from ...statistics.resampling import bootstrap_difference, label_permutation
 from ...statistics.results import LEVEL, Bootstrap
-from ..findings import HumanComparison, HumanStudy, Relation
+from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
 from .bounded import are_alike, bounded_p, identical_interval, is_skewed, may_miss
-from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, permutation_words
+from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, also_permuted
 
 Values = Sequence[float] | Floats
 
@@ -37,9 +37,10 @@ def compare_groups(
 ) -> Tested:
     """Test mean(a) − mean(b) against 0 and against ±margin.
 
-    Welch's t and two one-sided tests. With fewer than 10 units in a group the alarm's p-value is
-    that of a label permutation, which needs no normality, and nothing is cleared. Where the spread
-    of replies is doubtful, clearing must also hold for any rare ones the scale allows. Where every
+    Welch's t and two one-sided tests. With fewer than 10 units in a group, or where these are
+    skewed or nearly all alike, an alarm must also hold by a label permutation, which needs no
+    normality; so few clear nothing. Where the spread of replies is doubtful, clearing must also
+    hold for any rare ones the scale allows. Where every
     value of each group is the same, it is the exact bound on what identical replies can hide,
     since a t test of constants would claim p = 0. Raises TooFewUnits when a group has fewer than
     two values.
@@ -83,21 +84,21 @@ def compare_groups(
         units=units,
         fewest=fewest,
     )
-    if tested.fewest < FEW_UNITS:
+    few = fewest < FEW_UNITS
+    skewed = any(is_skewed(each) or are_alike(each) for each in map(np.asarray, (a, b)))
+    if few or (skewed and tested.p_alarm <= ALPHA):
+        resamples = 100_000 if few else 10_000  # so many are all, up to 9 and 10 units
+        permute = partial(label_permutation, a, b, resamples=resamples, seed=SEED)
+        tested = also_permuted(tested, permute, "label permutation")
+    if few:
         # A t statistic of so few units clears falsely where rare replies lie far from the rest.
-        permuted = label_permutation(a, b, seed=SEED)
-        tested = replace(
-            tested,
-            p_alarm=permuted.p,
-            p_clear=None if tost is None else 1.0,
-            method=permutation_words(permuted, "label permutation"),
-            notes=(FEW_UNITS_NOTE,),
-        )
+        p_clear = None if tost is None else 1.0
+        tested = replace(tested, p_clear=p_clear, notes=(FEW_UNITS_NOTE,))
     elif (
         tested.p_clear is not None
         and margin is not None
         and name == REPLIES
-        and _is_doubtful(np.asarray(a), np.asarray(b), margin=margin, bounds=bounds)
+        and (skewed or may_miss(np.asarray(a), np.asarray(b), bounds=bounds, margin=margin))
     ):
         robust = bounded_p(a, b, bounds=bounds, margin=margin)
         tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
@@ -105,14 +106,6 @@ def compare_groups(
         method = f"{tested.method}; two one-sided t tests at the margin"
         tested = replace(tested, method=method)
     return tested
-
-
-def _is_doubtful(
-    a: Floats, b: Floats, *, margin: float, bounds: tuple[float, float] | None
-) -> bool:
-    return any(is_skewed(each) or are_alike(each) for each in (a, b)) or may_miss(
-        a, b, bounds=bounds, margin=margin
-    )
 
 
 def bootstrap(a: Values, b: Values) -> Bootstrap:

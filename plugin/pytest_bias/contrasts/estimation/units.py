@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,18 +16,29 @@ from ...statistics.checks import Floats
 from ...statistics.means import stratified_contrast
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
+from ..findings import ALPHA
 from ..units import Units
 from .bounded import (
     are_alike,
     bounded_p,
+    cells_are_doubtful,
     identical_exemplars,
     identical_units,
     is_skewed,
     protected,
 )
 from .cells import Cell, Grid, Weights
-from .fixed import of_strata
-from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Part, Tested, Unit, permutation_words
+from .fixed import contrast_alone, of_strata, within_strata
+from .tested import (
+    FEW_UNITS,
+    FEW_UNITS_NOTE,
+    SEED,
+    Part,
+    Tested,
+    Unit,
+    also_permuted,
+    permutation_words,
+)
 from .two_groups import compare_groups
 
 FEWEST = 2
@@ -111,17 +123,24 @@ def crossed_contrast(
 ) -> Tested:
     """Test the mean of one contrast per unit against 0 and against ±margin.
 
-    One-sample t and two one-sided tests; with 5 to 9 units both by exact sign flips. Contrasts
-    that are all the same are bounded exactly.
+    One-sample t and two one-sided tests; with 5 to 9 units both by exact sign flips. Where replies
+    are skewed or nearly all alike within their cells, an alarm must also hold by a permutation of
+    their labels within units. Contrasts that are all the same are bounded exactly.
     """
     found = crossed_values(grid, weights, unit)
     differences = np.array(list(found.values.values()))
     name = units_within(unit, grid.cells)
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
-    whole = Part(group=str(name), weight=1.0, values=found.values)
+    if tested.p_alarm <= ALPHA and not tested.deterministic:
+        places = [at for at, cell in enumerate(grid.cells) if unit_key(cell, unit) in found.values]
+        whole = weights.used(grid.part(places, {}))
+        if cells_are_doubtful(whole.cells):
+            permute = partial(within_strata, whole, weights, alone=True)
+            tested = also_permuted(tested, permute, "label permutation within units")
+    every = Part(group=str(name), weight=1.0, values=found.values)
     lacking = found.dropped / (found.dropped + len(found.values))
-    tested = replace(tested, by_unit=(whole,), lacking=lacking)
+    tested = replace(tested, by_unit=(every,), lacking=lacking)
     return tested.noting(*left_out(found.dropped, name))
 
 
@@ -240,8 +259,12 @@ def _several(
 
     def permuted() -> Permutation:
         labels = [level for level in levels for _ in groups[level]]
-        return contrast_permutation(np.concatenate(values), labels, dict(part), seed=SEED)
+        alone = contrast_alone(values, weights, [()] * len(values))
+        return contrast_permutation(np.concatenate(alone), labels, dict(part), seed=SEED)
 
     found = stratified_contrast(values, weights)
-    tested = of_strata(found, values, weights, margin=margin, permute=permuted, name=name)
+    doubtful = any(is_skewed(each) or are_alike(each) for each in values)
+    tested = of_strata(
+        found, values, weights, margin=margin, permute=permuted, doubtful=doubtful, name=name
+    )
     return protected(tested, values, weights, margin=margin)

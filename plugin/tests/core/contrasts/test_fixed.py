@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.estimation.cells import Cell, Grid, Weights, pairwise
+from pytest_bias.contrasts.estimation.fixed import fixed_contrast
+from pytest_bias.contrasts.estimation.units import crossed_contrast
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import TooFewUnits
@@ -219,3 +222,52 @@ def test_without_any_replicates_there_is_no_variance_within_cells() -> None:
     records = recorded(of, lambda t: float(level(t, "tone") == "high"))
     with pytest.raises(TooFewUnits):
         asked().analyse(of, records)
+
+
+def of_levels(*replies: list[list[float]]) -> tuple[Grid, Weights]:
+    """One level against all others, each with its replies seed by seed."""
+    names = [f"g{number}" for number in range(len(replies))]
+    cells = tuple(
+        Cell(labels={"g": name, "seed": f"s{seed}"}, members={}, values=np.array(each), reasons={})
+        for name, of_seeds in zip(names, replies, strict=True)
+        for seed, each in enumerate(of_seeds)
+    )
+    return Grid(cells=cells, bounds=(0, 12), flags=False), pairwise("g", names[:1], names[1:])
+
+
+RARE = [[3.0] * 57 + [12.0] * 3]
+ONE_A_SEED = [
+    [[3.0] * 7 + [12.0 if seed % 6 == level else 3.0] for seed in range(12)] for level in range(5)
+]
+
+
+@pytest.mark.parametrize(
+    ("replies", "unit"),
+    [
+        ([[[3.0] * 60], *[RARE] * 5], []),
+        ([[[3.0] * 12], [[3.0] * 55 + [12.0] * 5]], []),
+        ([[[3.0] * 8] * 12, *ONE_A_SEED], ["seed"]),
+    ],
+    ids=["one level against five", "12 replies against 60", "within 12 units"],
+)
+def test_a_side_too_small_to_show_rare_replies_differs_from_none(
+    replies: list[list[list[float]]], unit: list[str]
+) -> None:
+    """Its lack of them is no lack of spread: of identical levels that is what is seen often."""
+    grid, weights = of_levels(*replies)
+    found = (
+        crossed_contrast(grid, weights, unit, margin=None)
+        if unit
+        else fixed_contrast(grid, weights, margin=None, null="zero")
+    )
+    assert found.interval is not None
+    assert found.interval.excludes(0)
+    assert found.p_alarm > 0.05
+    assert "label permutation" in found.method
+
+
+def test_rare_replies_that_a_level_has_more_of_are_found() -> None:
+    """However far the levels that it is held against lie apart themselves."""
+    apart = [[[low] * 57 + [12.0] * 3] for low in (0.0, 6.0)]
+    grid, weights = of_levels([[3.0] * 45 + [12.0] * 15], *[RARE] * 3, *apart)
+    assert fixed_contrast(grid, weights, margin=None, null="zero").p_alarm < 0.001

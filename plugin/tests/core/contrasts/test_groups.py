@@ -7,12 +7,15 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.groups import any_group
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
+from pytest_bias.statistics.anova import welch_one_way_p
 
 from .designs import TONE, Floats, at, groups, items, level, recorded, study
 
@@ -104,7 +107,9 @@ def test_any_group_is_judged_by_all_divisions_too() -> None:
 
     null = np.array([between(parts) for parts in divisions(3)])
     found = contrast(None).analyse(SMALL, records)
-    assert found.p_alarm == pytest.approx(np.mean(null >= null[0] - 1e-9))
+    divided = np.mean(null >= null[0] - 1e-9)
+    own = welch_one_way_p(exemplar_means(SMALL, records))
+    assert found.p_alarm == pytest.approx(max(divided, own))
     means = [np.mean(part) for part in exemplar_means(SMALL, records)]
     assert found.estimate == pytest.approx(np.std(means, ddof=1))
     assert (found.contrast, found.quantity) == ("any group", "spread of groups")
@@ -314,3 +319,20 @@ def test_a_group_with_too_few_exemplars_is_named(lost: Callable[[Trial], bool]) 
     records = recorded(SMALL, lambda t: None if lost(t) else float(rng.normal()))
     with pytest.raises(TooFewUnits, match="group=black"):
         contrast("white", among=("white", "black")).analyse(SMALL, records)
+
+
+def test_a_few_exemplars_that_vary_more_are_no_group_that_differs() -> None:
+    spread = {"a": [-0.7, 0.1, 1.0, 1.3, 1.1, 0.8]}
+    spread |= dict.fromkeys("bc", [-0.4, -0.2, 0.0, 0.1, 0.2, 0.3] * 4)
+    cells = tuple(
+        Cell(
+            labels={"group": name},
+            members={"group": f"{name}{place}"},
+            values=np.array([value]),
+            reasons={},
+        )
+        for name, values in spread.items()
+        for place, value in enumerate(values)
+    )
+    found = any_group(Grid(cells=cells, bounds=None, flags=False), "group", "abc", ["group"])
+    assert found.p_alarm > 0.05

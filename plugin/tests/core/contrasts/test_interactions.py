@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.estimation.interactions import Table, largest_interaction
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Factor, Trial
@@ -231,3 +234,22 @@ def test_sides_are_called_what_their_author_calls_them() -> None:
     assert found.arms[0].level == "Loud × formal"
     with pytest.raises(BadDesign, match="called='seed' names no two sides"):
         asked(called={"seed": ("a", "b")}).check(of)
+
+
+def test_the_largest_has_no_more_degrees_of_freedom_than_its_own_cells_leave() -> None:
+    """All contrasts of two by two levels are one and the same, whose p Welch's method has."""
+    table = Table(("x", "y"), (("a", "b"), ("c", "d")))
+    rng = np.random.default_rng(2)
+    values = {
+        place: rng.normal(6 * (place == ("a", "c")), 2.0 if place == ("a", "c") else 0.1, 5)
+        for place in table.places
+    }
+    cells = tuple(
+        Cell(labels={"x": x, "y": y}, members={}, values=each, reasons={})
+        for (x, y), each in values.items()
+    )
+    found = largest_interaction(Grid(cells=cells, bounds=None, flags=False), table, None)
+    variances = np.array([each.var(ddof=1) / 5 for each in values.values()])
+    t = 4 * found.estimate / math.sqrt(variances.sum())
+    df = variances.sum() ** 2 / (variances**2 / 4).sum()
+    assert found.p_alarm == pytest.approx(2 * stats.t.sf(abs(t), df), rel=0.1)

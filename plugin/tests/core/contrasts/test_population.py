@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.estimation.two_groups import compare_groups
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import IncompleteDesign, TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
+from pytest_bias.statistics.resampling import label_permutation
 from pytest_bias.verdicts.verdict import units_words
 
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
@@ -212,6 +214,15 @@ def test_fewer_than_ten_exemplars_can_alarm_and_cannot_clear() -> None:
     found = asked(factor="group", high="white", low="black", margin=5).analyse(of, records)
     assert found.p_alarm == pytest.approx(2 / 252)  # both extremes of C(10, 5) divisions
     assert found.p_clear == 1.0
+
+
+def test_few_exemplars_that_vary_more_than_many_do_not_differ_by_that() -> None:
+    """A permutation of labels takes unequal spreads of unequal groups for a difference."""
+    few, many = [-0.7, 0.1, 1.0, 1.3, 1.1, 0.8], [-0.4, -0.2, 0.0, 0.1, 0.2, 0.3] * 4
+    found = compare_groups(few, many, margin=None, bounds=None)
+    assert label_permutation(few, many, seed=1).p < 0.01
+    assert found.p_alarm == pytest.approx(stats.ttest_ind(few, many, equal_var=False).pvalue)
+    assert found.p_alarm > 0.05
 
 
 def test_a_unit_that_misses_a_condition_is_left_out_and_counted() -> None:

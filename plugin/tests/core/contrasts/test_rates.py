@@ -252,3 +252,12 @@ def test_a_number_is_no_event(of_kind: type) -> None:
     records = recorded(of, lambda _: float(np.pi), "yes")
     with pytest.raises(BadDesign, match="True or False"):
         of_kind().analyse(of, records)
+
+
+def test_a_ratio_of_rare_rates_is_judged_as_their_difference_is() -> None:
+    """A permutation of the labels of one stratum is Fisher's exact test."""
+    of, records = counted({"s0": {"high": (6, 60), "low": (0, 60)}}, 60)
+    found = ratio(margin=None, claim="detect").analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    exact = stats.fisher_exact([[6, 54], [0, 60]]).pvalue
+    assert found.p_alarm == pytest.approx(exact, abs=0.006)  # 10,000 relabellings
+    assert "label permutation" in found.method

@@ -19,7 +19,7 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
 )
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.anova import factorial_anova, one_way
+from pytest_bias.statistics.anova import factorial_anova, one_way, welch_one_way_p
 
 from .reference import REFERENCE, values
 
@@ -239,3 +239,21 @@ def test_a_p_value_that_underflows_is_not_zero() -> None:
     assert one_way(far).p > 0
     labels = [str(i) for i, group in enumerate(far) for _ in group]
     assert factorial_anova(np.concatenate(far), {"a": labels}).rows[0].p > 0
+
+
+def test_each_group_may_have_its_own_variance() -> None:
+    """Two groups are Welch's t test; three are as `oneway.test` of R computes them."""
+    two = stats.ttest_ind(*THREE[:2], equal_var=False).pvalue
+    assert welch_one_way_p(THREE[:2]) == close(two)
+    means, variances = (np.array([of(each) for each in THREE]) for of in (np.mean, np.var))
+    sizes = np.array([4, 3, 5])
+    shares = sizes * (sizes - 1) / (variances * sizes)
+    left = ((1 - shares / shares.sum()) ** 2 / (sizes - 1)).sum()
+    between = (shares * (means - shares @ means / shares.sum()) ** 2).sum() / 2
+    three = stats.f.sf(between / (1 + left / 4), 2, 8 / (3 * left))
+    assert welch_one_way_p(THREE) == close(three)
+    assert 0 < welch_one_way_p([[1, 1, 1], *THREE]) < three
+    with pytest.raises(NoVariance):
+        welch_one_way_p([[1, 1], [2, 2]])
+    with pytest.raises(TooFewUnits):
+        welch_one_way_p(THREE[:1])
