@@ -37,6 +37,7 @@ from .tested import (
     Tested,
     alarm_p,
     also_permuted,
+    are_uneven,
     permutation_words,
     remembered,
     smaller_side,
@@ -60,7 +61,8 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
 
     Two cells are compared by Welch's t test, more by the sum of their weighted means (Welch 1947).
     With fewer than 10 replies on a side, or where they are skewed or nearly all alike within their
-    cells, an alarm must also hold by a permutation of labels within strata; so few clear nothing.
+    cells and one side has many more, an alarm must also hold by a permutation of labels within
+    strata; so few clear nothing.
     Replies that are all alike within their cells are bounded exactly. Raises
     TooFewUnits when no two cells have two replies: there is no variance within cells.
     """
@@ -115,7 +117,8 @@ def of_strata(
 ) -> Tested:
     """Test a weighted sum of means by t.
 
-    With few units on a side, or a spread that is ``doubtful``, by a permutation as well.
+    With few units on a side, or fewer than on the other and a spread that is ``doubtful``, by a
+    permutation as well.
     """
     sizes = [each.size for each in values]
     fewest = smaller_side(weights, sizes)
@@ -137,7 +140,8 @@ def of_strata(
         tost=tost,
         notes=(FEW_UNITS_NOTE,) if few else (),
     )
-    if null == "zero" and (few or (doubtful and p_alarm <= ALPHA)):
+    unseen = doubtful and p_alarm <= ALPHA and are_uneven(weights, sizes)
+    if null == "zero" and (few or unseen):
         what = "label permutation" if name == REPLIES else f"label permutation of {of}"
         tested = also_permuted(tested, permute, what)
     if tost is None:
@@ -150,14 +154,14 @@ def _group(cell: Cell, weights: Weights) -> str:
 
 
 def centred(cells: Sequence[Cell], strata: Sequence[Stratum]) -> list[Floats]:
-    """The values of each cell without what is common to its stratum, its cells counting alike.
+    """The values of each cell without the mean of its stratum, whatever their labels.
 
     Where replies are missing unequally, strata would else be taken for differences of labels.
     """
-    means: dict[Stratum, list[float]] = {}
+    within: dict[Stratum, list[Floats]] = {}
     for cell, stratum in zip(cells, strata, strict=True):
-        means.setdefault(stratum, []).append(cell.mean)
-    common = {stratum: np.mean(each) for stratum, each in means.items()}
+        within.setdefault(stratum, []).append(cell.values)
+    common = {stratum: np.concatenate(each).mean() for stratum, each in within.items()}
     return [cell.values - common[at] for cell, at in zip(cells, strata, strict=True)]
 
 
@@ -189,6 +193,8 @@ def within_strata(grid: Grid, weights: Weights, *, alone: bool = False) -> Permu
     sizes = [each.size for each in values]
     if alone:
         values = contrast_alone(values, weighed.coefficients, weighed.strata)
+    else:
+        values = centred(cells, weighed.strata)
     labels = ["×".join(combination) for combination in weighed.combinations]
     return contrast_permutation(
         np.concatenate(values),

@@ -19,7 +19,7 @@ from ...statistics.results import LEVEL, Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
 from .bounded import are_alike, bounded_p, identical_interval, is_skewed, may_miss
-from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, also_permuted
+from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, also_permuted, are_uneven
 
 Values = Sequence[float] | Floats
 
@@ -38,12 +38,11 @@ def compare_groups(
     """Test mean(a) − mean(b) against 0 and against ±margin.
 
     Welch's t and two one-sided tests. With fewer than 10 units in a group, or where these are
-    skewed or nearly all alike, an alarm must also hold by a label permutation, which needs no
-    normality; so few clear nothing. Where the spread of replies is doubtful, clearing must also
-    hold for any rare ones the scale allows. Where every
-    value of each group is the same, it is the exact bound on what identical replies can hide,
-    since a t test of constants would claim p = 0. Raises TooFewUnits when a group has fewer than
-    two values.
+    skewed or nearly all alike and one group has many more, an alarm must also hold by a label
+    permutation, which needs no normality; so few clear nothing. Where the spread of replies is
+    doubtful, clearing must also hold for any rare ones the scale allows. Where every value of each
+    group is the same, it is the exact bound on what identical replies can hide, since a t test of
+    constants would claim p = 0. Raises TooFewUnits when a group has fewer than two values.
     """
     for group, values in zip(groups, (a, b), strict=True):
         if len(values) < FEWEST:
@@ -86,7 +85,7 @@ def compare_groups(
     )
     few = fewest < FEW_UNITS
     skewed = any(is_skewed(each) or are_alike(each) for each in map(np.asarray, (a, b)))
-    if few or (skewed and tested.p_alarm <= ALPHA):
+    if few or (skewed and tested.p_alarm <= ALPHA and are_uneven((1, -1), (len(a), len(b)))):
         resamples = 100_000 if few else 10_000  # so many are all, up to 9 and 10 units
         permute = partial(label_permutation, a, b, resamples=resamples, seed=SEED)
         tested = also_permuted(tested, permute, "label permutation")

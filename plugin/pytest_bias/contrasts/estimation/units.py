@@ -37,6 +37,7 @@ from .tested import (
     Tested,
     Unit,
     also_permuted,
+    are_uneven,
     permutation_words,
 )
 from .two_groups import compare_groups
@@ -124,8 +125,9 @@ def crossed_contrast(
     """Test the mean of one contrast per unit against 0 and against ±margin.
 
     One-sample t and two one-sided tests; with 5 to 9 units both by exact sign flips. Where replies
-    are skewed or nearly all alike within their cells, an alarm must also hold by a permutation of
-    their labels within units. Contrasts that are all the same are bounded exactly.
+    are skewed or nearly all alike within their cells and many more on one side, an alarm must also
+    hold by a permutation of their labels within units. Contrasts that are all the same are bounded
+    exactly.
     """
     found = crossed_values(grid, weights, unit)
     differences = np.array(list(found.values.values()))
@@ -135,7 +137,9 @@ def crossed_contrast(
     if tested.p_alarm <= ALPHA and not tested.deterministic:
         places = [at for at, cell in enumerate(grid.cells) if unit_key(cell, unit) in found.values]
         whole = weights.used(grid.part(places, {}))
-        if cells_are_doubtful(whole.cells):
+        sizes = [cell.values.size for cell in whole.cells]
+        uneven = are_uneven(weights.on(whole).coefficients, sizes)
+        if uneven and cells_are_doubtful(whole.cells):
             permute = partial(within_strata, whole, weights, alone=True)
             tested = also_permuted(tested, permute, "label permutation within units")
     every = Part(group=str(name), weight=1.0, values=found.values)

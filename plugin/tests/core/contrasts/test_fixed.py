@@ -271,3 +271,22 @@ def test_rare_replies_that_a_level_has_more_of_are_found() -> None:
     apart = [[[low] * 57 + [12.0] * 3] for low in (0.0, 6.0)]
     grid, weights = of_levels([[3.0] * 45 + [12.0] * 15], *[RARE] * 3, *apart)
     assert fixed_contrast(grid, weights, margin=None, null="zero").p_alarm < 0.001
+
+
+def test_replies_missing_unequally_over_strata_hide_no_difference() -> None:
+    """Temperature 0: one side is a minute above the other in each of four strata far apart."""
+    cells = tuple(
+        Cell(
+            labels={"tone": tone, "egg": f"e{low}"},
+            members={},
+            values=np.full(9 if (tone, low) in {("polite", 9.0), ("curt", 2.0)} else 10, low + by),
+            reasons={},
+        )
+        for tone, by in (("polite", 1.0), ("curt", 0.0))
+        for low in (2.0, 4.0, 6.0, 9.0)
+    )
+    grid = Grid(cells=cells, bounds=(0, 12), flags=False)
+    by_tone = pairwise("tone", ["polite"], ["curt"])
+    found = fixed_contrast(grid, by_tone, margin=0.25, null="zero")
+    assert found.estimate == pytest.approx(1)
+    assert found.p_alarm < 0.001
