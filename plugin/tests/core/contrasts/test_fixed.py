@@ -279,11 +279,11 @@ def test_replies_missing_unequally_over_strata_hide_no_difference() -> None:
         Cell(
             labels={"tone": tone, "egg": f"e{low}"},
             members={},
-            values=np.full(9 if (tone, low) in {("polite", 9.0), ("curt", 2.0)} else 10, low + by),
+            values=np.full(5 if (tone, low) in {("polite", 11.0), ("curt", 0.0)} else 6, low + by),
             reasons={},
         )
         for tone, by in (("polite", 1.0), ("curt", 0.0))
-        for low in (2.0, 4.0, 6.0, 9.0)
+        for low in (0.0, 1.0, 2.0, 11.0)
     )
     grid = Grid(cells=cells, bounds=(0, 12), flags=False)
     by_tone = pairwise("tone", ["polite"], ["curt"])
