@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..errors import BadStatisticInput
@@ -141,8 +141,9 @@ class Misclassified:
     source: str
     sampled: bool = True
     worst: Misclassified | None = None
-    also: tuple[Misclassified, ...] = ()
-    labels: int = 0
+    # What follows from labels is in no fingerprint of what was declared.
+    also: tuple[Misclassified, ...] = field(default=(), repr=False)
+    labels: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         for name, rate in (("sensitivity", self.sensitivity), ("specificity", self.specificity)):

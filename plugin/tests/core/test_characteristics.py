@@ -13,6 +13,7 @@ from scipy.stats import beta  # type: ignore[import-untyped, unused-ignore]  # n
 from pytest_bias.calibration.committed import Summary, read_summary
 from pytest_bias.calibration.errors import DamagedCalibration
 from pytest_bias.calibration.summary import SUITE
+from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.errors import BadSetting
 from pytest_bias.recording.characteristics import Chance, product
 
@@ -126,3 +127,9 @@ def test_one_of_which_every_draw_passed_is_not_known_for_certain() -> None:
     assert together is not None
     posterior = beta(30.5, 0.5).std()
     assert together.error == pytest.approx(math.hypot(often.error, 0.95 * posterior))
+
+
+def test_the_shipped_calibration_is_of_the_shipped_designs() -> None:
+    """A plan has no figures of a design with another digest, whatever changed it."""
+    shipped = read_summary(Path(__file__).parents[3] / "bias_tests" / "calibration.json")
+    assert declared_by("bias_tests").digests == shipped.designs
