@@ -156,7 +156,13 @@ class GroupContrast(Declared):
             found.grid,
             self.factor,
             groups,
-            lambda each, kept: self._engine(experiment, each, kept),
+            lambda each, kept: corrected_engine(
+                self._engine(experiment, each, kept),
+                self,
+                self.measure,
+                experiment,
+                [self.factor],
+            ),
             key=(self.target, self.unit, self.margin, self.null),
         )
         rest = [each for each in others if each not in aside]

@@ -101,12 +101,13 @@ def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFoun
 
 
 def with_people(
-    experiment: Experiment, records: Records, labels: Labels | None
+    experiment: Experiment, records: Records, labels: Labels | None, every: Records | None = None
 ) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with people, for each measure they labelled.
 
-    Labels of trials that are missing, or no part of this design, are left aside. Raises BadLabels
-    for a label that cannot be one of its measure.
+    What a rating stands for is learnt from ``every`` trial, also those that do not count. Labels
+    of trials that are missing, or no part of this design, are left aside. Raises BadLabels for a
+    label that cannot be one of its measure.
     """
     if labels is None:
         return ()
@@ -115,8 +116,8 @@ def with_people(
         name: _beside(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
     }
-    for flag, agreement in _flags(experiment, records).items():
-        read = _read_beside(flag, agreement, records, labels)
+    for flag, agreements in _flags(experiment, records).items():
+        read = _read_beside(flag, agreements, records, labels, every or records)
         if read is not None and read.youden <= 0:
             before = found[read.column]
             found[read.column] = replace(
@@ -128,35 +129,41 @@ def with_people(
     return tuple(found.values())
 
 
-def without_error(experiment: Experiment, records: Records, labels: Labels | None) -> Experiment:
+def without_error(
+    experiment: Experiment, records: Records, labels: Labels | None, every: Records | None = None
+) -> Experiment:
     """Return ``experiment`` with how often its judge errs on each flag that rests on a rating.
 
     Labels of people say it where at least 20 trials have one, among them a yes and a no; else the
     pairs of ratings do, in which what the judge gets wrong twice is not seen. What labels say does
-    not unsay them: clearing must hold at theirs as well.
+    not unsay them: clearing must hold at theirs as well; of several pairs those that show most
+    error count. What a rating stands for is learnt from ``every`` trial, also those that do not
+    count: at a control level alone the judge may have given what people do elsewhere.
     """
     errors: dict[str, Misclassified] = {}
-    for flag, agreement in _flags(experiment, records).items():
-        read = _read_beside(flag, agreement, records, labels)
-        error = _between_ratings(flag, agreement, records)
+    every = every or records
+    for flag, agreements in _flags(experiment, records).items():
+        read = _read_beside(flag, agreements, records, labels, every)
+        pairs = [_between_ratings(flag, each, records, every) for each in agreements]
+        twice = sorted((each for each in pairs if each is not None), key=lambda each: each.youden)
         if read is not None and read.youden > 0:
-            error = replace(read.errors, also=(*read.errors.also, *([error] if error else ())))
-        if error is not None:
-            errors[flag] = error
+            errors[flag] = replace(read.errors, also=(*read.errors.also, *twice))
+        elif twice:
+            errors[flag] = twice[0]
     if not errors:
         return experiment
     measures = [replace(m, error=errors.get(m.name, m.error)) for m in experiment.measures]
     return replace(experiment, measures=measures)
 
 
-def _flags(experiment: Experiment, records: Records) -> Mapping[str, Agreement]:
-    """Flags that rest on a rating and say of no error of their own → the agreement of it."""
-    return {
-        flag: agreement
-        for agreement in experiment.agreements
-        for flag in agreement.governs
-        if experiment.measure(flag).error is None and _kind(flag, records) is bool
-    }
+def _flags(experiment: Experiment, records: Records) -> Mapping[str, list[Agreement]]:
+    """Flags that rest on a rating and say of no error of their own → the agreements of it."""
+    found: dict[str, list[Agreement]] = {}
+    for agreement in experiment.agreements:
+        for flag in agreement.governs:
+            if experiment.measure(flag).error is None and _kind(flag, records) is bool:
+                found.setdefault(flag, []).append(agreement)
+    return found
 
 
 def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue | None, bool]:
@@ -170,10 +177,12 @@ def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue 
     return {rating: both.pop() for rating, both in seen.items() if len(both) == 1}
 
 
-def _between_ratings(flag: str, agreement: Agreement, records: Records) -> Misclassified | None:
+def _between_ratings(
+    flag: str, agreement: Agreement, records: Records, every: Records
+) -> Misclassified | None:
     from ..statistics.misclassification import retest_errors  # noqa: PLC0415
 
-    reads, kind = _read_as(flag, agreement.measure, records), _kind(agreement.measure, records)
+    reads, kind = _read_as(flag, agreement.measure, every), _kind(agreement.measure, records)
     pairs = [
         (bool(row.values[flag]), reads[again])
         for row in records.rows
@@ -225,7 +234,11 @@ class _Read:
 
 
 def _read_beside(
-    flag: str, agreement: Agreement, records: Records, labels: Labels | None
+    flag: str,
+    agreements: Sequence[Agreement],
+    records: Records,
+    labels: Labels | None,
+    every: Records,
 ) -> _Read | None:
     """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
 
@@ -234,8 +247,9 @@ def _read_beside(
     if labels is None:
         return None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
-    for column in dict.fromkeys((flag, *agreement.governs)):
-        reads, kind = _read_as(flag, column, records), _kind(column, records)
+    governed = (name for each in agreements for name in each.governs)
+    for column in dict.fromkeys((flag, *governed)):
+        reads, kind = _read_as(flag, column, every), _kind(column, records)
         said = {
             cell.trial: reads.get(_rating(cell.text, kind))
             for cell in labels.cells

@@ -440,9 +440,12 @@ def test_what_was_found_travels_as_json() -> None:
     )
 
 
-def labels(measure: str, values: Sequence[MeasureValue | str]) -> Labels:
+def labels(
+    measure: str, values: Sequence[MeasureValue | str], of: Experiment | None = None
+) -> Labels:
     """Labels of the first trials, a line each."""
-    trials = plan(judged(), judged().design())
+    of = of or judged()
+    trials = plan(of, of.design())
     cells = tuple(
         Label(line, trial.id, measure, str(value))
         for line, (trial, value) in enumerate(zip(trials, values, strict=False), start=2)
@@ -827,6 +830,57 @@ def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:
     assert error is not None
     assert (error.youden, error.labels) == (1.0, 40)
     assert error.also[1:] == (pairs,)
+
+
+@pytest.mark.parametrize("other", [None, Agreement("score", "score_again", governs=["much"])])
+@pytest.mark.parametrize("twice", [False, True])
+def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
+    other: Agreement | None, *, twice: bool
+) -> None:
+    """The judge finds every second event, and says "open" of a control alone; people do not."""
+    group = Factor("group", {"a": 1, "b": 2}, controls={"grave": 3, "trivial": 4})
+    by_kind = Agreement("kind", "kind_again", governs=["much"])
+    asked = [by_kind, other] if other else [by_kind]
+    of = judged(*asked, factors=[group], replicates=60, controls=20)
+    rated, said = [], []
+    for number, trial in enumerate(plan(of, of.design())):
+        level = trial.condition.levels["group"]
+        events = {"a": 8, "b": 12, "grave": 20, "trivial": 0}[level]
+        event, found = number % 20 < events, number % 2 == 0 or level == "grave"
+        kind = ("open" if level == "grave" else "hidden") if event and found else "fair"
+        said.append("open" if event and not found else kind)
+        score = 1.0 + number % 2
+        again = said[-1] if twice and number % 7 == 0 else kind
+        rated.append(Rated(score, f"{score:g}", kind, again, kind != "fair", ""))
+    every = records_of_rated(of, rated)
+    rows = tuple(row for row in every.rows if row.trial.condition.levels["group"] in "ab")
+    counted = replace(every, rows=rows)
+    people = None if twice else labels("kind", said, of)
+    error = without_error(of, counted, people, every).measure("much").error
+    assert error is not None
+    if twice:
+        assert error.source.startswith("120 rated twice, ")
+        assert error.youden < 1
+    else:
+        assert error.source == "120 labelled by people"
+        assert (error.sensitivity, error.specificity) == (0.5, 1)
+
+
+def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
+    """One of four groups differs, which it does not enough as the judge reads it."""
+    group = Factor("group", dict.fromkeys("abcd", ""))
+    of = judged(Agreement("much", "much_again"), factors=[group], replicates=1200)
+    rated, said = [], []
+    for number, trial in enumerate(plan(of, of.design())):
+        event = number % 30 < (18 if trial.condition.levels["group"] == "d" else 12)
+        much = event and number % 2 == 0
+        rated.append(Rated(3.0, much=much, much_again=str(much)))
+        said.append("yes" if event else "no")
+    one = GroupContrast("much", "group", group="a", margin=0.13, target="fixed")
+    analysis = analysed(of, rated, labels=labels("much", said, of), hypotheses=[one], controls=[])
+    finding = analysis.verdict(one.id).finding
+    assert finding is not None
+    assert finding.contrast == "a − rest without d"
 
 
 def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:
