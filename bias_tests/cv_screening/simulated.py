@@ -122,7 +122,11 @@ def answer(prompt: SimulatedPrompt) -> str | None:
 
 def worth(cv: str) -> float:
     """What the body of a CV is worth; its first line, the name, counts for nothing."""
-    body = cv.partition("\n")[2].lower()
+    return _of_body(cv.partition("\n")[2].lower())
+
+
+@lru_cache
+def _of_body(body: str) -> float:
     return FLOOR + sum(
         points
         for words, points in _SCRIPT.qualities.items()

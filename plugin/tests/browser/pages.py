@@ -52,9 +52,9 @@ class Run(NamedTuple):
 
     @classmethod
     def of(cls, folder: Path) -> Run:
-        """The run that stands in a folder."""
-        results = (folder / "bias-results.json").read_text("utf-8")
-        return cls(folder / "bias-report.html", json.loads(results))
+        """The run that stands in a folder, of all of the suite or of a part."""
+        (page,), (results,) = folder.glob("bias-report*.html"), folder.glob("bias-results*.json")
+        return cls(page, json.loads(results.read_text("utf-8")))
 
 
 def suite(folder: Path, *arguments: str) -> None:
@@ -66,7 +66,7 @@ def suite(folder: Path, *arguments: str) -> None:
     done = subprocess.run(  # noqa: S603  (our own suite)
         [*command, *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
-    assert results.exists(), done.stdout + done.stderr
+    assert [*folder.iterdir()], done.stdout + done.stderr
 
 
 class Opened:

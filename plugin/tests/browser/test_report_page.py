@@ -422,7 +422,10 @@ def test_addresses_hold_across_runs_and_unknown_ones_say_so(
     browser: Browser, up: Run, three: Run
 ) -> None:
     opened = {name: Opened(browser, run.page) for name, run in (("up", up), ("three", three))}
-    for route in ROUTES[2:6]:
+    e, m = "anchoring-prosecutor-sentencing", quote(NEW, safe="")
+    hypothesis = f"h/{e}/{m}/sentence_months-high-low"
+    of_both = hypothesis, f"replies/{e}", f"t/{e}/{m}/low%231", f"e/{e}/{m}"
+    for route in (f"#/{each}" for each in of_both):
         titles = {name: each.at(route).title() for name, each in opened.items()}
         assert titles["up"] == titles["three"]
         assert "Not here" not in titles["up"]

@@ -245,7 +245,7 @@ def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_use
     (package / "test_coin.py").write_text(TESTS, "utf-8")
     pytester.makeini("[pytest]\nfilterwarnings = error\nbias_report = off\n")
     models = [f"--bias-model={name}" for name in ("local/smollm2", "own/smollm2", "own/free")]
-    few = [*models, "--bias-replicates=2", "--bias-gate=off"]
+    few = [*models, "--bias-replicates=1", "--bias-gate=off"]
 
     async def record() -> pytest.RunResult:
         async with opened(smollm2=LocalEntry(path=weights)) as it:
@@ -261,7 +261,7 @@ def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_use
         recorded(folder / f"{name}.jsonl")
         for name in ("local--smollm2", "own--smollm2", "own--free")
     )
-    assert len(local) >= 4
+    assert len(local) >= 2
     assert local == own
     assert {tuple(dropped) for _, dropped in free.values()} == {("schema",)}
     assert free.keys() & local.keys()
@@ -274,7 +274,7 @@ def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_use
     # Under one name only what one build of one file answered.
     roster = pytester.path / "bias_models.toml"
     roster.write_text(roster.read_text("utf-8").replace("[models", "threads = 2\n[models", 1))
-    refused = run_here(pytester, models[0], "--bias-replicates=3", "--bias-record=missing")
+    refused = run_here(pytester, models[0], "--bias-replicates=2", "--bias-record=missing")
     refused.stdout.fnmatch_lines(["*recording refused: what * holds of local/smollm2 was served*"])
     assert recorded(folder / "local--smollm2.jsonl") == local
     assert '"simulated": true' not in json.dumps(written)
