@@ -58,7 +58,7 @@ def keep(text: str) -> None:
 def summary_in(path: Path) -> str:
     """Return the summary, of a long one what comes first and, last, the verdict."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return "## Bias: NO VERDICT\n\nThe job before wrote no summary: see its log.\n"
     if len(text) <= MOST:

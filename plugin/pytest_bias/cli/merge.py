@@ -223,10 +223,16 @@ def _analyses(parts: Sequence[PartialRun]) -> tuple[Analysis, ...]:
     for model in _union(part.scope.models for part in parts):
         shares = [each.allocation for each in analyses if each.model == model]
         whole = sum(each.share for each in shares)
+        alarms = sorted({each.alarms for each in shares})
+        problem = f"their error budgets differ: with {model} "
+        if len(alarms) > 1:
+            problem += f"alarms are {alarms[0]:g} and {alarms[-1]:g}"
         # Without a table each experiment has it all. A sum of floats may be a little above 1.
-        if any(each.tabled for each in shares) and whole > 1 + 1e-9:
-            problem = f"their error budgets differ: with {model} all shares come to {whole:.4g}"
-            raise NotMerged(parts=[part.name for part in parts], problem=problem)
+        elif any(each.tabled for each in shares) and whole > 1 + 1e-9:
+            problem += f"all shares come to {whole:.4g}"
+        else:
+            continue
+        raise NotMerged(parts=[part.name for part in parts], problem=problem)
     return analyses
 
 
@@ -259,9 +265,8 @@ def _missing(parts: Sequence[PartialRun], cases: dict[str, str]) -> Iterator[str
             yield f"{part.name} is no whole part: {reason}"
     everything = _union(part.scope.files for part in parts)
     for model in _union(part.scope.models for part in parts):
-        asked = [part.scope.asked for part in parts if model in part.scope.models]
-        if not all(asked):
-            continue  # one of them asked for all there is
+        own = [part.scope for part in parts if model in part.scope.models]
+        asked = [scope.asked or scope.files for scope in own]  # all there is
         lacking = [f for f in everything if not any(is_below(f, p) for a in asked for p in a)]
         if lacking:
             yield f"no part asked for {_some(lacking)} with {model}"
@@ -315,6 +320,7 @@ def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
         return None
     rows = {(row.experiment, row.model, row.hypothesis): row for t in tables for row in t.rows}
     drift = {(each.experiment, each.new): each for table in tables for each in table.drift}
+    asked = {(name[0], name[2]) for part in parts for name in part.view.judged or ()}
     return replace(
         tables[0],
         new=_union(table.new for table in tables),
@@ -322,7 +328,7 @@ def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
         drift=tuple(drift[key] for key in sorted(drift)),
         notes=_union(table.notes for table in tables),
         simulated=_union(table.simulated for table in tables),
-        unasked=tuple(sorted(set.intersection(*(set(table.unasked) for table in tables)))),
+        unasked=tuple(n for n in _union(table.unasked for table in tables) if n not in asked),
     )
 
 

@@ -37,10 +37,13 @@ def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
         if v.gates and v.status != "CLEAR" and v.named not in view.failing and not view.known(v)
     ]
     let = [v for v in passing if v.status == "BIASED" or view.acceptance(v)]
+    section = section_of(view)
+    # An upgrade that something else keeps from passing is as little a PASS of the suite.
+    held = view.upgrade is not None and not section.word and view.exit_status
     return rendered(
         "summary.md.j2",
-        section=section_of(view),
-        word=closing.partition(":")[0],
+        section=section,
+        word="NO VERDICT" if held else closing.partition(":")[0],
         way=[*way, *(f"failed by itself: {case}" for case in view.broken)],
         simulated=view.simulated,
         closing=closing,

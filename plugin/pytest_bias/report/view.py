@@ -204,6 +204,8 @@ class RunView:
             return f"the run is {self.standing}"
         if self.failures:
             return "other tests failed"
+        if self.exit_status:
+            return f"the run ended with exit status {self.exit_status}"
         if self.stale:
             return "its recordings no longer represent the model"
         return "this is a part of the suite only" if self.fewer else ""

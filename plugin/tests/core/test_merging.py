@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_bias.baselines.table import Upgrade
 from pytest_bias.cli.entry import main
 from pytest_bias.cli.merge import PartialRun, merged
 from pytest_bias.errors import DamagedResults, NotMerged
@@ -136,7 +137,29 @@ def test_what_a_baseline_claims_and_no_part_asks_leaves_no_verdict() -> None:
 def test_a_baseline_may_claim_what_another_suite_asks() -> None:
     alone = run("a", scope=scope(files=FILES[:1], elsewhere=True), partial=())
     assert merge(replace(alone, unasked=(("b", MODEL, "h"),))).suite == "PASS"
+    whole = replace(alone, scope=scope(files=FILES[:1]))  # the test paths name all there is
+    assert merge(replace(whole, unasked=(("b", MODEL, "h"),))).suite == "NO VERDICT"
     assert merge(replace(alone, unasked=(("a", MODEL, "gone"),))).suite == "NO VERDICT"
+
+
+def test_what_was_accepted_of_the_old_model_and_no_part_asks_leaves_no_verdict() -> None:
+    def upgraded(name: str, *unasked: tuple[str, str]) -> RunView:
+        return run(name, upgrade=Upgrade(old="simulated/biased", new=(MODEL,), unasked=unasked))
+
+    first = upgraded("a", ("a", "gone"), ("b", "h"))
+    for second in (upgraded("b", ("a", "h"), ("a", "gone")), upgraded("b")):  # without baselines
+        whole = merge(first, second)
+        assert (whole.suite, whole.exit_status) == ("NO VERDICT", 1)
+        assert "a: accepted of simulated/biased and not in this suite: gone. " in whole.problems[0]
+    whole = merge(upgraded("a", ("b", "h")), upgraded("b"))
+    assert not [problem for problem in whole.problems if "not in this suite" in problem]
+
+
+def test_who_asked_for_all_of_its_files_asked_for_none_of_anothers() -> None:
+    first = run("a", scope=scope(files=FILES[:1], elsewhere=True), partial=())
+    beside = ("suite/b/test_b.py", "suite/c/test_c.py")
+    whole = merge(first, run("b", scope=scope(files=beside, asked=("suite/b",), elsewhere=True)))
+    assert whole.problems == (f"no part asked for {beside[1]} with {MODEL}",)
 
 
 def test_models_may_be_parts() -> None:
@@ -270,15 +293,17 @@ def test_what_is_of_another_run_is_refused(second: RunView, problem: str) -> Non
 
 
 def test_parts_with_different_error_budgets_are_refused() -> None:
-    def tabled(name: str, share: float) -> RunView:
+    def tabled(name: str, share: float, alarms: float = 0.05) -> RunView:
         of = run(name)
-        allocation = Allocation(share=share, tabled=True)
+        allocation = Allocation(alarms=alarms, share=share, tabled=True)
         return replace(of, analyses=(replace(of.analyses[0], allocation=allocation),))
 
     assert merge(tabled("a", 0.7), tabled("b", 0.3)).suite == "PASS"
     for others in (tabled("b", 0.5), run("b")):
         with pytest.raises(NotMerged, match=r"error budgets differ: with simulated/even all"):
             merge(tabled("a", 0.7), others)
+    with pytest.raises(NotMerged, match=r"simulated/even alarms are 0.01 and 0.05"):
+        merge(tabled("a", 0.7), tabled("b", 0.3, alarms=0.01))
 
 
 def files(folder: Path, *views: RunView) -> list[str]:

@@ -74,6 +74,7 @@ def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
         (clear(broken=("test_eggs.py::test_x",)), "the run is NO VERDICT"),
         (clear(stale=("eggs is old",)), "its recordings no longer represent the model"),
         (clear(failures=("test_ham.py::test_y",)), "other tests failed"),
+        (clear(exit_status=6), "the run ended with exit status 6"),
         (clear(partial=("-k eggs",)), "this is a part of the suite only"),
         (uncontrolled(), "a positive control was not seen"),
     ],

@@ -189,6 +189,9 @@ def test_a_module_of_a_second_suite_that_ran_in_no_part_leaves_no_verdict(
     (two.path / "bias_tests/card").rename(two.path / "more")
     two.file("more/test_ordinary.py", "def test_nothing(): ...")
     two.run("bias_tests", "--bias-results=part-0.json")
+    # Where test paths say what there is, no other suite asks what was accepted and is gone.
+    (part,) = two.path.glob("part-0*.json")
+    assert json.loads(part.read_text("utf-8"))["scope"]["elsewhere"] is not bool(testpaths)
     status, found = merged(two)
     lacking = ["no part asked for more/test_card.py with simulated/even"] * bool(testpaths)
     assert (status, found["problems"]) == (len(lacking), lacking)

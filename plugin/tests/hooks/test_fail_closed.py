@@ -387,6 +387,14 @@ def test_hook_that_ends_the_session_well(suite: Suite, hook: str) -> None:
     assert suite.run(BIASED).ret != 0
 
 
+@pytest.mark.parametrize("status", [1, 77])
+def test_hook_that_ends_the_session_badly(suite: Suite, status: int) -> None:
+    """As plugins do that have found something at the end: a threshold, an unused file."""
+    suite.conftest(FINISH.format(f"session.exitstatus = {status}"))
+    assert suite.run().ret == status
+    assert suite.results()["exit_status"] == status
+
+
 @pytest.mark.parametrize("way", ["pytest.exit('enough', 0)", "raise SystemExit(0)"])
 def test_body_that_ends_the_session_well(suite: Suite, way: str) -> None:
     suite.body(way, "")
