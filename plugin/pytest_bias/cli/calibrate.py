@@ -94,18 +94,19 @@ def _calibrate(given: argparse.Namespace) -> int:
     }
     with file.alone(given.out):
         blocks = blocks_of(_cells(declared, given), file.begin(given.out, settings), given.seed)
-        whole = draw_blocks(
-            load,
-            blocks,
-            given.out,
-            processes=min(given.jobs, max(len(blocks), 1)),
-            seconds=given.hours * _HOUR,
-            tell=partial(tell, wrong=True),
-        )
-    tell(
-        f"{given.out}: {'whole' if whole else 'not whole; the same command goes on with it'}",
-        wrong=True,
-    )
+        whole = False
+        try:
+            whole = draw_blocks(
+                load,
+                blocks,
+                given.out,
+                processes=min(given.jobs, max(len(blocks), 1)),
+                seconds=given.hours * _HOUR,
+                tell=partial(tell, wrong=True),
+            )
+        finally:  # also where a signal has ended it
+            words = "whole" if whole else "not whole; the same command goes on with it"
+            tell(f"{given.out}: {words}", wrong=True)
     if given.grid is None and given.summary is None and not given.json:
         return 0
     return _summed_up([given.out], given, 3.0 if given.grid == "gate" else 2.0)

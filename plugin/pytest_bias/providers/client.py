@@ -198,9 +198,13 @@ class Client:
         answer = filtered_answer(self.endpoint, error.response, self._secrets.purged)
         if answer is not None:
             return answer
-        details = error_details(error.body)
+        try:
+            body = parsed(error.response.text)  # OpenAI's SDK keeps the ``error`` in it alone
+        except ValueError:
+            body = error.body
+        details = error_details(body)
         code = _word(details.get("code")) or _word(details.get("type"))
-        said = error_words(error.body)
+        said = error_words(body)
         message = said or error.response.text or error.message
         parameter = None
         if error.status_code in _REFUSING:

@@ -306,12 +306,15 @@ _FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
 _BLOCKED = re.compile(r"content filtering policy|ContentPolicyViolationError", re.IGNORECASE)
 
 
+_REPLIES = frozenset({"choices", "output", "content", "candidates"})
+"""Fields of a body that is a reply, at one vendor or another."""
+
+
 def is_filtered(body: Mapping[str, Any]) -> bool:
     """Return whether ``body`` is an error that stands for a filtered prompt or reply."""
-    details = error_details(body.get("error", body))
+    error = body.get("error") or ({} if _REPLIES & body.keys() else body)
+    details, said = error_details(error), error_words(error)
     codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
-    said = details.get("message")
-    said = said if isinstance(said, str) else ""
     flagged = "invalid_prompt" in codes and _FLAGGED.search(said) is not None
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
 
@@ -383,6 +386,8 @@ def effective(request: Request, dropped: frozenset[str]) -> tuple[Request, tuple
 
 def error_details(error: object) -> Mapping[str, Any]:
     """Return a vendor's details of an error, in its body or in the ``error`` there."""
+    if isinstance(error, list) and len(error) == 1:  # as Google's gateways send it
+        return error_details(error[0])
     if not isinstance(error, dict):
         return {}
     inner = error.get("error")
@@ -398,6 +403,8 @@ def error_words(error: object) -> str:
     details = error_details(error)
     given = (details[name] for name in ("message", "detail", "error") if details.get(name))
     said = next(given, error)
+    if isinstance(said, dict) and said is not error:
+        return error_words(said)
     if isinstance(said, list):
         wrong = [each for each in said if isinstance(each, dict) and "msg" in each]
         return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)

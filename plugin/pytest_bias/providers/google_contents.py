@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from http import HTTPStatus
+from http.client import responses as phrases
 from importlib import import_module
 from typing import Any
 
@@ -285,9 +286,8 @@ class GoogleContents(Adapter):
         response = responses[-1]
         if response.status_code != HTTPStatus.OK:
             wait = sdk.retry_after(response.headers)
-            return status_failure(
-                name, response.status_code, "unreadable error", wait=wait, place=self.place
-            )
+            words = self._secrets.told(response.text) or "unreadable error"
+            return status_failure(name, response.status_code, words, wait=wait, place=self.place)
         return reply_failure(name, _WHAT, error)
 
 
@@ -353,7 +353,7 @@ def google_failure(
     return status_failure(
         model,
         error.code,
-        told(words or error.response.text),
+        told(words or error.response.text or phrases.get(error.code, "no words")),
         code=_OUT_OF_QUOTA if _of_the_day(details) else None,
         parameter=parameter,
         wait=_wait(details, error.response.headers),

@@ -53,8 +53,11 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
         body = await _body(response)
         elapsed = response.elapsed
         response.headers.pop("content-encoding", None)
-        # JSON has no charset, whatever a header says (RFC 8259, sections 8.1 and 11).
-        response.encoding = json.detect_encoding(body)
+        # JSON has no charset, whatever a header says (RFC 8259, sections 8.1 and 11): what is
+        # none of its encodings is as the header says.
+        with suppress(UnicodeDecodeError):
+            body.decode(encoding := json.detect_encoding(body))
+            response.encoding = encoding
         # As a stream still to be read, so that it is read as any other.
         response.stream = transport.ByteStream(body)
         response.is_stream_consumed = response.is_closed = False

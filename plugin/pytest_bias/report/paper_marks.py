@@ -17,7 +17,7 @@ SECTIONS = (
 """Sections that a paper must have after its title."""
 
 _SYNONYMS = {"method": "methods", "conclusions": "conclusion"}
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#:]*|\s*\*\*(.+?)\*\*:?\s*")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)[\s#:]*|\s*\*\*((?:(?!\*\*).)+)\*\*:?\s*")
 _NUMBERED = re.compile(r"[\s#*]*(?:\d+(?:\.\d+)*[.):]?|[IVX]+\.)\s+")
 _LISTED = re.compile(r"^\s*(?:[-*+]|\[?\d{1,2}[.)\]])\s+")
 _ROW = re.compile(r"\s*\|")
@@ -38,6 +38,15 @@ _MONTHS = frozenset(
         *("October", "November", "December"),
     )
 )
+_OPENINGS = frozenset(
+    (
+        *("Accordingly", "Additionally", "Again", "Also", "Consequently", "Conversely", "Earlier"),
+        *("Finally", "First", "Furthermore", "Hence", "Here", "However", "Indeed", "Instead"),
+        *("Later", "Likewise", "Meanwhile", "Moreover", "Nevertheless", "Nonetheless", "Notably"),
+        *("Overall", "Recently", "Second", "Similarly", "Still", "Then", "Third", "Thus", "Yet"),
+    )
+)
+"""Words with which sentences begin, before a comma and an author."""
 _PEOPLE = (
     r"[^.;]{0,30}\b(?:than|to|that of)\b[^.;]{0,40}\b(?:people|humans?|participants|professionals)"
 )
@@ -196,7 +205,8 @@ def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
     for cited in _CITED.finditer(line):
         told = cited["more"] or {"(", ","} & {*cited["mid"]}
         names = [re.sub(r"[’']s?$", "", each) for each in re.findall(_NAME, cited[0])]
-        if told and not {*names} <= _MONTHS:
+        names = names[names[0] in _OPENINGS :]
+        if told and names and names[-1] not in _MONTHS:
             passed.append(range(*cited.span("year")))
             for name in names:
                 source = rf"\b{re.escape(name)}\b[^\"]{{0,80}}\b{cited['year']}\b"

@@ -27,7 +27,7 @@ _APART = r"(?<![^\W_])(?<![^\W_]_)"
 """Behind no letter or digit, nor an underscore that is no emphasis, as in a name."""
 _NUMBER = re.compile(
     rf"(?P<sign>±\s?|{_APART}(?<![.,)\]%$])[-−–+])?"
-    rf"{_APART}(?<!\.)(?<![\w)\]}}]\^)"
+    rf"{_APART}(?<!\.)(?<![\w)\]}}\[]\^)"
     r"(?P<digits>(?:\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)"
     r"(?:[eE](?P<e>[-−+]?\d{1,3})|\s?[×x]\s?10(?:\^\{?(?P<ten>[-−]?\d{1,3})\}?|(?P<high>[⁻⁰¹²³⁴-⁹]+)))?"
     r"(?P<percent>\s?\\?(?:%|per\s?cent\b|percentage points?\b))?"

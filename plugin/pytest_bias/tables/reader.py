@@ -309,8 +309,8 @@ def _plain(cell: Any) -> object:
         return [*map(_plain, cell)]
     if isinstance(cell, dict):
         return {name: _plain(inner) for name, inner in cell.items()}
-    if isinstance(cell, Decimal):
-        return float(cell)
+    if isinstance(cell, Decimal):  # a whole one may have more digits than a float, as ids have
+        return int(cell) if cell.is_finite() and cell == int(cell) else float(cell)
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
 
 

@@ -113,6 +113,14 @@ def test_a_frame_of_the_same_rows_is_the_same_trials(tmp_path: Path, frame: pd.D
     assert only(read_table(frame.drop(columns="model"), TOY)).model == "table/frame"
 
 
+def test_whole_decimals_keep_all_of_their_digits(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    ids = [Decimal(2**60 + number) for number in range(len(ROWS))]
+    same = [{**ROWS[0], "replicate": each} for each in ids]
+    pq.write_table(pa.Table.from_pylist(same), path)
+    assert len(only(read_table(path, TOY)).outcomes) == len(ROWS)
+
+
 def test_rows_of_a_frame_are_named_by_its_index() -> None:
     frame = pd.concat([FRAME, FRAME[2:]]).assign(replicate=1).astype(object)
     frame = frame.set_axis(list("abcd"))

@@ -137,6 +137,8 @@ def test_an_interrupted_run_keeps_its_draws_and_leaves_no_process(
     _, said = running.communicate(timeout=60)  # while a process of it has the pipe it waits
     assert running.returncode == (-number if number == signal.SIGKILL else 130), said
     assert "Traceback" not in said
+    goes_on = "draws.jsonl: not whole; the same command goes on with it\n" in said
+    assert goes_on == (number != signal.SIGKILL)
     assert len(_lines(tmp_path)) > 20
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -119,6 +120,20 @@ def test_a_reply_is_read_as_json_whatever_charset_its_header_names(
     body = json.dumps(line.vendor.says(said), ensure_ascii=False).encode(encoding)
     line.answers(content=body, content_type="application/json; charset=ISO-8859-1")
     assert line.ask().text == said
+
+
+def test_what_is_no_json_encoding_is_read_as_its_header_says(line: Line) -> None:
+    body = json.dumps(line.vendor.says("Zoé"), ensure_ascii=False).encode("latin-1")
+    line.answers(content=body, content_type="application/json; charset=ISO-8859-1")
+    assert line.ask().text == "Zoé"
+    said, content_type = "Überlastet", "text/plain; charset=ISO-8859-1"
+    line.answers(500, content=said.encode("latin-1"), content_type=content_type)
+    assert f"HTTP 500: {said}" in str(line.failed())
+
+
+def test_a_reply_is_no_error_whatever_stands_beside_it(line: Line) -> None:
+    line.answers(json=line.vendor.says("Five.") | {"code": "content_filter"})
+    assert line.ask().text == "Five."
 
 
 @rows("filters")
@@ -265,6 +280,9 @@ SAID: dict[str, tuple[bytes, str]] = {
     "an error in a word": (b'{"error": "Unauthorized", "error_type": "x"}', "Unauthorized"),
     "a page": (b"<html>\nNo such path\n</html>", "<html> No such path </html>"),
     "other fields": (b'{"reason": "No such path"}', '{"reason": "No such path"}'),
+    "Nest's": (b'{"statusCode": 404, "message": "No such path", "error": "Bad"}', "No such path"),
+    "an error within": (b'{"detail": {"error": {"message": "No such path"}}}', "No such path"),
+    "a list of one": (b'[{"error": {"message": "No such path"}}]', "No such path"),
 }
 
 
@@ -283,11 +301,18 @@ def test_only_what_a_server_finds_wrong_is_read_as_refused(
 ) -> None:
     """FastAPI quotes what was sent, and so may anything beside its details."""
     sent = {"input": "temperature is not allowed", "msg": "Extra inputs are not permitted"}
-    body = {"detail": [{"loc": ["body", wrong], **sent}], "body": sent["input"]}
-    line.answers(400, json=body)
-    failure = line.failed(Request(REQUEST.messages, Parameters(0.5)))
-    assert failure.kind == kind
-    assert f"HTTP 400: body.{wrong}: Extra inputs are not permitted" in str(failure)
+    detail = [{"loc": ["body", wrong], **sent}]
+    mistral = {"object": "error", "message": {"detail": detail}, "type": "invalid_request_error"}
+    for body in ({"detail": detail, "body": sent["input"]}, mistral):
+        line.answers(400, json=body)
+        failure = line.failed(Request(REQUEST.messages, Parameters(0.5)))
+        assert failure.kind == kind
+        assert f"HTTP 400: body.{wrong}: Extra inputs are not permitted" in str(failure)
+
+
+def test_an_error_without_words_has_those_of_its_status(line: Line) -> None:
+    line.answers(503, content=b"")
+    assert re.search("HTTP 503: .*(503|Unavailable)", str(line.failed()))
 
 
 @rows("refused")

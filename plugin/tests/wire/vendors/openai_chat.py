@@ -40,6 +40,9 @@ FILTERS: dict[str, Body] = {
     "misalignment": {"error": {"code": "misalignment_policy_violation", "message": "Blocked."}},
     "LiteLLM's": {"error": LITELLM},
     "bare": {"code": "content_filter", "message": "filtered"},
+    "beside no error": {"error": None, "code": "content_filter", "message": "filtered"},
+    "FastAPI's": {"detail": LITELLM["message"]},
+    "in words alone": {"error": "Output blocked by content filtering policy"},
     "policy as type": {"error": {"type": "content_policy_violation", "message": "Rejected."}},
 }
 
