@@ -58,9 +58,11 @@ def keep(text: str) -> None:
 def summary_in(path: Path) -> str:
     """Return the summary, of a long one what comes first and, last, the verdict."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return "## Bias: NO VERDICT\n\nThe job before wrote no summary: see its log.\n"
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return (
+            "## Bias: NO VERDICT\n\nThe job before wrote no summary, or no UTF-8: see its log.\n"
+        )
     if len(text) <= MOST:
         return text
     kept = text[:MOST].rpartition("\n")[0]

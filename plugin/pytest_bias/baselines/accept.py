@@ -215,7 +215,9 @@ def _accepted(
         number = number_words(len(others), "entry", "entries")
         notes.append(f"{number} of {model} {word}: {_names(others)}")
     if followed is not None:
-        notes += _not_followed(followed, entries, asked, partial=partial)
+        lost = f"what was accepted of {followed.model} does not count for {model}"
+        gone = _not_followed(followed, entries, asked, partial=partial)
+        notes += [f"{lost}: {words}" for words in gone]
     simulated = any(each.analysis.simulated for each in judged) or (
         before is not None and before.simulated
     )
@@ -230,15 +232,14 @@ def _not_followed(
     partial: bool,
 ) -> Iterator[str]:
     """Say what was accepted of the version before and counts no more, and why."""
-    lost = f"what was accepted of {old.model} does not count"
     for experiment, name in sorted(asked):
         before = old.entry(experiment, name)
         if before is None or before.claim == "describe":
             continue
         if differ := _differing(before, entries[experiment][name]):
-            yield f"{lost} for {experiment} {name}, another design: {differ}"
+            yield f"{experiment} {name}, of another design: {differ}"
     if not partial and (gone := unasked(old, asked)):
-        yield f"{lost}, as no case is left: {_names(gone)}"
+        yield f"{_names(gone)}, as no case is left"
 
 
 def _names(claimed: Iterable[Claimed]) -> str:

@@ -206,8 +206,10 @@ def following(entry: Entry, before: Entry | None) -> Entry:
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
     last, own = _past(before), _past(entry)
-    if last.effect is not None and own.effect is not None and last.effect.worst is None:
-        own = replace(own, effect=replace(own.effect, worst=None))  # it was not always kept
+    if last.effect is not None and own.effect is not None:
+        kept = last.effect  # it was not always
+        worst = None if kept.worst is None else own.effect.worst
+        own = replace(own, effect=replace(own.effect, worst=worst, shifted=kept.shifted))
     past = (*before.history, *(() if last == own else (last,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))

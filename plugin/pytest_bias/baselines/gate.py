@@ -327,23 +327,31 @@ def _at_worst(found: Compared, now: Effect, versions: Sequence[Effect]) -> Compa
     """The same with every missing reply of both at its worst, where that many are missing.
 
     What is shown must hold under that, too: else whoever refuses what shows the bias had none, and
-    whoever was accepted without it had more. Of a size, which has no bound, the least that is
-    possible must exceed the largest that was accepted.
+    whoever was accepted without it had more. What all sides of both lack alike is shifted the same
+    way in both: shifted against each other it stopped a quarter of the models that had not
+    changed. Of a size, which has no bound, the least that is possible must exceed the largest that
+    was accepted.
     """
-    then = [*map(possible_sizes, versions)]
+    if not now.shifted:
+        versions = [replace(each, worst=None) if each.shifted else each for each in versions]
     lacks = any(each.worst is not None for each in (now, *versions))
     if not lacks or found.how == "same replies" or not (found.no_worse or found.worse):
         return found
     least_now, most_now = possible_sizes(now)
-    smaller = max(size_of(each) - low for each, (low, _) in zip(versions, then, strict=True))
-    larger = max(high - size_of(each) for each, (_, high) in zip(versions, then, strict=True))
-    more = most_now - size_of(now) + smaller
-    less = size_of(now) - least_now + larger
+    up, down = most_now - size_of(now), size_of(now) - least_now
+    more, less, largest = 0.0, 0.0, 0.0
+    for each in versions:
+        low, high = possible_sizes(each)
+        larger, smaller = high - size_of(each), size_of(each) - low
+        alike = each.shifted and each.worst is not None and math.isfinite(larger)
+        more = max(more, *((up - larger, smaller - down) if alike else (up + smaller,)))
+        less = max(less, *((down - smaller, larger - up) if alike else (down + larger,)))
+        largest = max(largest, size_of(each) if alike else high)
     bound = None if found.bound is None or math.isinf(more) else found.bound + more
     least = None if found.least is None else found.least - less
     no_worse = found.no_worse and None not in (bound, found.margin)
     no_worse = no_worse and (bound or 0.0) < (found.margin or 0.0)
-    exceeds = least_now > max(high for _, high in then)
+    exceeds = least_now > largest
     worse = found.worse and (exceeds if found.least is None else (least or 0.0) > 0)
     words = found.words
     if not (no_worse or worse):

@@ -62,6 +62,7 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
         cassette=checksum,
         by_unit=finding.by_unit,
         worst=worst,
+        shifted=worst is not None and missing is not None and missing.kind == "tipping",
         as_read=None if read is None else float(read),
         labelled=int(finding.extras.get(LABELLED, 0)),
     )

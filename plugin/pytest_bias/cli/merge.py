@@ -147,16 +147,17 @@ def merged(
         problems.append(f"{len(parts)} of {expected} parts are there")
     upgrade = _upgrade(parts)
     tested = {analysis.experiment for analysis in analyses}
-    elsewhere = any(part.scope.elsewhere for part in parts)
-    if upgrade is not None and not problems:
-        problems += unasked_words(
-            to_ask(upgrade.unasked, tested, elsewhere=elsewhere), upgrade.old, "this suite"
-        )
-        problems += uncompared_words(upgrade)
+    elsewhere = all(part.scope.elsewhere for part in parts)
     judged = _union(part.view.judged or () for part in parts)
     claimed = _union(part.view.unasked for part in parts)
     unasked = tuple(named for named in claimed if named not in judged)
-    if not problems:
+    lost = _union(part.view.lost for part in parts)
+    broken = _union(part.view.broken for part in parts)
+    if not (problems or lost or broken):  # of those nobody knows what they asked
+        if upgrade is not None:
+            claims = to_ask(upgrade.unasked, tested, elsewhere=elsewhere)
+            problems += unasked_words(claims, upgrade.old, "this suite")
+            problems += uncompared_words(upgrade)
         problems += unasked_of_models(unasked, tested, elsewhere=elsewhere)
     problems += _unjudged(analyses, judged, cases, problems)
     accepted = _by_name(part.view.accepted for part in parts)
@@ -164,12 +165,12 @@ def merged(
     view = RunView(
         analyses=analyses,
         cases=tuple(sorted(cases.items())),
-        lost=_union(part.view.lost for part in parts),
+        lost=lost,
         partial=scope.varied,
         problems=tuple(dict.fromkeys(problems)),
         version=version,
         judged=judged,
-        broken=_union(part.view.broken for part in parts),
+        broken=broken,
         leniencies=_leniencies(parts),
         accepted=accepted,
         ending=tuple(each for each in accepted if ends_soon(each.until, day)),
@@ -220,19 +221,21 @@ def _analyses(parts: Sequence[PartialRun]) -> tuple[Analysis, ...]:
                 problem = f"their analyses of {what} differ{_difference(first, analysis)}"
                 raise NotMerged(parts=[beside.name, part.name], problem=problem)
     analyses = tuple(found[key][0] for key in sorted(found))
+    told: dict[str, tuple[float, PartialRun]] = {}
+    for one, _, part in found.values():
+        own = f"the share of {one.experiment} is"
+        for what, value in (("alarms are", one.allocation.alarms), (own, one.allocation.share)):
+            before, beside = told.setdefault(what, (value, part))
+            if value != before:
+                problem = f"their error budgets differ: {what} {before:.4g} and {value:.4g}"
+                raise NotMerged(parts=[beside.name, part.name], problem=problem)
     for model in _union(part.scope.models for part in parts):
         shares = [each.allocation for each in analyses if each.model == model]
         whole = sum(each.share for each in shares)
-        alarms = sorted({each.alarms for each in shares})
-        problem = f"their error budgets differ: with {model} "
-        if len(alarms) > 1:
-            problem += f"alarms are {alarms[0]:g} and {alarms[-1]:g}"
         # Without a table each experiment has it all. A sum of floats may be a little above 1.
-        elif any(each.tabled for each in shares) and whole > 1 + 1e-9:
-            problem += f"all shares come to {whole:.4g}"
-        else:
-            continue
-        raise NotMerged(parts=[part.name for part in parts], problem=problem)
+        if any(each.tabled for each in shares) and whole > 1 + 1e-9:
+            problem = f"their error budgets differ: with {model} all shares come to {whole:.4g}"
+            raise NotMerged(parts=[part.name for part in parts], problem=problem)
     return analyses
 
 
@@ -266,7 +269,7 @@ def _missing(parts: Sequence[PartialRun], cases: dict[str, str]) -> Iterator[str
     everything = _union(part.scope.files for part in parts)
     for model in _union(part.scope.models for part in parts):
         own = [part.scope for part in parts if model in part.scope.models]
-        asked = [scope.asked or scope.files for scope in own]  # all there is
+        asked = [scope.asked or scope.files for scope in own]  # all there is, as far as it knows
         lacking = [f for f in everything if not any(is_below(f, p) for a in asked for p in a)]
         if lacking:
             yield f"no part asked for {_some(lacking)} with {model}"
@@ -318,9 +321,9 @@ def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
     tables = [table for _, table in found if table is not None]
     if not tables:
         return None
+    judged = {(experiment, id_) for p in parts for experiment, _, id_ in p.view.judged or ()}
     rows = {(row.experiment, row.model, row.hypothesis): row for t in tables for row in t.rows}
     drift = {(each.experiment, each.new): each for table in tables for each in table.drift}
-    asked = {(name[0], name[2]) for part in parts for name in part.view.judged or ()}
     return replace(
         tables[0],
         new=_union(table.new for table in tables),
@@ -328,7 +331,7 @@ def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
         drift=tuple(drift[key] for key in sorted(drift)),
         notes=_union(table.notes for table in tables),
         simulated=_union(table.simulated for table in tables),
-        unasked=tuple(n for n in _union(table.unasked for table in tables) if n not in asked),
+        unasked=tuple(n for n in _union(t.unasked for t in tables) if n not in judged),
     )
 
 

@@ -57,7 +57,8 @@ class Effect:
     quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
     ``cassette`` is the checksum of the replies it rests on. ``worst`` are the extreme estimates
     with what is missing at its worst, where a verdict must hold under them: none where they are
-    not known, None where too little is missing, or where nobody kept them. Of an estimate that is
+    not known, None where too little is missing, or where nobody kept them; ``shifted`` is whether
+    they are no ends of the scale but a shift of what all sides lack alike. Of an estimate that is
     corrected for how its event is read ``as_read`` is the one without, and ``labelled`` the number
     of labels of people that it is corrected by; neither was always kept.
     """
@@ -72,6 +73,7 @@ class Effect:
     cassette: str
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
     worst: tuple[float, ...] | None = None
+    shifted: bool = False
     as_read: float | None = None
     labelled: int = 0
 

@@ -37,13 +37,13 @@ def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
         if v.gates and v.status != "CLEAR" and v.named not in view.failing and not view.known(v)
     ]
     let = [v for v in passing if v.status == "BIASED" or view.acceptance(v)]
-    section = section_of(view)
-    # An upgrade that something else keeps from passing is as little a PASS of the suite.
-    held = view.upgrade is not None and not section.word and view.exit_status
+    section, word = section_of(view), closing.partition(":")[0]
+    if view.upgrade is not None and not section.word and view.stands and view.exit_status:
+        word = "NO VERDICT"  # a PASS above that would be taken for one of the upgrade
     return rendered(
         "summary.md.j2",
         section=section,
-        word="NO VERDICT" if held else closing.partition(":")[0],
+        word=word,
         way=[*way, *(f"failed by itself: {case}" for case in view.broken)],
         simulated=view.simulated,
         closing=closing,

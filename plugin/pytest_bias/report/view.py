@@ -44,7 +44,7 @@ class Scope:
     below rootdir, empty where they cover all there is. ``unselected`` names cases that were made
     and not selected. ``cut`` says why, apart from that, something may have been left out, and
     ``varied`` in which settings the run is another than its ini file configures. ``elsewhere`` is
-    whether there may be suites beside those that were asked for.
+    whether nothing that was asked for lies in a test path: there may be suites nobody knows of.
     """
 
     models: tuple[str, ...]

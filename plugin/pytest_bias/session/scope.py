@@ -58,7 +58,7 @@ def coverage_of(state: State) -> Coverage:
     errors = _counted(failed, "error", "during collection")
     interrupted = ("recording was interrupted",) if state.interrupted else ()
     varied = tuple(suite.varied(settings.models))
-    elsewhere = not suite.test_paths
+    elsewhere = {*suite.test_paths}.isdisjoint(suite.places)
     scope = Scope(
         models=tuple(sorted(settings.models)),
         design=settings.design,

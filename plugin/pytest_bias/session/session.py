@@ -263,8 +263,8 @@ class BiasSession:
                 prepare(self.run, self.collection.exporting)  # a controller has no experiments
             late = self.collection.late()
             if not self.state.is_worker:
-                # Others may have turned it red by now; green where a test failed it stays not.
-                self._close(session, exitstatus or int(session.exitstatus), late)
+                # What pytest ended badly for stays so, and what another plugin fails it for.
+                self._close(session, int(exitstatus or session.exitstatus), late)
             elif late:
                 worker: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
                 self.state.workspace.tell(worker, list(late))

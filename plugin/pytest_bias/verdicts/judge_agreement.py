@@ -107,7 +107,7 @@ def with_people(
 
     What a rating stands for is learnt from ``every`` trial, also those that do not count. Labels
     of trials that are missing, or no part of this design, are left aside. Raises BadLabels for a
-    label that cannot be one of its measure.
+    label that cannot be one of its measure, or of which nobody knows what flag it stands for.
     """
     if labels is None:
         return ()
@@ -242,20 +242,28 @@ def _read_beside(
 ) -> _Read | None:
     """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
 
-    What else goes with it, such as a number that no two trials share, says nothing of it.
+    What else goes with it, such as a number that no two trials share, says nothing of it. Raises
+    BadLabels for a label of a rating that the judge gives nowhere, or with a yes as with a no:
+    without it a judge that never sees what people do would look as if it never erred.
     """
     if labels is None:
         return None
+    ratings = {each.measure for each in agreements}
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
     governed = (name for each in agreements for name in each.governs)
     for column in dict.fromkeys((flag, *governed)):
         reads, kind = _read_as(flag, column, every), _kind(column, records)
-        said = {
-            cell.trial: reads.get(_rating(cell.text, kind))
-            for cell in labels.cells
-            if cell.measure == column
-        }
-        counts = Counter((said[trial], rated[trial]) for trial in said.keys() & rated.keys())
+        cells = [c for c in labels.cells if c.measure == column and c.trial in rated]
+        said = {cell.trial: reads.get(_rating(cell.text, kind)) for cell in cells}
+        unread = [cell for cell in cells if said[cell.trial] is None and column in ratings]
+        if unread and len(cells) >= FEWEST_TWICE:
+            problem = (
+                f"{unread[0].text!r} says neither yes nor no of {flag}, as the judge gives it "
+                f"nowhere, or with both: label {FEWEST_TWICE} trials in a column {flag!r} as well"
+            )
+            line = unread[0].line
+            raise BadLabels(source=labels.path, line=line, column=column, problem=problem)
+        counts = Counter((flagged, rated[trial]) for trial, flagged in said.items())
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
         if events + others < FEWEST_TWICE or not events or not others:

@@ -49,11 +49,16 @@ def read_labels(
     ``keys`` is trial → key of the reply that is recorded now, of the trials of this run.
 
     Raises BadLabels for a file that is no CSV in UTF-8 with a column ``trial`` and one per
-    labelled measure, for trials and measures that the experiment does not have, and for labels
-    of another reply than the one that is recorded now.
+    labelled measure, for trials and measures that the experiment does not have, for labels of
+    another reply than the one that is recorded now, and where a file beside it is named after no
+    model at all.
     """
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
+        for other in sorted(path.parent.glob("*.csv")):
+            if "--" not in other.stem:
+                problem = f"is named after no model; labels of {model} stand in {path.name}"
+                raise BadLabels(source=str(other), problem=problem)
         return None
     table = read_csv(path)
     for line, column, problem, _ in table.problems:

@@ -123,14 +123,13 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
     baseline_path(tmp_path, "simulated/old").write_text(text, encoding="utf-8")
 
     chosen = settings(tmp_path, accept_after="simulated/old")
-    does_not = "what was accepted of simulated/old does not count"
+    does_not = f"what was accepted of simulated/old does not count for {MODEL}: {experiment}"
     for partial in (True, False):  # what is there already follows, too
         found = accept_now(chosen, "one", "two", partial=partial)
         assert found.problems == ()
         other, *not_asked = [note for note in found.notes if does_not in note]
-        assert other.startswith(f"{does_not} for {experiment} two, another design: hypothesis")
-        names = f"{does_not}, as no case is left: {experiment} gone"
-        assert not_asked == ([] if partial else [names])
+        assert other.startswith(f"{does_not} two, of another design: hypothesis")
+        assert not_asked == ([] if partial else [f"{does_not} gone, as no case is left"])
         now = read_baseline(tmp_path, MODEL)
         assert now is not None
         assert now.verdicts[experiment]["one"].versions == (small, effect)

@@ -605,6 +605,15 @@ def test_the_key_of_a_reply_is_of_what_was_asked_and_said_and_of_nothing_else() 
 def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     of = judged()
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
+    other = tmp_path / of.id / "openai--other.csv"
+    other.parent.mkdir()
+    other.write_text("trial,score\na#1,3\n", "utf-8")
+    assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
+    other.rename(other.with_name("openai-tiny.csv"))
+    with pytest.raises(
+        BadLabels, match=r"openai-tiny.csv: is named after no model; .* openai--tiny"
+    ):
+        read_labels(tmp_path, of, of.design(), MODEL, KEYS)
 
 
 def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
@@ -864,6 +873,26 @@ def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
     else:
         assert error.source == "120 labelled by people"
         assert (error.sensitivity, error.specificity) == (0.5, 1)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> None:
+    """A category that the judge gives nowhere, or with a yes as with a no: it never errs there."""
+    kinds = ["curt" if both and number % 2 else "warm" for number in range(40)]
+    rated = [
+        replace(each, kind=kind, much=n < 30)
+        for n, (each, kind) in enumerate(zip(ratings(), kinds, strict=True))
+    ]
+    of = judged(Agreement("kind", "kind_again", governs=["much"]))
+    records = records_of_rated(of, rated)
+    said = ["curt"] * 20
+    with pytest.raises(BadLabels, match=r"line 2, column 'kind': 'curt' says neither yes nor no"):
+        without_error(of, records, labels("kind", said, of))
+    assert without_error(of, records, labels("kind", said[1:], of)) == of  # too few to count
+    flags = labels("much", [each.much for each in rated], of)
+    assert without_error(of, records, flags).measure("much").error is not None
+    more = replace(flags, cells=(*flags.cells, *labels("kind", said, of).cells))
+    assert without_error(of, records, more) == without_error(of, records, flags)
 
 
 def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:

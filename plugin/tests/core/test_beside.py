@@ -563,6 +563,20 @@ def test_a_bias_is_known_only_if_what_was_missing_then_hid_none_of_its_absence(
     assert beside(much, then).outcome == worse[outcome]
 
 
+def test_what_all_sides_of_the_accepted_model_lack_alike_stops_nobody() -> None:
+    """The same shift of both is none; one that the new model alone has counts."""
+    shift = replace(lacking(0.2, 1.8), kind="tipping")
+    plain, moved = verdict("BIASED"), verdict("BIASED", estimate=1.0, worst_case=shift)
+    further = verdict("BIASED", estimate=1.0, worst_case=replace(shift, highest=3.0))
+    assert beside(plain, entry(moved)).outcome == "known"
+    assert beside(moved, entry(moved)).outcome == "known"
+    assert beside(further, entry(moved)).outcome == "undecided"
+    assert beside(moved, entry(plain)).outcome == "undecided"
+    ends = verdict("BIASED", estimate=1.0, worst_case=lacking(0.2, 1.8))
+    assert beside(ends, entry(moved)).outcome == "undecided"
+    assert beside(moved, entry(ends)).outcome == "undecided"
+
+
 def test_of_several_versions_the_one_counts_that_may_have_had_least_or_most() -> None:
     now = Effect(estimate=1.1, interval=None, se=None, df=None, scale="difference", cassette="c")
     whole = replace(now, estimate=1.0, cassette="a")

@@ -21,6 +21,7 @@ from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict, RunView, Scope
 
 from .report.factory import analysis, finding, verdict, view
+from .test_upgrade_words import OLD, ROW
 
 MODEL = "simulated/even"
 FILES = ("suite/a/test_a.py", "suite/b/test_b.py")
@@ -137,29 +138,26 @@ def test_what_a_baseline_claims_and_no_part_asks_leaves_no_verdict() -> None:
 def test_a_baseline_may_claim_what_another_suite_asks() -> None:
     alone = run("a", scope=scope(files=FILES[:1], elsewhere=True), partial=())
     assert merge(replace(alone, unasked=(("b", MODEL, "h"),))).suite == "PASS"
-    whole = replace(alone, scope=scope(files=FILES[:1]))  # the test paths name all there is
-    assert merge(replace(whole, unasked=(("b", MODEL, "h"),))).suite == "NO VERDICT"
     assert merge(replace(alone, unasked=(("a", MODEL, "gone"),))).suite == "NO VERDICT"
+    # Of what lies in the test paths all is known, and one part is enough to know it by.
+    inside = replace(run("a"), unasked=(("c", MODEL, "h"),))
+    beside = run("b", scope=scope(asked=("suite/b",), elsewhere=True))
+    assert merge(inside, beside).suite == "NO VERDICT"
 
 
-def test_what_was_accepted_of_the_old_model_and_no_part_asks_leaves_no_verdict() -> None:
-    def upgraded(name: str, *unasked: tuple[str, str]) -> RunView:
-        return run(name, upgrade=Upgrade(old="simulated/biased", new=(MODEL,), unasked=unasked))
-
-    first = upgraded("a", ("a", "gone"), ("b", "h"))
-    for second in (upgraded("b", ("a", "h"), ("a", "gone")), upgraded("b")):  # without baselines
-        whole = merge(first, second)
-        assert (whole.suite, whole.exit_status) == ("NO VERDICT", 1)
-        assert "a: accepted of simulated/biased and not in this suite: gone. " in whole.problems[0]
-    whole = merge(upgraded("a", ("b", "h")), upgraded("b"))
-    assert not [problem for problem in whole.problems if "not in this suite" in problem]
-
-
-def test_who_asked_for_all_of_its_files_asked_for_none_of_anothers() -> None:
-    first = run("a", scope=scope(files=FILES[:1], elsewhere=True), partial=())
-    beside = ("suite/b/test_b.py", "suite/c/test_c.py")
-    whole = merge(first, run("b", scope=scope(files=beside, asked=("suite/b",), elsewhere=True)))
-    assert whole.problems == (f"no part asked for {beside[1]} with {MODEL}",)
+def test_what_a_part_does_not_know_of_the_old_model_others_do() -> None:
+    row = replace(ROW, experiment="a", model=MODEL, hypothesis="h", stops=False)
+    table = Upgrade(old=OLD, new=(MODEL,), rows=(row,), unasked=(("a", "gone"), ("b", "h")))
+    blind = replace(table, rows=(replace(row, experiment="b"),), unasked=())
+    whole = merge(run("a", upgrade=table), run("b", upgrade=blind))  # --bias-baselines=off
+    assert whole.upgrade is not None
+    assert whole.upgrade.unasked == (("a", "gone"),)
+    (said,) = whole.problems
+    assert said.startswith(f"a: accepted of {OLD} and not in this suite: gone. ")
+    # Of a case that is lost nobody knows what it asked.
+    lost = run("b", upgrade=blind, lost=("test_b",), judged=())
+    whole = merge(run("a", upgrade=table), replace(lost, analyses=()))
+    assert (whole.suite, whole.problems) == ("NO VERDICT", ())
 
 
 def test_models_may_be_parts() -> None:
@@ -234,6 +232,11 @@ def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
             None,
             "1 case in no part: test_c",
         ),
+        (
+            (run("a", scope=scope(files=FILES[:1])), run("b", scope=scope(asked=("suite/b/c",)))),
+            None,
+            "no part asked for suite/b/test_b.py with simulated/even",
+        ),
         ((run("a", scope=scope(cut=("--lf",))), run("b")), None, "1.json is no whole part: --lf"),
         ((run("a", problems=("lost its way",)), run("b")), None, "1.json: lost its way"),
         (
@@ -243,7 +246,7 @@ def test_what_the_settings_of_all_parts_let_pass_passes() -> None:
         ),
         ((run("a", scope=scope(), judged=()),), None, "no part judged h of a × simulated/even"),
     ],
-    ids=["path", "missing", "spare", "case", "cut", "problem", "two ways", "unjudged"],
+    ids=["path", "missing", "spare", "case", "beside", "cut", "problem", "two ways", "unjudged"],
 )
 def test_a_run_with_a_hole_gives_no_verdict(
     views: tuple[RunView, ...], expected: int | None, problem: str
@@ -293,17 +296,22 @@ def test_what_is_of_another_run_is_refused(second: RunView, problem: str) -> Non
 
 
 def test_parts_with_different_error_budgets_are_refused() -> None:
-    def tabled(name: str, share: float, alarms: float = 0.05) -> RunView:
-        of = run(name)
+    def tabled(name: str, share: float, alarms: float = 0.05, model: str = MODEL) -> RunView:
+        of = run(name, scope=scope(asked=(f"suite/{name}",), models=(model,)))
         allocation = Allocation(alarms=alarms, share=share, tabled=True)
-        return replace(of, analyses=(replace(of.analyses[0], allocation=allocation),))
+        one = replace(of.analyses[0], allocation=allocation, model=model)
+        return replace(of, analyses=(one,))
 
     assert merge(tabled("a", 0.7), tabled("b", 0.3)).suite == "PASS"
     for others in (tabled("b", 0.5), run("b")):
         with pytest.raises(NotMerged, match=r"error budgets differ: with simulated/even all"):
             merge(tabled("a", 0.7), others)
-    with pytest.raises(NotMerged, match=r"simulated/even alarms are 0.01 and 0.05"):
-        merge(tabled("a", 0.7), tabled("b", 0.3, alarms=0.01))
+    for other, which in (
+        (tabled("b", 0.3, 0.01), "alarms are 0.05 and 0.01"),
+        (tabled("a", 0.3, model="simulated/other"), "the share of a is 0.7 and 0.3"),
+    ):
+        with pytest.raises(NotMerged, match=rf"1\.json and 2\.json: .*budgets differ: {which}"):
+            merge(tabled("a", 0.7), other)
 
 
 def files(folder: Path, *views: RunView) -> list[str]:

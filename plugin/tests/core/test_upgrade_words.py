@@ -74,7 +74,8 @@ def test_where_the_run_passes_nothing_stops_the_upgrade() -> None:
         (clear(broken=("test_eggs.py::test_x",)), "the run is NO VERDICT"),
         (clear(stale=("eggs is old",)), "its recordings no longer represent the model"),
         (clear(failures=("test_ham.py::test_y",)), "other tests failed"),
-        (clear(exit_status=6), "the run ended with exit status 6"),
+        (clear(exit_status=1), "the run ended with exit status 1"),
+        (clear(failures=("test_ham.py::test_y",), exit_status=1), "other tests failed"),
         (clear(partial=("-k eggs",)), "this is a part of the suite only"),
         (uncontrolled(), "a positive control was not seen"),
     ],
@@ -87,6 +88,7 @@ def test_a_run_that_gives_no_verdict_does_not_say_that_nothing_stops_it(
     assert f"No hypothesis stops this upgrade, but {but}**" in text
     assert NOTHING not in text
     assert "MAY SHIP" not in "\n".join([text, *brief_lines(of), *closing_lines(of)])
+    assert text.startswith("## Bias: NO VERDICT\n") or not of.exit_status
 
 
 def test_a_run_whose_control_was_not_seen_is_at_best_inconclusive() -> None:

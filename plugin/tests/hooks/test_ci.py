@@ -189,9 +189,6 @@ def test_a_module_of_a_second_suite_that_ran_in_no_part_leaves_no_verdict(
     (two.path / "bias_tests/card").rename(two.path / "more")
     two.file("more/test_ordinary.py", "def test_nothing(): ...")
     two.run("bias_tests", "--bias-results=part-0.json")
-    # Where test paths say what there is, no other suite asks what was accepted and is gone.
-    (part,) = two.path.glob("part-0*.json")
-    assert json.loads(part.read_text("utf-8"))["scope"]["elsewhere"] is not bool(testpaths)
     status, found = merged(two)
     lacking = ["no part asked for more/test_card.py with simulated/even"] * bool(testpaths)
     assert (status, found["problems"]) == (len(lacking), lacking)
@@ -202,6 +199,20 @@ def test_a_module_of_a_second_suite_that_ran_in_no_part_leaves_no_verdict(
     status, found = merged(two)
     lacking = ["no part asked for more/test_late.py with simulated/even"]
     assert (status, found["problems"]) == (1, lacking)
+
+
+def test_what_was_accepted_and_no_test_path_asks_anymore_leaves_no_verdict(two: Suite) -> None:
+    two.change("pytest.ini", "testpaths = bias_tests\n", "testpaths = bias_tests more\n")
+    (two.path / "bias_tests/card").rename(two.path / "more")
+    two.run("--bias-accept")
+    tests = "from bias_tests.coin.experiment import GAME\nfrom pytest_bias import conditions\n"
+    two.file("more/test_card.py", f"{tests}@conditions(GAME)\ndef test_more():\n    pass\n")
+    assert two.run().ret == 1
+    whole = json.loads(two.results_path().read_text("utf-8"))
+    for number, place in enumerate(("bias_tests", "more")):
+        two.run(place, f"--bias-results=part-{number}.json")
+    assert merged(two) == (1, whole)
+    assert whole["problems"][0].startswith("game-card: accepted of simulated/even and not in ")
 
 
 def test_models_become_one_run_that_fails_on_any_of_them(suite: Suite) -> None:

@@ -169,6 +169,19 @@ def test_rerun_rolls_no_verdict_again(suite: Suite, workers: int | None) -> None
     assert results["lost"] == []
 
 
+@pytest.mark.parametrize("status", [1, 7])
+@pytest.mark.parametrize("workers", [None, 1])
+def test_what_another_plugin_ends_badly_for_stays_so(
+    suite: Suite, workers: int | None, status: int
+) -> None:
+    finish = "def pytest_sessionfinish(session):\n    session.exitstatus = {}\n"
+    suite.conftest(finish.format(status))
+    assert suite.run(workers=workers).ret == suite.results()["exit_status"] == status
+    suite.conftest(finish.format(0))
+    suite.file("bias_tests/test_ordinary.py", "def test_other():\n    assert False\n")
+    assert suite.run().ret == suite.results()["exit_status"] == 1
+
+
 def test_case_that_passes_when_rerun(suite: Suite) -> None:
     suite.body(
         """

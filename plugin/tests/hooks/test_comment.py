@@ -22,7 +22,7 @@ ROWS = "| row |\n" * 9_000
 LONG = f"## Bias: FAIL\n{FOLD}\n{ROWS}\n</details>\n{VERDICT}"
 BEGUN = LONG[: LONG.rindex("\n", 0, 60_000)]
 CUT = f"{BEGUN}\n\n</details>\n\nThe rest is in the report.\n{VERDICT}"
-MISSING = "## Bias: NO VERDICT\n\nThe job before wrote no summary: see its log.\n"
+MISSING = "## Bias: NO VERDICT\n\nThe job before wrote no summary, or no UTF-8: see its log.\n"
 
 
 class Forge:
@@ -67,9 +67,11 @@ def test_there_is_one_comment_however_often_it_runs(tmp_path: Path, *, gitlab: b
         if gitlab:
             where = {"CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "7"}
         command = [sys.executable, str(SCRIPT), str(summary)]
-        for text in (None, "## Bias: PASS ±", LONG):
+        for text in (None, "## Bias: PASS ±", LONG, None):
             if text is not None:
                 summary.write_text(text, encoding="utf-8")
+            elif summary.exists():
+                summary.write_text("## Bias: PASS ±", encoding="utf-16")
             subprocess.run(command, env={**where, "TOKEN": "sesame"}, check=True)  # noqa: S603
             *others, own = forge.notes
             assert others == OTHERS

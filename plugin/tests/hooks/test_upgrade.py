@@ -162,6 +162,17 @@ def test_an_even_model_passes_with_what_is_improved_named(
     assert bool(drift) is not file
 
 
+def test_what_fails_a_session_when_it_finishes_keeps_an_upgrade_from_shipping(
+    accepted: Suite,
+) -> None:
+    accepted.conftest("def pytest_sessionfinish(session):\n    session.exitstatus = 1\n")
+    arguments = (f"--bias-model={EVEN}", f"--bias-baseline={OLD}", "--bias-summary=summary.md")
+    result = accepted.run(*arguments)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*No hypothesis stops *, but the run ended with exit status 1"])
+    result.stdout.no_fnmatch_line("MAY SHIP*")
+
+
 def ask_less(suite: Suite) -> None:
     tests = "bias_tests/many/test_many.py"
     suite.change(tests, "for name in NAMES\n", 'for name in NAMES if name != "worse"\n')
