@@ -16,7 +16,7 @@ from ..experiments.experiment import Experiment
 from .declared import Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, Finding, Null
 from .interactions import Interaction
-from .pairs import RateDifference, RateRatio
+from .pairs import MeanDifference, RateDifference, RateRatio
 from .units import Layout, Units
 
 EFFECTS = (0.0, 2.0)
@@ -240,6 +240,8 @@ def _of_spread(
     from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
 
     n, shape = layout.per_group, layout.shape
+    if _misses(hypothesis, experiment, n, margin, found):
+        given = replace(given, clears=False)
     largest = sd = None
     if given.clears:
         largest = largest_sd_to_clear(n, margin=margin, design=shape)
@@ -263,6 +265,26 @@ def _of_spread(
             for effect, (clear, biased) in chances
         )
     return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
+
+
+def _misses(
+    hypothesis: Hypothesis, experiment: Experiment, n: int, margin: float, found: Finding | None
+) -> bool:
+    """Return whether n replies clear nothing, as they may all miss some that make the margin.
+
+    Where nothing is recorded the means are taken to lie in the middle of the scale.
+    """
+    from .estimation.bounded import unseen_share  # noqa: PLC0415  (numpy)
+
+    if not isinstance(hypothesis, MeanDifference) or hypothesis.target != "fixed":
+        return False
+    bounds = experiment.measure(hypothesis.measure).bounds
+    if bounds is None:
+        return False
+    low, high = bounds
+    means = [arm.mean for arm in found.arms] if found is not None else []
+    farthest = max(high - min(means), max(means) - low) if means else (high - low) / 2
+    return unseen_share(n) * farthest >= margin
 
 
 def _rate_outlooks(

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 
 from ..baselines.table import Upgrade
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import Verdict, allowed_words, number_words, published_line, settle_words
+from ..verdicts.verdict import (
+    DOUBTED,
+    Verdict,
+    allowed_words,
+    number_words,
+    published_line,
+    settle_words,
+)
 from .terminal import (
     accepted_by,
     control_lines,
@@ -138,6 +145,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
         settle = f"; {settle_words(verdict)}" if verdict.settle else ""
         open_ = f"{verdict.reason}{settle}" if verdict.status == "INCONCLUSIVE" else ""
+        doubted = verdict.finding is not None and open_.startswith(DOUBTED)
         alone = verdict.published if verdict.finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = view.acceptance(verdict)
@@ -148,7 +156,10 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -
             id=verdict.id,
             title=verdict.title,
             why=allowed_words(verdict),
-            beneath=tuple(filter(None, (open_, published, human_line(verdict), by))),
+            beneath=(
+                *filter(None, (open_, published, human_line(verdict), by)),
+                *(verdict.finding.notes if doubted and verdict.finding else ()),
+            ),
         )
 
 

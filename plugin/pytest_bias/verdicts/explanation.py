@@ -8,7 +8,7 @@ from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Finding, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
-from .verdict import Verdict, level_words, margin_words, settle_words, unit_words
+from .verdict import DOUBTED, Verdict, level_words, margin_words, settle_words, unit_words
 
 _CLAIMS = {
     "clear": "The design is sized to clear it.",
@@ -227,7 +227,7 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
         return f"More {units} would not help: {verdict.reason}."
     if finding.margin is None:
         return f"More {units} could show an effect; without a margin none can be ruled out."
-    if finding.settle is not None:
+    if finding.settle is not None and not verdict.reason.startswith(DOUBTED):
         return (
             f"It takes more {units} than the {finding.fewest} there are{groups}: {finding.settle} "
             "would have cleared it, were there no effect."

@@ -11,6 +11,7 @@ from pytest_bias.contrasts.findings import Compared
 from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.upgrade import why_words
 from pytest_bias.report.view import RunView
+from pytest_bias.verdicts.verdict import DOUBTED
 
 from ..test_step_summary import NAMED, failing
 from ..test_upgrade_words import ROW, SIDE
@@ -36,6 +37,22 @@ def test_what_stops_stands_first_also_where_there_is_no_verdict(
     estimate = "+1.67, 95 % [+0.61, +2.72] months, allowed ±0.6"
     assert found[3] == f"    BIASED  {NAMED[2]}  {estimate}"
     assert len(found) == lines
+
+
+def test_why_an_interval_is_not_to_be_trusted_stands_beneath_it() -> None:
+    of = failing()
+    (analysis,) = of.analyses
+    (one, *others) = analysis.verdicts
+    assert one.finding is not None
+    note = "3 % of such replies could, by any amount, not be among these"
+    doubted = replace(
+        one,
+        status="INCONCLUSIVE",
+        reason=f"{DOUBTED}: see its notes",
+        finding=replace(one.finding, notes=(note,)),
+    )
+    lines = brief_lines(replace(of, analyses=(replace(analysis, verdicts=(doubted, *others)),)))
+    assert f"      {note}" in list(lines)
 
 
 def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
