@@ -21,6 +21,7 @@ from .terminal import (
     control_lines,
     human_line,
     judge_line,
+    missing_words,
     remarks,
     section_lines,
     table_notes,
@@ -184,5 +185,7 @@ def _apart(analysis: Analysis) -> Iterator[str]:
     for control in analysis.unseen:
         yield "; ".join(line.strip() for line in control_lines(control))
     yield from (judge_line(each) for each in analysis.agreements if each.slight or not each.holds)
+    if any(count.missing and not count.ok for count in analysis.counts):
+        yield f"a condition has no valid trial: {missing_words(analysis)}"
     yield from remarks(analysis)
     yield from table_notes(analysis)

@@ -221,16 +221,23 @@ def accepted_by(accepted: AcceptedVerdict) -> str:
 def _heading(analysis: Analysis) -> str:
     ok = sum(count.ok for count in analysis.counts)
     retried = sum(sum(count.invalid.values()) for count in analysis.counts)
-    missing: Counter[str] = sum((Counter(count.missing) for count in analysis.counts), Counter())
     table = analysis.recording.published
     size = f"{analysis.design} design" if table is None else f"replies {tabled_words(table)}"
     parts = [size, f"{ok} of {analysis.trials} trials valid"]
-    if missing:
-        parts.append(f"{missing.total()} missing: {reasons_words(dict(missing.most_common()))}")
+    if missing := missing_words(analysis):
+        parts.append(missing)
     if retried:
         parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
     parts += remarks(analysis)
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
+
+
+def missing_words(analysis: Analysis) -> str:
+    """Say how many trials are missing, and why; '' where none is."""
+    missing: Counter[str] = sum((Counter(count.missing) for count in analysis.counts), Counter())
+    if not missing:
+        return ""
+    return f"{missing.total()} missing: {reasons_words(dict(missing.most_common()))}"
 
 
 def remarks(analysis: Analysis) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pytest_bias.verdicts.verdict import DOUBTED
 
 from ..test_step_summary import NAMED, failing
 from ..test_upgrade_words import ROW, SIDE
+from .factory import cell
 
 NOW = replace(SIDE, status="BIASED", words="BIASED", shown="+1.80, 95 % [+1.50, +2.10]")
 BEFORE = replace(NOW, shown="+0.90, 95 % [+0.70, +1.10]")
@@ -37,6 +38,16 @@ def test_what_stops_stands_first_also_where_there_is_no_verdict(
     estimate = "+1.67, 95 % [+0.61, +2.72] months, allowed ±0.6"
     assert found[3] == f"    BIASED  {NAMED[2]}  {estimate}"
     assert len(found) == lines
+
+
+def test_a_condition_without_a_valid_reply_is_told_with_its_reasons() -> None:
+    of = failing()
+    (analysis,) = of.analyses
+    lost = cell("high", ok=0, missing={"refused": 8}, planned=8)
+    said = "a condition has no valid trial: 10 missing: 8 refused, 2 empty"
+    for counts, told in (((lost, cell("low", missing={"empty": 2})), True), ((), False)):
+        lines = brief_lines(replace(of, analyses=(replace(analysis, counts=counts),)))
+        assert any(line.endswith(said) for line in lines) == told
 
 
 def test_why_an_interval_is_not_to_be_trusted_stands_beneath_it() -> None:
