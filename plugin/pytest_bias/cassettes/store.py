@@ -67,8 +67,10 @@ class Cassette:
     replies, so it is read, and written, only with ``anew``: whoever else reads has one recording,
     the old one. ``lost`` are the ids of the trials that a cap kept from being recorded,
     ``scope`` of those that an unfinished recording made anew set out to record, ``keeps_text`` is
-    whether raw text stands in it. ``place`` is where it belongs, ``path`` the file that stands
-    there, which may be packed; what was packed stays so when something is merged into it.
+    whether raw text stands in it. ``outdone`` is the number of replies in the journal of what was
+    missing in whose place the cassette holds others. ``place`` is where it belongs, ``path`` the
+    file that stands there, which may be packed; what was packed stays so when something is merged
+    into it.
     """
 
     def __init__(self, path: Path, *, anew: bool = False) -> None:
@@ -82,6 +84,7 @@ class Cassette:
         self.lost: frozenset[str] = frozenset()
         self.scope: frozenset[str] = frozenset()
         self.keeps_text = False
+        self.outdone = 0
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
         self._text_lines: list[_Line] = []
@@ -234,6 +237,8 @@ class Cassette:
                     raise DamagedCassette(path=path, line=number, problem=problem)
                 if not adds or known is None:
                     self._lines[key] = placed
+                elif known.data != line:
+                    self.outdone += 1
                 self.keeps_text = self.keeps_text or line.startswith(cassette_format.KEY_START)
             elif not self._take(placed, path):
                 raise DamagedCassette(path=path, line=number, problem=NO_LINE)

@@ -195,6 +195,11 @@ class _Collector:
         report.salvaged = await asyncio.to_thread(salvage, report.cassette, anew=anew)
         cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
         report.wanted = len(wanted)
+        if cassette.outdone:
+            report.salvaged.append(
+                f"{cassette.outdone} of the replies in {cassette.recording_path.name} will not "
+                "count: the cassette holds others in their place, as after a pull"
+            )
         if not wanted:
             # All of it is there: a merge needs no provider, and so no key.
             cassette.lost -= {trial.id for trial in job.trials}

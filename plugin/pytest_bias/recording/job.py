@@ -170,7 +170,8 @@ class JobReport:
 
     ``calls`` counts the replies that were paid and kept, ``unkept`` those that could not be
     written. ``problems`` leave the recording without what it should have; ``notes`` say what the
-    user asked for and got; ``salvaged`` what was found lost of an earlier recording's journal.
+    user asked for and got; ``salvaged`` what of an earlier recording's journal is lost or will
+    not count.
     """
 
     experiment_id: str

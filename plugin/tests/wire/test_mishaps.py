@@ -278,6 +278,8 @@ def test_what_is_pulled_in_meanwhile_is_not_written_over(desk: Desk, before: int
     assert ours.read_bytes() == pulled
     job = record(desk.folder, 6, Acme())
     assert (job.calls, job.problems) == (0, [])
+    (note,) = job.salvaged
+    assert f"{2 - before} of the replies in {ours.name}.recording will not count" in note
     said = [json.loads(each.completion.text)["score"] for each in Cassette(ours).interactions()]
     assert sorted(said) == [3, 3, 5, 5, 5, 5]
 
