@@ -205,9 +205,9 @@ def _line_marks(line: str, known: Known) -> Iterator[tuple[int, str, str]]:
     for cited in _CITED.finditer(line):
         told = cited["more"] or {"(", ","} & {*cited["mid"]}
         names = [re.sub(r"[’']s?$", "", each) for each in re.findall(_NAME, cited[0])]
-        names = names[names[0] in _OPENINGS :]
-        joint = re.search(r"\sand\s|&", cited[0])  # two months, or two authors
-        if told and names and not {*names[-2 if joint else -1 :]} <= _MONTHS:
+        joint = re.search(r"\sand\s|&", cited[0])  # a comma alone joins no authors
+        names = names[names[0] in _OPENINGS :] if joint else names[-1:]
+        if told and not {*names[-2:]} <= _MONTHS:
             passed.append(range(*cited.span("year")))
             for name in names:
                 source = rf"\b{re.escape(name)}\b[^\"]{{0,80}}\b{cited['year']}\b"

@@ -118,7 +118,7 @@ WRONG = {
                              "invented citation"),
     "a sentence's first word and a place": (
         "Replies were",
-        "However, Englich et al. (2006) write in Berlin, October 2026: replies were",
+        "Similarly, Englich and Strack (2006), Bonn, May 2026: replies were",
         "",
     ),
     "two months and a place": ("Replies were", "In Berlin, May and June 2026, replies were", ""),
