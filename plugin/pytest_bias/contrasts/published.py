@@ -121,6 +121,9 @@ class ChiSquareTest:
         from ..statistics.counts import chi_square  # noqa: PLC0415
 
         counts = [Counter(values.tolist()) for values in pooled.numbers()]
+        empty = [words for words, count in zip(pooled.sides, counts, strict=True) if not count]
+        if empty and len(empty) >= len(counts) - 1:  # nothing is left to hold one side against
+            raise TooFewUnits(group=empty[0], found=0, needed=1)
         categories = sorted({category for count in counts for category in count})
         found = chi_square(
             [[count[category] for category in categories] for count in counts], yates=self.yates

@@ -97,7 +97,7 @@ class Selection(Declared):
         known: dict[tuple[str, ...], Pool] = once(records.memo, source[1:], dict)
         pools = once(memo, "pools", lambda: self._pools(rows, known))
         asked = once(memo, "asked", lambda: [*_asked(source, experiment, records)])
-        published = self._published(item_counts(pools, memo))
+        published = self._published(item_counts(pools, memo)) if pools else None
         with beside_none(published):
             found = selection_ratio(
                 pools, _members(self), margin=self.margin, alarm=alarm, asked=asked, memo=memo

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..cassettes.format import trial_id
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..errors import BadDesign, KeepsText
-from ..experiments.design import Design
+from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, Players, plan, plan_all
 from .estimate import walked
 
@@ -17,8 +17,9 @@ from .estimate import walked
 class Holdings:
     """The ``trials`` of a design, those that are ``recorded`` whole, and those ``lost`` to a cap.
 
-    ``unasked`` are the keys that no trial of any design of the experiment asks for today. Of those
-    ``removable`` stand in no trial that lacks something: what that goes on to ask nobody knows.
+    ``unasked`` are the keys that no trial of any design of the experiment asks for today, and none
+    of further replicates. Of those ``removable`` stand in no trial that lacks something: what that
+    goes on to ask nobody knows.
     """
 
     trials: int
@@ -41,20 +42,25 @@ def holdings(
     whole: set[str] = set()
     lacking: set[str] = set()
     asked: set[str] = set()
-    for trial in plan_all(experiment, design):
+    designed = {trial.id for trial in plan_all(experiment, design)}
+    for trial in every_trial(experiment, cassette, design):
         if experiment.retention != "raw":
             measured = measured_in(experiment, players, trial, cassette)
             found, complete = [] if measured is None else [measured.key], measured is not None
         else:
             walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
-            if walk.error is not None:
+            if walk.error is not None and trial.id in designed:
                 problem = f"fails with {type(walk.error).__name__}: {walk.error}"
                 what = f"{experiment.id}, trial {trial.id}"
                 raise BadDesign(what=what, problem=problem) from walk.error
             found = [wanted.key for wanted, _ in walk.answered]
-            complete = walk.missing is None
+            complete = walk.missing is None and walk.error is None
         asked.update(found)
-        (whole if complete else lacking).add(trial.id)
+        if complete:
+            whole.add(trial.id)
+        elif trial.id in designed or lacking:
+            # Where all that a design has is whole, further replicates that ask otherwise are old.
+            lacking.add(trial.id)
     trials = {trial.id for trial in plan(experiment, design)}
     unasked = cassette.keys - asked
     lines = cassette.recorded() if unasked else ()
@@ -66,3 +72,18 @@ def holdings(
         unasked,
         removable=unasked - kept,
     )
+
+
+def every_trial(experiment: Experiment, cassette: Cassette, design: Design) -> tuple[Trial, ...]:
+    """Return the trials of every design, then those that ``cassette`` has of further replicates.
+
+    These are what more ``--bias-replicates`` than any design has asked, and were paid for.
+    """
+    trials = plan_all(experiment, design)
+    cells = {trial.id.rpartition("#")[0]: trial for trial in trials}
+    further = []
+    for name in sorted(cassette.trials() - {trial.id for trial in trials}):
+        cell, _, replicate = name.rpartition("#")
+        if cell in cells:
+            further.append(replace(cells[cell], replicate=int(replicate)))
+    return (*trials, *further)

@@ -20,7 +20,7 @@ from ..errors import BiasError, KeepsText
 from ..experiments.allocation import Allocation
 from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import Experiment, Players, plan_all
+from ..experiments.experiment import Experiment, Players
 from ..providers.base import is_simulated
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
@@ -39,6 +39,7 @@ from .estimate import (
     walked,
     worst,
 )
+from .holdings import every_trial
 
 FORMAT = 1
 
@@ -301,11 +302,11 @@ class _Planner:
         return False
 
     def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, _Found]:
-        """Return what the cassette has of the trials of every design, by trial."""
+        """Return what the cassette has of the trials of every design and more, by trial."""
         if not cassette.exists:
             return {}
         experiment = job.experiment
-        trials = plan_all(experiment, job.design)
+        trials = every_trial(experiment, cassette, job.design)
         if experiment.retention != "raw":
             return self._measured(experiment, trials, cassette, players)
         found = {}

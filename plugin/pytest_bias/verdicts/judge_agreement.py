@@ -15,6 +15,7 @@ from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
 from ..statistics.results import Interval, Misclassified
+from .verdict import number_words
 
 Rater = Literal["the judge again", "people"]
 Pairs = list[tuple[MeasureValue, MeasureValue]]
@@ -368,6 +369,9 @@ def _beside(
             pairs.append((rated[cell.trial][measure.name], said))
     scale: Level = level or ("interval" if kind is float else "nominal")
     alpha, interval, undefined = _alpha(pairs, scale)
+    aside = sum(cell.measure == measure.name for cell in labels.cells) - len(pairs)
+    if undefined and aside:
+        undefined += f"; {number_words(aside, 'label')} left aside, of trials that do not count"
     kappa, kappa_interval = (None, None) if kind is float else _kappa(pairs)
     return AgreementFound(
         measure=measure.name,

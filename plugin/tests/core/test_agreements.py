@@ -514,6 +514,10 @@ def test_labels_that_cannot_be_compared_say_why_there_is_no_number() -> None:
     agreed = found(judged(), rated, labels=labels("score", [rated[0].score]))
     assert (agreed.alpha, agreed.trials) == (None, 1)
     assert agreed.why == "fewer than two trials have both ratings, so α is undefined"
+    unasked = tuple(Label(line, f"a#{990 + line}", "score", "3") for line in (2, 3, 4))
+    agreed = found(judged(), rated, labels=Labels("x.csv", "tiny/x.csv", ("score",), unasked))
+    assert agreed.trials == 0
+    assert agreed.why.endswith("α is undefined; 3 labels left aside, of trials that do not count")
     same = [replace(each, kind="one") for each in rated]
     agreed = found(judged(), same, labels=labels("kind", ["one"] * 5))
     assert (agreed.alpha, agreed.kappa) == (None, None)

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Design, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
-from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.protocol import Protocol, Subject
 from pytest_bias.recording.estimate import SAMPLE, Calls
+from pytest_bias.recording.holdings import Holdings, holdings
 from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits, RecordMode
@@ -159,12 +161,33 @@ def test_else_the_opening_request_is_a_lower_bound(tmp_path: Path, answer: Any) 
 
 
 def test_what_no_design_asks_for_is_stale(tmp_path: Path) -> None:
-    of = experiment(ask_twice)
-    record(tmp_path, of)
+    record(tmp_path, experiment(ask_twice))
+    another = experiment(ask_twice, factors=[Factor("group", {"a": "Ada", "c": "Cy"})])
+    assert only(planned(tmp_path, another)).stale_interactions == 6
     fewer = experiment(ask_twice, replicates=1)
-    assert only(planned(tmp_path, fewer)).stale_interactions == 8
-    named = experiment(ask_twice, replicates=1, designs={"large": Design(2)})
-    assert only(planned(tmp_path, named)).stale_interactions == 4
+    assert only(planned(tmp_path, fewer)).stale_interactions == 0  # further replicates of it
+
+
+def test_further_replicates_may_go_where_they_ask_otherwise_than_a_whole_design(
+    tmp_path: Path,
+) -> None:
+    async def shortly(trial: Trial, subject: Subject) -> Score:
+        if trial.replicate > 2:
+            raise IndexError
+        return (await subject.ask(f"{trial['group']}?", reply=Score)).value
+
+    def held(protocol: Protocol) -> Holdings:
+        of = experiment(protocol, replicates=1)
+        return holdings(of, Players(MODEL), Cassette(path), of.design())
+
+    path = record(tmp_path, experiment(ask_twice))
+    found = held(ask_twice)
+    assert (found.trials, found.recorded, found.unasked) == (2, 2, frozenset())
+    found = held(shortly)
+    assert (len(found.unasked), len(found.removable)) == (12, 0)
+    record(tmp_path, experiment(shortly, replicates=1))
+    found = held(shortly)
+    assert (len(found.unasked), len(found.removable)) == (12, 12)
 
 
 def test_a_selection_plans_what_is_selected_and_calls_nothing_else_stale(tmp_path: Path) -> None:
@@ -385,4 +408,4 @@ def test_designs_that_do_not_hold_each_other_share_a_cassette(tmp_path: Path) ->
         assert (row.missing_trials, row.stale_interactions) == (0, 0)
     record(tmp_path, of, trials=plan(of, Design(6)))
     row = only(planned(tmp_path, of))
-    assert row.stale_interactions == 2 * 1 + 2 * 3  # replicate 6 of each first, 4 to 6 of others
+    assert row.stale_interactions == 0  # replicate 6 of each first, 4 to 6 of others are further

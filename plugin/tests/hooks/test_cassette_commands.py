@@ -48,9 +48,15 @@ def ask_otherwise(suite: Suite) -> None:
 
 
 def ask_fewer(suite: Suite) -> None:
-    """Ask some trials of each condition no more."""
+    """Have a design of fewer replicates than are recorded."""
     change = f"replicates={REPLICATES}", f"replicates={REPLICATES - FEWER}"
     suite.change("bias_tests/coin/experiment.py", *change)
+
+
+def ask_of_none(suite: Suite) -> None:
+    """Ask of a low cue no more."""
+    suite.change("bias_tests/coin/experiment.py", '"low": "low"', '"none": "none"')
+    suite.tests('low="low"', 'low="none"')
 
 
 def test_list_says_what_is_recorded_and_what_is_missing(suite: Suite) -> None:
@@ -100,10 +106,13 @@ def test_verify_names_damage_and_what_is_asked_no_more(suite: Suite) -> None:
 def test_prune_removes_what_is_asked_no_more_and_keeps_a_copy(suite: Suite) -> None:
     out, _ = run(suite, "prune")
     assert out == "2 cassettes: every line is asked for\n"
-    ask_fewer(suite)
+    ask_fewer(suite)  # what more replicates than the design's have asked is no less asked for
+    out, _ = run(suite, "prune")
+    assert out == "2 cassettes: every line is asked for\n"
+    ask_of_none(suite)
     before = path(suite).read_bytes()
     out, _ = run(suite, "prune", str(path(suite)))
-    assert out.endswith(f"{FEWER} of high, {FEWER} of low; --yes removes {2 * FEWER}\n")
+    assert out.endswith(f"asks for: {REPLICATES} of low; --yes removes {REPLICATES}\n")
     assert path(suite).read_bytes() == before
     journal = path(suite).with_name("simulated--even.jsonl.recording")
     journal.touch()
@@ -113,7 +122,7 @@ def test_prune_removes_what_is_asked_no_more_and_keeps_a_copy(suite: Suite) -> N
     (row,) = rows(suite, "prune", "--yes", str(path(suite)))
     assert (suite.path / row["copy"]).read_bytes() == before
     (left,) = rows(suite, "verify", str(path(suite)))
-    assert left["recorded"] == left["lines"] == TRIALS - 2 * FEWER
+    assert (left["recorded"], left["lines"]) == (REPLICATES - FEWER, REPLICATES)
     assert left["unasked"] == 0
     (suite.path / row["copy"]).replace(path(suite))
 
@@ -132,11 +141,11 @@ def test_prune_leaves_what_a_trial_may_go_on_to_ask(suite: Suite) -> None:
     _, wrong = run(suite, "prune", "--yes", str(packed), status=2)
     assert f"{packed.name} is left as it is: what no design asks for in it is of trials" in wrong
     assert "record what is missing (--bias-record=missing)" in wrong
-    ask_fewer(suite)
+    ask_of_none(suite)
     out, _ = run(suite, "prune", "--yes", str(packed))
-    assert f" of high, {FEWER} of low; {2 * FEWER} removed, and {packed.name}.before-" in out
-    assert f" is the file as it was; {REPLICATES - FEWER} stay" in out
-    assert rows(suite, "list", str(packed))[0]["lines"] == TRIALS - 2 * FEWER
+    assert f" of high, {REPLICATES} of low; {REPLICATES} removed, and {packed.name}.before-" in out
+    assert f" is the file as it was; {REPLICATES} stay" in out
+    assert rows(suite, "list", str(packed))[0]["lines"] == REPLICATES
     (copy,) = packed.parent.glob("*.before-*")
     assert copy.read_bytes() == before
     assert gzip.decompress(before) == whole
@@ -155,10 +164,10 @@ def test_diff_counts_by_condition(suite: Suite) -> None:
     assert out.splitlines()[0].split() == [
         *("cassette", "condition", "same", "reply", "request", "only_a", "only_b")
     ]
-    ask_fewer(suite)
+    ask_of_none(suite)
     run(suite, "prune", "--yes", other)
     found = rows(suite, "diff", one, other, status=1)
-    assert [(row["only_a"], row["only_b"]) for row in found] == [(FEWER, 0), (FEWER, 0)]
+    assert [(row["only_a"], row["only_b"]) for row in found] == [(0, 0), (REPLICATES, 0)]
     _, wrong = run(suite, "diff", one, "cassettes", status=2)
     assert "a folder is held against a folder" in wrong
 

@@ -21,8 +21,9 @@ from pytest_bias.contrasts.published import (
     PublishedMethod,
     WelchTest,
 )
+from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Factor
-from pytest_bias.experiments.records import Records
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import factorial_anova
 
 from .designs import STYLE, TONE, Floats, at, items, level, recorded, study
@@ -270,6 +271,19 @@ def test_of_constant_replies_nothing_is_defined(method: PublishedMethod) -> None
     assert found is not None
     assert list(found.statistics) == ["not defined"]
     assert found.statistics["not defined"]
+
+
+@pytest.mark.parametrize(("lost", "named"), [(("high", "low"), "high"), (("low",), "low")])
+def test_a_chi_square_names_a_side_without_replies(lost: tuple[str, ...], named: str) -> None:
+    rows = (
+        Record(row.trial, {}, "refused") if level(row.trial, "tone") in lost else row
+        for row in RECORDS.rows
+    )
+    with pytest.raises(TooFewUnits) as found:
+        column(ChiSquareTest(), Records(tuple(rows)))
+    assert found.value.published is not None
+    words = f"{named}: 0 unit(s), at least 1 needed"
+    assert found.value.published[1] == {"not defined": words}
 
 
 def test_without_a_published_method_there_is_no_column() -> None:

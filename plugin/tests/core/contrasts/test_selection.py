@@ -193,6 +193,9 @@ def test_posts_without_a_group_or_that_were_not_shown_are_refused(
 def test_fewer_than_ten_pools_are_too_few() -> None:
     with pytest.raises(TooFewUnits, match="pools"):
         asked(at={"seed": "s1"}).analyse(OF, picked())
+    with pytest.raises(TooFewUnits, match="pools") as found:
+        asked().analyse(OF, picked(lost=tuple(row.trial.id for row in picked().rows)))
+    assert found.value.published is None  # of no pool there is nothing to say
 
 
 def test_other_factors_do_not_matter() -> None:
