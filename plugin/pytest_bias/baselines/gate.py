@@ -32,6 +32,7 @@ from .noninferiority import (
     compared_intervals,
     held,
     possible_sizes,
+    shifted_alike,
     size_of,
 )
 
@@ -342,11 +343,14 @@ def _at_worst(found: Compared, now: Effect, versions: Sequence[Effect]) -> Compa
     more, less, largest = 0.0, 0.0, 0.0
     for each in versions:
         low, high = possible_sizes(each)
-        larger, smaller = high - size_of(each), size_of(each) - low
-        alike = each.shifted and each.worst is not None and math.isfinite(larger)
-        more = max(more, *((up - larger, smaller - down) if alike else (up + smaller,)))
-        less = max(less, *((down - smaller, larger - up) if alike else (down + larger,)))
-        largest = max(largest, size_of(each) if alike else high)
+        grown = shifted_alike(now, each)
+        if grown:
+            seen = size_of(now) - size_of(each)
+            more, less = max(more, max(grown) - seen), max(less, seen - min(grown))
+        else:
+            more = max(more, up + size_of(each) - low)
+            less = max(less, down + high - size_of(each))
+        largest = max(largest, size_of(each) if grown else high)
     bound = None if found.bound is None or math.isinf(more) else found.bound + more
     least = None if found.least is None else found.least - less
     no_worse = found.no_worse and None not in (bound, found.margin)

@@ -88,6 +88,25 @@ def possible_sizes(effect: Effect) -> tuple[float, float]:
     return 0.0 if spans else min(size, *sizes), max(size, *sizes)
 
 
+def shifted_alike(now: Effect, then: Effect) -> tuple[float, ...]:
+    """How much larger ``now`` is with what all sides lack alike shifted one way, and the other.
+
+    Both are shifted, the accepted one no further than the new one. Empty where one is not.
+    """
+    if not (now.shifted and then.shifted and now.worst and then.worst):
+        return ()
+    if now.scale == "ratio" and min(now.estimate, then.estimate, *now.worst, *then.worst) <= 0:
+        return ()
+    place = math.log if now.scale == "ratio" else float
+    here, there = place(now.estimate), place(then.estimate)
+    found = []
+    for end, other in zip(sorted(now.worst), sorted(then.worst), strict=False):
+        by, own = place(end) - here, place(other) - there
+        own = math.copysign(min(abs(own), abs(by)), own)
+        found.append(abs(here + by) - abs(there + own))
+    return tuple(found)
+
+
 def held(
     candidate: Effect, versions: Sequence[Effect], *, margin: float | None, alpha: float = ALPHA
 ) -> Compared:

@@ -310,9 +310,13 @@ def _plain(cell: Any) -> object:
     if isinstance(cell, dict):
         return {name: _plain(inner) for name, inner in cell.items()}
     if isinstance(cell, Decimal):  # a whole one may have more digits than a float, as ids have
-        return int(cell) if cell.is_finite() and cell == int(cell) else float(cell)
+        whole = cell.is_finite() and cell.adjusted() < _DIGITS and cell == int(cell)
+        return int(cell) if whole else float(cell)
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
 
+
+_DIGITS = 76
+"""Digits of the largest decimals that Parquet has."""
 
 _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
     ".csv": _csv,

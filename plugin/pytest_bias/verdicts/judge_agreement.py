@@ -23,6 +23,7 @@ Pairs = list[tuple[MeasureValue, MeasureValue]]
 _RESAMPLES = 1000
 _SEED = 20240229
 _SLIGHT = 0.2
+_UNREAD = 0.05
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WANTED = {float: "a number", bool: "yes or no", str: "a category"}
@@ -244,32 +245,37 @@ def _read_beside(
     """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
 
     What else goes with it, such as a number that no two trials share, says nothing of it. Raises
-    BadLabels for a label of a rating that the judge gives nowhere, or with a yes as with a no:
-    without it a judge that never sees what people do would look as if it never erred.
+    BadLabels where more than 5 % of the labels are ratings that the judge gives nowhere, or with a
+    yes as with a no, and no other column will do: without them a judge that never sees what people
+    do would look as if it never erred.
     """
     if labels is None:
         return None
-    ratings = {each.measure for each in agreements}
+    ratings, refused = {each.measure for each in agreements}, None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
     governed = (name for each in agreements for name in each.governs)
     for column in dict.fromkeys((flag, *governed)):
         reads, kind = _read_as(flag, column, every), _kind(column, records)
         cells = [c for c in labels.cells if c.measure == column and c.trial in rated]
         said = {cell.trial: reads.get(_rating(cell.text, kind)) for cell in cells}
-        unread = [cell for cell in cells if said[cell.trial] is None and column in ratings]
-        if unread and len(cells) >= FEWEST_TWICE:
-            problem = (
-                f"{unread[0].text!r} says neither yes nor no of {flag}, as the judge gives it "
-                f"nowhere, or with both: label {FEWEST_TWICE} trials in a column {flag!r} as well"
-            )
-            line = unread[0].line
-            raise BadLabels(source=labels.path, line=line, column=column, problem=problem)
         counts = Counter((flagged, rated[trial]) for trial, flagged in said.items())
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
-        if events + others < FEWEST_TWICE or not events or not others:
-            continue
-        return _Read(column, counts[True, True], events, counts[False, False], others)
+        enough = events + others >= FEWEST_TWICE and events > 0 and others > 0
+        unread = [cell for cell in cells if said[cell.trial] is None and column in ratings]
+        if len(unread) > _UNREAD * len(cells) and len(cells) >= FEWEST_TWICE:
+            # Of numbers, which two trials need not share, what is left may be too little to say.
+            refused = refused or (unread[0] if enough or kind is str else None)
+        elif enough:
+            return _Read(column, counts[True, True], events, counts[False, False], others)
+    own = sum(cell.measure == flag and cell.trial in rated for cell in labels.cells)
+    if refused is not None and own < FEWEST_TWICE:
+        problem = (
+            f"{refused.text!r} says neither yes nor no of {flag}, as the judge gives it "
+            f"nowhere, or with both: label {FEWEST_TWICE} trials in a column {flag!r} as well"
+        )
+        at, of = refused.line, refused.measure
+        raise BadLabels(source=labels.path, line=at, column=of, problem=problem)
     return None
 
 

@@ -56,7 +56,7 @@ def read_labels(
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         for other in sorted(path.parent.glob("*.csv")):
-            if "--" not in other.stem:
+            if "--" not in other.stem and TRIAL in _header(other):
                 problem = f"is named after no model; labels of {model} stand in {path.name}"
                 raise BadLabels(source=str(other), problem=problem)
         return None
@@ -86,6 +86,11 @@ def read_labels(
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
+
+
+def _header(path: Path) -> Sequence[str]:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return [name.strip() for name in file.readline().split(",")]
 
 
 def _as_given(cell: str) -> str:

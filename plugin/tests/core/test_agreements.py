@@ -613,6 +613,8 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     other.parent.mkdir()
     other.write_text("trial,score\na#1,3\n", "utf-8")
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
+    other.with_name("codebook.csv").write_text("word,meaning\nscore,3\n", "utf-8")
+    assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
     other.rename(other.with_name("openai-tiny.csv"))
     with pytest.raises(
         BadLabels, match=r"openai-tiny.csv: is named after no model; .* openai--tiny"
@@ -897,6 +899,22 @@ def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> Non
     assert without_error(of, records, flags).measure("much").error is not None
     more = replace(flags, cells=(*flags.cells, *labels("kind", said, of).cells))
     assert without_error(of, records, more) == without_error(of, records, flags)
+    no = replace(more, cells=(*labels("much", [False] * 40, of).cells, *more.cells[40:]))
+    assert without_error(of, records, no) == of  # who labels the flag has done all there is to do
+
+
+def test_few_ratings_that_the_judge_never_gives_and_numbers_stop_nobody() -> None:
+    rated = ratings()
+    of = judged(Agreement("kind", "kind_again", governs=["much"]))
+    rated = [replace(each, kind="warm" if each.much else "cold") for each in rated]
+    records = records_of_rated(of, rated)
+    said = ["curt", "curt", *(each.kind for each in rated[2:])]
+    error = without_error(of, records, labels("kind", said, of)).measure("much").error
+    assert error is not None
+    assert error.source.startswith("38 labelled by people")
+    by_score = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
+    same = labels("score", [each.score for each in rated], by_score)
+    assert without_error(by_score, records, same) == without_error(by_score, records, None)
 
 
 def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:

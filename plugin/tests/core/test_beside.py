@@ -572,6 +572,15 @@ def test_what_all_sides_of_the_accepted_model_lack_alike_stops_nobody() -> None:
     assert beside(moved, entry(moved)).outcome == "known"
     assert beside(further, entry(moved)).outcome == "undecided"
     assert beside(moved, entry(plain)).outcome == "undecided"
+    # Shifted the same way a bias of the other side grows where the accepted one shrinks.
+    other = verdict("BIASED", estimate=-1.0, worst_case=replace(shift, lowest=-1.8, highest=-0.2))
+    assert beside(other, entry(moved)).outcome == "undecided"
+    crossing = verdict("BIASED", estimate=0.3, worst_case=replace(shift, lowest=-0.5, highest=1.1))
+    less = verdict("BIASED", estimate=0.8, worst_case=replace(shift, lowest=0.0, highest=1.6))
+    assert beside(crossing, entry(less)).outcome == "undecided"
+    # Of much that the accepted one lacks as much counts as the new one lacks.
+    little = verdict("BIASED", estimate=1.0, worst_case=replace(shift, lowest=0.9, highest=1.1))
+    assert beside(little, entry(moved)).outcome == "known"
     ends = verdict("BIASED", estimate=1.0, worst_case=lacking(0.2, 1.8))
     assert beside(ends, entry(moved)).outcome == "undecided"
     assert beside(moved, entry(ends)).outcome == "undecided"

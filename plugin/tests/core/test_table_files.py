@@ -119,6 +119,9 @@ def test_whole_decimals_keep_all_of_their_digits(tmp_path: Path) -> None:
     same = [{**ROWS[0], "replicate": each} for each in ids]
     pq.write_table(pa.Table.from_pylist(same), path)
     assert len(only(read_table(path, TOY)).outcomes) == len(ROWS)
+    wide = FRAME.assign(score=[Decimal("1E+1000000"), None, Decimal(5)])
+    with pytest.raises(WrongTable, match="column 'score'"):
+        read_table(wide, TOY)
 
 
 def test_rows_of_a_frame_are_named_by_its_index() -> None:
