@@ -240,7 +240,7 @@ def _of_spread(
     from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
 
     n, shape = layout.per_group, layout.shape
-    if _misses(hypothesis, experiment, n, margin, found):
+    if _misses(hypothesis, experiment, layout, margin, found):
         given = replace(given, clears=False)
     largest = sd = None
     if given.clears:
@@ -268,23 +268,28 @@ def _of_spread(
 
 
 def _misses(
-    hypothesis: Hypothesis, experiment: Experiment, n: int, margin: float, found: Finding | None
+    hypothesis: Hypothesis,
+    experiment: Experiment,
+    layout: Layout,
+    margin: float,
+    found: Finding | None,
 ) -> bool:
-    """Return whether n replies clear nothing, as they may all miss some that make the margin.
+    """Return whether the replies clear nothing, as they may all miss some that make the margin.
 
-    Where nothing is recorded the means are taken to lie in the middle of the scale.
+    Where nothing is recorded the means are taken to lie in the middle of the scale, and so are
+    those of the two sides that a difference of differences has.
     """
-    from .estimation.bounded import unseen_share  # noqa: PLC0415  (numpy)
+    from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
-    if not isinstance(hypothesis, MeanDifference) or hypothesis.target != "fixed":
+    if not isinstance(hypothesis, (MeanDifference, Interaction)) or not layout.fewest:
         return False
     bounds = experiment.measure(hypothesis.measure).bounds
     if bounds is None:
         return False
-    low, high = bounds
-    means = [arm.mean for arm in found.arms] if found is not None else []
-    farthest = max(high - min(means), max(means) - low) if means else (high - low) / 2
-    return unseen_share(n) * farthest >= margin
+    twice = isinstance(hypothesis, Interaction)
+    means = [sum(bounds) / 2] if found is None or twice else [arm.mean for arm in found.arms]
+    margin /= 1 + twice
+    return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
 
 
 def _rate_outlooks(

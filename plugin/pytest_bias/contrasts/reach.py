@@ -48,6 +48,8 @@ class Reach:
                 problem = (
                     f"{self.design.name} design: one replicate has no variance within its cell"
                 )
+            # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
+            fewest = _smaller(sizes) if within else 0
             return Layout(
                 shape="independent",
                 per_group=_as_if_equal(sizes),
@@ -55,8 +57,8 @@ class Reach:
                 replies=replies,
                 problem=problem,
                 equal=_are_equal(sizes),
-                # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
-                clears=not within or _smaller(sizes) >= FEWEST_TO_CLEAR,
+                clears=not within or fewest >= FEWEST_TO_CLEAR,
+                fewest=fewest,
             )
         units = self.units
         if self.nested:

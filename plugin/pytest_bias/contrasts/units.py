@@ -93,7 +93,8 @@ class Layout:
     units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what
     they are; ``replies`` all replies that are used. ``problem`` says why no verdict is possible.
     ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
-    enough for anything to be cleared.
+    enough for anything to be cleared; ``fewest`` are the replies of the smaller side, where these
+    are the units of means.
     """
 
     shape: Shape
@@ -103,3 +104,4 @@ class Layout:
     problem: str = ""
     equal: bool = True
     clears: bool = True
+    fewest: int = 0

@@ -332,8 +332,18 @@ def test_what_fits_passes_and_has_a_short_id() -> None:
 
 
 def test_what_would_settle_it_is_never_fewer_than_can_clear_anything() -> None:
-    a, b = [5.0, 5.01, 5.0, 5.01, 5.0, 5.01], [5.01, 5.0, 5.01, 5.0, 5.01, 5.0]
-    found = analysed(a, b, margin=0.6)
+    def alternating(number: int, bounds: tuple[float, float] | None) -> Finding:
+        of = experiment(factors=TINY.factors, measures=[replace(WIDE, bounds=bounds)])
+        a, b = [5.0, 5.01] * number, [5.01, 5.0] * number
+        return analysed(a[:number], b[:number], of=of, margin=0.6)
+
+    found = alternating(6, None)
     assert found.p_clear == 1.0
     assert found.notes
     assert found.settle == FEW_UNITS
+    # So few may all miss some at the far end of the scale that make the margin by themselves.
+    settle = alternating(6, (-100, 100)).settle
+    assert settle == alternating(60, (-100, 100)).settle == 523
+    assert [(alternating(n, (-100, 100)).p_clear or 0) > 0.05 for n in (settle - 1, settle)] == [
+        *(True, False)
+    ]

@@ -188,6 +188,29 @@ def test_nothing_is_promised_to_clear_below_ten_units() -> None:
     assert prospect(difference(), replace(PLAIN, replicates=24)).largest_sd is not None
 
 
+@pytest.mark.parametrize(
+    ("hypothesis", "width"),
+    [
+        (difference(high=("a", "c"), margin=2), 108),
+        (Interaction("score", {"group": ("a", "b"), "tone": ("x", "y")}, margin=2), 54),
+    ],
+    ids=["unequal sides", "interaction"],
+)
+def test_what_is_promised_to_clear_is_cleared(hypothesis: Any, width: int) -> None:
+    """Of 80 replies on the smaller side none need be of a kind that makes 3.7 %."""
+    tone = Factor("tone", {"x": 1, "y": 2})
+    for wider, clears in ((0, True), (2, False)):
+        of = experiment(
+            factors=[Factor("group", {"a": "A", "b": "B", "c": "C"}), tone],
+            measures=[Measure("score", bounds=(0, width + wider))],
+            replicates=40,
+        )
+        around = [(width + wider) / 2 + off for off in (-1.5, -0.5, 0.5, 1.5)]
+        replies = {each.id: around * 10 for each in of.conditions}
+        found = hypothesis.analyse(of, rows(of, replies))
+        assert prospect(hypothesis, of).clears == (found.p_clear <= 0.05) == clears
+
+
 def test_unequal_sides_are_said_to_be_worth_equal_ones() -> None:
     rest = GroupContrast("score", "group", group="a", margin=1, target="population")
     assert "as precise as 7 exemplars of group per group" in prospect_words(

@@ -54,17 +54,19 @@ def cells_are_doubtful(cells: Sequence[Cell]) -> bool:
     return is_skewed(within) or sum(cell.most for cell in cells) >= ALIKE * within.size
 
 
-def may_miss(a: Floats, b: Floats, *, bounds: tuple[float, float] | None, margin: float) -> bool:
-    """Return whether so few replies could all miss some that make the margin by themselves.
+def units_to_see(
+    means: Sequence[float], *, bounds: tuple[float, float] | None, margin: float
+) -> int:
+    """Return the replies per group of which fewer could all miss some that make the margin.
 
     Of n replies none may be of a kind that makes up to 1 - .05^(1/n) of all (Clopper & Pearson
     1934). Where so many at the farther end of the scale move a mean by the margin, what was seen
     says too little, however ordinary it looks.
     """
     if bounds is None:
-        return False
-    farthest = max(bounds[1] - min(a.mean(), b.mean()), max(a.mean(), b.mean()) - bounds[0])
-    return bool(unseen_share(min(a.size, b.size)) * farthest >= margin)
+        return 0
+    farthest = max(bounds[1] - min(means), max(means) - bounds[0])
+    return 1 if margin >= farthest else math.ceil(math.log(ALPHA) / math.log1p(-margin / farthest))
 
 
 def unseen_share(n: int) -> float:

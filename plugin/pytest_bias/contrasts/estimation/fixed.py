@@ -28,7 +28,7 @@ from ...statistics.score import (
 )
 from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
-from .bounded import bounded_p, cells_are_doubtful, identical_interval, may_miss
+from .bounded import bounded_p, cells_are_doubtful, identical_interval, units_to_see
 from .cells import Cell, Grid, Stratum, Weights
 from .tested import (
     FEW_UNITS,
@@ -91,17 +91,18 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     )
     extras = {"d (pooled SD within cells)": found.estimate / found.pooled_sd}
     tested = replace(tested, extras=extras)
-    if tested.fewest < FEW_UNITS or tested.p_clear is None or margin is None:
+    if tested.p_clear is None or margin is None:
         return tested
     # A difference of differences is twice that of the means of two cells each.
     margin /= weights.reach
     a, b = (
         np.concatenate([cell.values for cell in weighed.of_side(cells, sign)]) for sign in (1, -1)
     )
-    if not (doubtful or may_miss(a, b, bounds=grid.bounds, margin=margin)):
-        return tested
-    robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
-    return replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+    to_see = units_to_see([float(a.mean()), float(b.mean())], bounds=grid.bounds, margin=margin)
+    if tested.fewest >= FEW_UNITS and (doubtful or min(a.size, b.size) < to_see):
+        robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
+        tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+    return replace(tested, to_see=to_see)
 
 
 def of_strata(

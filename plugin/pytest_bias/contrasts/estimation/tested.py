@@ -82,7 +82,8 @@ class Tested:
     contributes; it is empty where replies are the units, since replicates never pair. ``at_level``
     gives the interval at another level by the same method: where it is not given, and ``interval``
     is that of Student's t, Student's t does. ``lacking`` is the largest share of a group's units
-    that have no part in it, as not all that is compared within them has a valid reply.
+    that have no part in it, as not all that is compared within them has a valid reply. Of fewer
+    than ``to_see`` replies per group the spread alone clears nothing.
     """
 
     estimate: float
@@ -106,6 +107,7 @@ class Tested:
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
     at_level: AtLevel | None = field(default=None, repr=False, compare=False)
     lacking: float = 0.0
+    to_see: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
@@ -216,7 +218,7 @@ def units_to_settle(
         margin=margin,
         design="independent" if groups else "paired",
     )
-    return None if found is None else max(found, FEW_UNITS)
+    return None if found is None else max(found, FEW_UNITS, tested.to_see)
 
 
 def worst_case(

@@ -18,7 +18,7 @@ from ...statistics.resampling import bootstrap_difference, label_permutation
 from ...statistics.results import LEVEL, Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
-from .bounded import are_alike, bounded_p, identical_interval, is_skewed, may_miss
+from .bounded import are_alike, bounded_p, identical_interval, is_skewed, units_to_see
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, also_permuted, are_uneven
 
 Values = Sequence[float] | Floats
@@ -93,14 +93,12 @@ def compare_groups(
         # A t statistic of so few units clears falsely where rare replies lie far from the rest.
         p_clear = None if tost is None else 1.0
         tested = replace(tested, p_clear=p_clear, notes=(FEW_UNITS_NOTE,))
-    elif (
-        tested.p_clear is not None
-        and margin is not None
-        and name == REPLIES
-        and (skewed or may_miss(np.asarray(a), np.asarray(b), bounds=bounds, margin=margin))
-    ):
-        robust = bounded_p(a, b, bounds=bounds, margin=margin)
-        tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+    if tested.p_clear is not None and margin is not None and name == REPLIES:
+        to_see = units_to_see([float(np.mean(a)), float(np.mean(b))], bounds=bounds, margin=margin)
+        if not few and (skewed or fewest < to_see):
+            robust = bounded_p(a, b, bounds=bounds, margin=margin)
+            tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+        tested = replace(tested, to_see=to_see)
     if tost is not None:
         method = f"{tested.method}; two one-sided t tests at the margin"
         tested = replace(tested, method=method)

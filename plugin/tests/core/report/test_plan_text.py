@@ -9,7 +9,7 @@ from bias_tests.anchoring.experiment import ANCHORING
 from pytest_bias.calibration.committed import read_summary
 from pytest_bias.contrasts.power import Prospect
 from pytest_bias.contrasts.units import Units
-from pytest_bias.experiments.design import Design
+from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.recording.estimate import Calls
@@ -143,7 +143,9 @@ def test_a_lower_bound_says_so(tmp_path: Path) -> None:
 
 
 def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
-    path = record(tmp_path, experiment(ask_twice, replicates=4, parameters=BOUNDED))
+    groups = [Factor("group", {"a": "Ada", "c": "Cy"})]
+    other = experiment(ask_twice, factors=groups, replicates=2, parameters=BOUNDED)
+    path = record(tmp_path, other)
     path.with_name(f"{path.name}.rerecording").write_bytes(b"begun")
     found = planned(tmp_path, MODEL)
     lines = plan_lines(replace(found, problems=("tiny × a/b: x.jsonl, line 3: broken",)))
