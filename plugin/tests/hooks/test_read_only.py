@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from .suites import Suite
-from .test_cassette_commands import ask_fewer
+from .test_cassette_commands import ask_of_none
 
 
 def read_only(folder: Path) -> None:
@@ -54,7 +54,7 @@ def test_what_the_user_says_of_pytests_cache_holds(suite: Suite) -> None:
 
 
 def test_what_cannot_be_pruned_is_left_and_said(suite: Suite) -> None:
-    ask_fewer(suite)
+    ask_of_none(suite)
     read_only(suite.path)
     found = run(suite, "cassettes", "prune", "--yes", module="pytest_bias.cli.entry")
     assert (found.returncode, found.stdout) == (2, "")
