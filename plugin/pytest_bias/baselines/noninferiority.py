@@ -89,7 +89,7 @@ def possible_sizes(effect: Effect) -> tuple[float, float]:
 
 
 def shifted_alike(now: Effect, then: Effect) -> tuple[float, ...]:
-    """How much larger ``now`` is with what all sides lack alike shifted one way, and the other.
+    """Return how much larger ``now`` is with what all sides lack alike shifted one way, and back.
 
     Both are shifted, the accepted one no further than the new one. Empty where one is not.
     """

@@ -146,8 +146,9 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
         settle = f"; {settle_words(verdict)}" if verdict.settle else ""
         open_ = f"{verdict.reason}{settle}" if verdict.status == "INCONCLUSIVE" else ""
-        doubted = verdict.finding is not None and open_.startswith(DOUBTED)
-        alone = verdict.published if verdict.finding is None else None
+        finding = verdict.finding
+        notes = finding.notes if finding is not None and open_.startswith(DOUBTED) else ()
+        alone = verdict.published if finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = view.acceptance(verdict)
         by = f"{accepted_by(accepted)}: {accepted.reason}" if accepted else ""
@@ -157,10 +158,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -
             id=verdict.id,
             title=verdict.title,
             why=allowed_words(verdict),
-            beneath=(
-                *filter(None, (open_, published, human_line(verdict), by)),
-                *(verdict.finding.notes if doubted and verdict.finding else ()),
-            ),
+            beneath=(*filter(None, (open_, published, human_line(verdict), by)), *notes),
         )
 
 
