@@ -400,15 +400,15 @@ def error_words(error: object) -> str:
     Of what FastAPI finds wrong that is where and why, and not what was sent there, which it quotes
     too: a prompt with ``not allowed`` in it refuses nothing.
     """
+    if isinstance(error, str):
+        return error.strip()
+    if isinstance(error, list):
+        wrong = [each for each in error if isinstance(each, dict) and "msg" in each]
+        if wrong:
+            return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)
     details = error_details(error)
-    given = (details[name] for name in ("message", "detail", "error") if details.get(name))
-    said = next(given, error)
-    if isinstance(said, dict) and said is not error:
-        return error_words(said)
-    if isinstance(said, list):
-        wrong = [each for each in said if isinstance(each, dict) and "msg" in each]
-        return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)
-    return said.strip() if isinstance(said, str) else ""
+    given = (details[name] for name in ("message", "detail", "error") if name in details)
+    return next(filter(None, map(error_words, given)), "")
 
 
 def _place(where: object) -> str:

@@ -55,9 +55,13 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
         response.headers.pop("content-encoding", None)
         # JSON has no charset, whatever a header says (RFC 8259, sections 8.1 and 11): what is
         # none of its encodings is as the header says.
-        with suppress(UnicodeDecodeError):
-            body.decode(encoding := json.detect_encoding(body))
-            response.encoding = encoding
+        named = response.encoding
+        strict, lenient = (json.detect_encoding(body), "strict"), (named, "replace")
+        for encoding, errors in (strict, lenient, ("utf-8", "replace")):
+            with suppress(LookupError, ValueError):  # of base64, too, which is no text's
+                body.decode(encoding, errors)
+                response.encoding = encoding
+                break
         # As a stream still to be read, so that it is read as any other.
         response.stream = transport.ByteStream(body)
         response.is_stream_consumed = response.is_closed = False

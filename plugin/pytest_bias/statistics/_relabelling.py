@@ -272,18 +272,22 @@ class Relabelling:
         return sums / self.sizes.reshape(-1, *[1] * (rows.ndim - 2))
 
     def share(self, reached: NDArray[np.bool_]) -> float:
-        """Return the p-value of a statistic that these relabellings reached."""
+        """Return the p-value of a statistic that some of these relabellings reached."""
         further = 0 if self.exact else 1
-        return (int(np.count_nonzero(reached)) + further) / (self.total + further)
+        return (int(np.count_nonzero(reached)) + further) / (reached.size + further)
 
-    def permutation(self, tail: float, *, sides: int = 1) -> Permutation:
-        """Return `sides` times a tail's p-value with its Monte Carlo error."""
+    def permutation(self, tail: float, *, sides: int = 1, drawn: int | None = None) -> Permutation:
+        """Return `sides` times a tail's p-value with its Monte Carlo error.
+
+        `drawn` is how many relabellings it rests on, where they are not all that may be drawn.
+        """
+        resamples = self.resamples if self.exact or drawn is None else drawn
         return Permutation(
             p=probability(sides * tail),
             exact=self.exact,
-            resamples=self.resamples,
+            resamples=resamples,
             seed=self.seed,
-            error=0.0 if self.exact else sides * math.sqrt(tail * (1 - tail) / (self.total + 1)),
+            error=0.0 if self.exact else sides * math.sqrt(tail * (1 - tail) / (resamples + 1)),
         )
 
 

@@ -151,8 +151,7 @@ class Recordings:
         if key not in self._outcomes:
             trials = plan_condition(case.experiment, case.design, condition)
             with self.uncollected():
-                found = [self._at(case, trials[0])]
-                found += [self._replay(case, trial) for trial in trials[1:]]
+                found = [self._at(case, trial) for trial in trials]
             self._outcomes[key] = (
                 tuple(each for each in found if isinstance(each, Outcome)),
                 tuple(each for each in found if isinstance(each, Wanted)),
@@ -169,7 +168,7 @@ class Recordings:
             return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
 
     def _at(self, case: Case, trial: Trial) -> Outcome | Wanted:
-        """The same, kept: others are held against it."""
+        """The same, kept: it is held against others."""
         key = (case.experiment.id, case.model, trial.id)
         if key not in self._held:
             self._held[key] = self._replay(case, trial)

@@ -422,3 +422,21 @@ def test_kinds_of_items_are_dealt_as_if_every_item_were_moved() -> None:
     observed = np.log(sums[0] / sums[1]) - np.log(sums[2] / sums[3])
     tail = min(np.mean(np.array(moved) <= observed), np.mean(np.array(moved) >= observed))
     assert dealt.p == pytest.approx(2 * tail, abs=0.05)  # three standard errors of 4,000 moves
+
+
+@pytest.mark.parametrize(("rate", "drawn"), [(1, 2_000), (3, 10_000)])
+def test_of_many_items_few_relabellings_are_drawn_where_they_say_enough(
+    rate: int, drawn: int
+) -> None:
+    n = 2_400
+    selected = (np.arange(n) % 60 == 0).astype(int)
+    group = np.arange(n) % 5 == 1
+    selected[group] = np.arange(group.sum()) % (60 // rate) == 0
+    found = label_shuffle_ratio(selected, np.ones(n, dtype=int), group.tolist(), seed=4)
+    assert (found.resamples, found.exact) == (drawn, False)
+    # The number selected in the group is hypergeometric.
+    inside, of = int(selected[group].sum()), int(selected.sum())
+    law = stats.hypergeom(n, of, int(group.sum()))
+    p = min(1, 2 * min(law.cdf(inside), law.sf(inside - 1)))
+    assert found.p == pytest.approx(p, abs=4 * found.error + 2 / drawn)
+    assert (found.p > 0.2) == (drawn < 10_000)
