@@ -1,6 +1,6 @@
 """What the whole offline suite costs, beside as many bare pytest cases.
 
-    python plugin/benchmarks/offline_suite.py [--rounds 5]
+    python plugin/benchmarks/offline_suite.py [--rounds 5] [--as-installed]
 
 Every row is a pytest process of its own, ``pytest bias_tests`` from the top of the repository for
 its default subject with all reports, at ``-n 0``, ``-n 2`` and ``-n 8``, and ``--collect-only``;
@@ -8,6 +8,10 @@ beside each stand as many parametrized cases that do nothing, run alike. Rounds 
 that a noisy neighbour disturbs all rows alike; processor seconds, those of workers included, say
 more than wall seconds where there is one. The goals are 4 times the processor seconds of bare
 cases at ``-n 8`` and no longer than ``-n 0``, and 25 times at ``-n 0``.
+
+Both see no plugin but xdist, and the suite ours. With ``--as-installed`` both see every plugin
+that is installed, as pytest does for who types the command that README.md prints: run it so in an
+environment that its first command has made.
 """
 
 from __future__ import annotations
@@ -46,7 +50,9 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--as-installed", action="store_true")
     given = parser.parse_args()
+    plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""} if given.as_installed else {}
     with tempfile.TemporaryDirectory(prefix="pytest-bias-benchmark-") as name:
         folder = Path(name)
         cases = _cases()
@@ -62,7 +68,8 @@ def main() -> int:
                     ("bare cases", bare, ()),
                     ("the suite", ROOT, _suite(folder)),
                 ):
-                    found = run(row, [*PYTEST, "-p", "xdist", *how, *arguments], place)
+                    command = [*PYTEST, "-p", "xdist", *how, *arguments]
+                    found = run(row, command, place, variables=plugins)
                     spent.setdefault((row, way), []).append(found)
     _report(spent, cases)
     return 0
