@@ -78,8 +78,7 @@ def main() -> int:
 def _suite(folder: Path) -> Sequence[str]:
     """The arguments of the suite, with its reports out of the way."""
     return (
-        "-p",
-        "pytest_bias.pytest_plugin",
+        *("-p", "pytest-bias"),  # as pytest itself names it, or it would be there twice
         "bias_tests",
         f"--bias-report={folder / 'report.html'}",
         f"--bias-results={folder / 'results.json'}",
