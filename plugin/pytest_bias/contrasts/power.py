@@ -16,7 +16,7 @@ from ..experiments.experiment import Experiment
 from .declared import Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, Finding, Null
 from .interactions import Interaction
-from .pairs import MeanDifference, RateDifference, RateRatio
+from .pairs import RateDifference, RateRatio
 from .units import Layout, Units
 
 EFFECTS = (0.0, 2.0)
@@ -281,10 +281,9 @@ def _misses(
     """
     from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
-    if not isinstance(hypothesis, (MeanDifference, Interaction)) or not layout.fewest:
-        return False
-    bounds = experiment.measure(hypothesis.measure).bounds
-    if bounds is None:
+    scales = {each.name: each.bounds for each in experiment.measures}
+    bounds = scales.get(getattr(hypothesis, "measure", ""))
+    if bounds is None or not layout.fewest:
         return False
     twice = isinstance(hypothesis, Interaction)
     means = [sum(bounds) / 2] if found is None or twice else [arm.mean for arm in found.arms]
