@@ -276,8 +276,8 @@ def _misses(
 ) -> bool:
     """Return whether the replies clear nothing, as they may all miss some that make the margin.
 
-    Where nothing is recorded the means are taken to lie in the middle of the scale, and so are
-    those of the two sides that a difference of differences has.
+    Where nothing is recorded the means are taken to lie in the middle of the scale. Of the four of
+    a difference of differences two make a side: the first with the last.
     """
     from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
@@ -285,9 +285,13 @@ def _misses(
     bounds = scales.get(getattr(hypothesis, "measure", ""))
     if bounds is None or not layout.fewest:
         return False
-    twice = isinstance(hypothesis, Interaction)
-    means = [sum(bounds) / 2] if found is None or twice else [arm.mean for arm in found.arms]
-    margin /= 1 + twice
+    means = [sum(bounds) / 2]
+    if found is not None:
+        means = [
+            sum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
+            for side in (found.arms[::3], found.arms[1:3])
+        ]
+    margin /= 1 + isinstance(hypothesis, Interaction)
     return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
 
 
