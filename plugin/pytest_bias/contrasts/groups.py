@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
+from ..experiments.measures import MISSING, kind_of
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
@@ -179,7 +180,15 @@ class GroupContrast(Declared):
             return None
         rest = [group for group in self._groups(experiment) if group != self.group]
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
-        return Reach(self, experiment, design, sides).layout(within=False)
+        reach = Reach(self, experiment, design, sides)
+        return reach.layout(within=self._is_number(experiment))
+
+    def _is_number(self, experiment: Experiment) -> bool:
+        """Whether the measure declares to be one: an event has no bounds."""
+        if self.measure == MISSING:
+            return False
+        measure = experiment.measure(self.measure)
+        return bool(measure.bounds) or kind_of(measure, experiment.protocol) in (int, float)
 
     def _engine(self, experiment: Experiment, group: str | None, groups: Sequence[str]) -> Engine:
         from .estimation.groups import any_group, group_against_rest  # noqa: PLC0415

@@ -16,7 +16,7 @@ from ..experiments.experiment import Experiment
 from .declared import Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, Finding, Null
 from .interactions import Interaction
-from .pairs import MeanDifference, RateDifference, RateRatio
+from .pairs import RateDifference, RateRatio
 from .units import Layout, Units
 
 EFFECTS = (0.0, 2.0)
@@ -276,19 +276,22 @@ def _misses(
 ) -> bool:
     """Return whether the replies clear nothing, as they may all miss some that make the margin.
 
-    Where nothing is recorded the means are taken to lie in the middle of the scale, and so are
-    those of the two sides that a difference of differences has.
+    Where nothing is recorded the means are taken to lie in the middle of the scale. Of the four of
+    a difference of differences two make a side: the first with the last.
     """
     from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
-    if not isinstance(hypothesis, (MeanDifference, Interaction)) or not layout.fewest:
+    scales = {each.name: each.bounds for each in experiment.measures}
+    bounds = scales.get(getattr(hypothesis, "measure", ""))
+    if bounds is None or not layout.fewest:
         return False
-    bounds = experiment.measure(hypothesis.measure).bounds
-    if bounds is None:
-        return False
-    twice = isinstance(hypothesis, Interaction)
-    means = [sum(bounds) / 2] if found is None or twice else [arm.mean for arm in found.arms]
-    margin /= 1 + twice
+    means = [sum(bounds) / 2]
+    if found is not None:
+        means = [
+            sum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
+            for side in (found.arms[::3], found.arms[1:3])
+        ]
+    margin /= 1 + isinstance(hypothesis, Interaction)
     return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
 
 

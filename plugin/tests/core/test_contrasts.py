@@ -331,6 +331,26 @@ def test_what_fits_passes_and_has_a_short_id() -> None:
     assert difference().family == "primary"
 
 
+@pytest.mark.parametrize("more", [[], [Factor("tone", {"x": 1, "y": 2})]], ids=["two", "four"])
+@pytest.mark.parametrize(
+    "replies",
+    [[5.0] * 18 + [6.0] * 2, [4.9] * 8 + [5.1] * 8 + [6.5] * 4],
+    ids=["alike", "skewed"],
+)
+def test_no_number_would_settle_what_a_doubted_spread_does_not(
+    replies: list[float], more: list[Factor]
+) -> None:
+    """24 rule out what could be unseen, and do not clear: that is asked of the scale, not of t."""
+    of = experiment(
+        factors=[*TINY.factors, *more], measures=[replace(WIDE, bounds=(0, 10))], replicates=20
+    )
+    each = {cell.id: replies[:: 1 + len(more)] for cell in of.conditions}
+    found = difference().analyse(of, rows(of, each))
+    assert found.equivalence is not None
+    assert found.equivalence.p <= 0.05 < (found.p_clear or 0)
+    assert found.settle is None
+
+
 def test_what_would_settle_it_is_never_fewer_than_can_clear_anything() -> None:
     def alternating(number: int, bounds: tuple[float, float] | None) -> Finding:
         of = experiment(factors=TINY.factors, measures=[replace(WIDE, bounds=bounds)])

@@ -114,6 +114,12 @@ def test_rates_are_told_at_base_rates() -> None:
     assert "At a base rate of 10 %: CLEAR" in prospect_words(found)
     missing = RateDifference(MISSING, "group", high="a", low="b", margin=0.1, claim="clear")
     assert len(prospect(missing).outlooks) == 9
+    # A single event has a rate, where a single number has no variance.
+    for measure in ("flag", MISSING):
+        rest = GroupContrast(measure, "group", group="a", margin=0.1, claim="clear")
+        assert prospect(rest, CROSSED, Design(1, exemplars=1)).problem == ""
+    among = Interaction(MISSING, {"group": ("a", "b"), "tone": ("x", "y")}, margin=0.1)
+    assert prospect(among, CROSSED).clears
 
 
 @pytest.mark.parametrize(
@@ -176,39 +182,62 @@ def test_at_the_margin_a_fixed_set_of_names_seldom_alarms(hypothesis: Any) -> No
     assert twice.biased > at_margin.biased
 
 
-def test_nothing_is_promised_to_clear_below_ten_units() -> None:
-    few = replace(PLAIN, replicates=9)
-    found = prospect(difference(), few)
+@pytest.mark.parametrize(
+    "hypothesis", [difference(), GroupContrast("score", "group", group="a", margin=0.6)]
+)
+@pytest.mark.parametrize("bounds", [(0, 10), None])
+def test_nothing_is_promised_to_clear_below_ten_replies(hypothesis: Any, bounds: Any) -> None:
+    few = replace(PLAIN, replicates=9, measures=[Measure("score", bounds=bounds)])
+    found = prospect(hypothesis, few)
     assert (found.clears, found.largest_sd) == (False, None)
     assert "With so few replies nothing can be cleared" in prospect_words(found)
+
+
+def test_nothing_is_promised_to_clear_below_ten_units() -> None:
     names = prospect(difference(target="population", unit="group", claim="detect"), CROSSED)
     assert (names.clears, names.largest_sd) == (False, None)
+
+
+def test_nothing_is_promised_to_clear_that_unseen_replies_could_undo() -> None:
     # Of 23 replies none need be of a kind that makes 12 %, which at an end of 0 to 10 reaches .6.
     assert prospect(difference(), replace(PLAIN, replicates=23)).largest_sd is None
     assert prospect(difference(), replace(PLAIN, replicates=24)).largest_sd is not None
 
 
+@pytest.mark.parametrize("low", [None, 5], ids=["middle", "near an end"])
+@pytest.mark.parametrize("wider", [0, 1])
 @pytest.mark.parametrize(
-    ("hypothesis", "width"),
+    ("hypothesis", "farthest"),
     [
-        (difference(high=("a", "c"), margin=2), 108),
-        (Interaction("score", {"group": ("a", "b"), "tone": ("x", "y")}, margin=2), 54),
+        (difference(high=("a", "c"), margin=2), 54),
+        (GroupContrast("score", "group", group="a", margin=2), 54),
+        (Interaction("score", {"group": ("a", "b"), "tone": ("x", "y")}, margin=2), 27),
     ],
-    ids=["unequal sides", "interaction"],
+    ids=["unequal sides", "group", "interaction"],
 )
-def test_what_is_promised_to_clear_is_cleared(hypothesis: Any, width: int) -> None:
+def test_what_is_promised_to_clear_is_cleared(
+    hypothesis: Any, farthest: int, wider: int, low: int | None
+) -> None:
     """Of 80 replies on the smaller side none need be of a kind that makes 3.7 %."""
-    tone = Factor("tone", {"x": 1, "y": 2})
-    for wider, clears in ((0, True), (2, False)):
-        of = experiment(
-            factors=[Factor("group", {"a": "A", "b": "B", "c": "C"}), tone],
-            measures=[Measure("score", bounds=(0, width + wider))],
-            replicates=40,
-        )
-        around = [(width + wider) / 2 + off for off in (-1.5, -0.5, 0.5, 1.5)]
-        replies = {each.id: around * 10 for each in of.conditions}
-        found = hypothesis.analyse(of, rows(of, replies))
-        assert prospect(hypothesis, of).clears == (found.p_clear <= 0.05) == clears
+    clears = not wider
+    mean = farthest + wider if low is None else low
+    of = experiment(
+        factors=[
+            Factor("group", {"a": "A", "b": "B", "c": "C"}),
+            Factor("tone", {"x": 1, "y": 2}),
+        ],
+        measures=[Measure("score", bounds=(0, mean + farthest + wider))],
+        replicates=40,
+    )
+    around = [mean + off for off in (-1.5, -0.5, 0.5, 1.5)]
+    # What tones do by themselves moves no side.
+    by = {each.id: 3 if each.levels["tone"] == "x" else -3 for each in of.conditions}
+    replies = {name: [each + more for each in around] * 10 for name, more in by.items()}
+    found = hypothesis.analyse(of, rows(of, replies))
+    assert (found.p_clear <= 0.05) == clears
+    assert prospect_of(hypothesis, of, of.design(), found).clears == clears
+    if low is None:
+        assert prospect(hypothesis, of).clears == clears
 
 
 def test_unequal_sides_are_said_to_be_worth_equal_ones() -> None:

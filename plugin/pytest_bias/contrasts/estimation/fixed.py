@@ -102,7 +102,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     if tested.fewest >= FEW_UNITS and (doubtful or min(a.size, b.size) < to_see):
         robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
         tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
-    return replace(tested, to_see=to_see)
+    return replace(tested, to_see=None if doubtful else to_see)
 
 
 def of_strata(

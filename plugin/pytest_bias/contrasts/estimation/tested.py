@@ -83,7 +83,7 @@ class Tested:
     gives the interval at another level by the same method: where it is not given, and ``interval``
     is that of Student's t, Student's t does. ``lacking`` is the largest share of a group's units
     that have no part in it, as not all that is compared within them has a valid reply. Of fewer
-    than ``to_see`` replies per group the spread alone clears nothing.
+    than ``to_see`` replies per group the spread alone clears nothing; None: of any number.
     """
 
     estimate: float
@@ -107,7 +107,7 @@ class Tested:
     by_unit: tuple[Part, ...] = field(default=(), repr=False)
     at_level: AtLevel | None = field(default=None, repr=False, compare=False)
     lacking: float = 0.0
-    to_see: int = 0
+    to_see: int | None = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
@@ -202,7 +202,8 @@ def units_to_settle(
     """Units per group that clear with power .90 at the spread seen, if there is no effect.
 
     Never fewer than can clear anything. ``reach`` is the width of the contrast in widths of the
-    scale. None where the spread is not known, or no number would do.
+    scale. None where the spread is not known, or not to be trusted (replies are skewed, or nearly
+    all alike), or no number would do.
     """
     if margin is None:
         return None
@@ -210,7 +211,7 @@ def units_to_settle(
         if grid.width is None:
             return None
         return units_unseen(margin, width=grid.width * reach)
-    if tested.se is None:
+    if tested.se is None or tested.to_see is None:
         return None
     groups = tested.unit_name.in_groups
     found = units_to_clear(

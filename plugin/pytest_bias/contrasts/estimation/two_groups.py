@@ -98,7 +98,7 @@ def compare_groups(
         if not few and (skewed or fewest < to_see):
             robust = bounded_p(a, b, bounds=bounds, margin=margin)
             tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
-        tested = replace(tested, to_see=to_see)
+        tested = replace(tested, to_see=None if skewed else to_see)
     if tost is not None:
         method = f"{tested.method}; two one-sided t tests at the margin"
         tested = replace(tested, method=method)
