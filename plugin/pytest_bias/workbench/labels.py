@@ -71,17 +71,16 @@ def read_labels(
     cells: list[Label] = []
     for line, row, _ in table.rows:
         given = {name.strip(): _as_given(str(cell)) for name, cell in row.items()}
+        trial, key = given.pop(TRIAL), given.pop(REPLY_KEY, None)
+        given.pop(NOTE, None)
         if not any(given.values()):
             continue
-        trial = given.pop(TRIAL)
         problem = _against(trial, known, lines)
         if problem:
             raise BadLabels(source=str(path), line=line, column=TRIAL, problem=problem)
-        key = given.pop(REPLY_KEY, None)
         problem = "" if key is None or trial not in keys else _of_another(key, keys[trial])
         if problem:
             raise BadLabels(source=str(path), line=line, column=REPLY_KEY, problem=problem)
-        given.pop(NOTE, None)
         lines[trial] = line
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)

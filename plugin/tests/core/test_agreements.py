@@ -622,6 +622,16 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
         read_labels(tmp_path, of, of.design(), MODEL, KEYS)
 
 
+def test_a_line_without_a_label_is_passed_over(tmp_path: Path) -> None:
+    told = read(
+        tmp_path,
+        "trial,reply key,score,reviewer note\n"
+        "a#1,rffffffffffff,,read another day\na#1,0123456789ab,3,\na#1,,,\n",
+    )
+    assert told is not None
+    assert told.cells == (Label(3, "a#1", "score", "3"),)
+
+
 def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
     told = read(tmp_path, "trial,score\na#999,3\n")
     assert told is not None
