@@ -51,14 +51,18 @@ def read_labels(
     Raises BadLabels for a file that is no CSV in UTF-8 with a column ``trial`` and one per
     labelled measure, for trials and measures that the experiment does not have, for labels of
     another reply than the one that is recorded now, and where a file beside it is named after no
-    model at all.
+    model at all, and is one of labels or cannot be read.
     """
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         for other in sorted(path.parent.glob("*.csv")):
-            if "--" not in other.stem and TRIAL in _header(other):
+            if "--" in other.stem or not other.is_file():
+                continue
+            table = read_csv(other)
+            unread = "" if table.columns else f"{table.problems[0].problem}; it "
+            if unread or TRIAL in map(str.strip, table.columns):
                 problem = f"is named after no model; labels of {model} stand in {path.name}"
-                raise BadLabels(source=str(other), problem=problem)
+                raise BadLabels(source=str(other), problem=unread + problem)
         return None
     table = read_csv(path)
     for line, column, problem, _ in table.problems:
@@ -85,11 +89,6 @@ def read_labels(
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
-
-
-def _header(path: Path) -> Sequence[str]:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        return [name.strip() for name in file.readline().split(",")]
 
 
 def _as_given(cell: str) -> str:

@@ -615,10 +615,31 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
     other.with_name("codebook.csv").write_text("word,meaning\nscore,3\n", "utf-8")
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
-    other.rename(other.with_name("openai-tiny.csv"))
-    with pytest.raises(
-        BadLabels, match=r"openai-tiny.csv: is named after no model; .* openai--tiny"
-    ):
+    other.with_name("folder.csv").mkdir()
+    other.with_name("link.csv").symlink_to("nowhere")
+    assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("trial,score\na#1,3\n", ""),
+        ('"trial","score"\n"a#1","3"\n', ""),
+        ("\n trial ,score\na#1,3\n", ""),
+        ("trial;score\na#1;3\n", "the cells are parted by ';': save it with commas, .*; it "),
+        ("trial\tscore\na#1\t3\n", "the cells are parted by .*; it "),
+        ("trial,score\na#1,3\n".encode("utf-16"), "the file is not UTF-8 from here on; .*; it "),
+    ],
+)
+def test_a_file_of_labels_that_is_named_after_no_model_is_refused(
+    tmp_path: Path, data: str | bytes, problem: str
+) -> None:
+    other = tmp_path / "tiny" / "openai-tiny.csv"
+    other.parent.mkdir()
+    other.write_bytes(data.encode() if isinstance(data, str) else data)
+    of = judged()
+    said = f"openai-tiny.csv: {problem}is named after no model; .* openai--tiny"
+    with pytest.raises(BadLabels, match=said):
         read_labels(tmp_path, of, of.design(), MODEL, KEYS)
 
 
