@@ -244,10 +244,10 @@ def _read_beside(
 ) -> _Read | None:
     """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
 
-    What else goes with it, such as a number that no two trials share, says nothing of it. Raises
-    BadLabels where more than 5 % of the labels are ratings that the judge gives nowhere, or with a
-    yes as with a no, and no other column will do: without them a judge that never sees what people
-    do would look as if it never erred.
+    What else goes with it, such as a number that no two trials share, says nothing of it. Ratings
+    that the judge gives nowhere, or with a yes as with a no, count as its errors. Raises BadLabels
+    where they are more than 5 % of those that say yes, or no, and no other column will do: without
+    them a judge that never sees what people do would look as if it never erred.
     """
     if labels is None:
         return None
@@ -263,16 +263,19 @@ def _read_beside(
         others = counts[False, True] + counts[False, False]
         enough = events + others >= FEWEST_TWICE and events > 0 and others > 0
         unread = [cell for cell in cells if said[cell.trial] is None and column in ratings]
-        if len(unread) > _UNREAD * len(cells) and len(cells) >= FEWEST_TWICE:
+        if len(unread) > _UNREAD * min(events, others) and len(cells) >= FEWEST_TWICE:
             # Of numbers, which two trials need not share, what is left may be too little to say.
             refused = refused or (unread[0] if enough or kind is str else None)
         elif enough:
+            missed = sum(not rated[cell.trial] for cell in unread)
+            events, others = events + missed, others + len(unread) - missed
             return _Read(column, counts[True, True], events, counts[False, False], others)
     own = sum(cell.measure == flag and cell.trial in rated for cell in labels.cells)
     if refused is not None and own < FEWEST_TWICE:
         problem = (
             f"{refused.text!r} says neither yes nor no of {flag}, as the judge gives it "
-            f"nowhere, or with both: label {FEWEST_TWICE} trials in a column {flag!r} as well"
+            f"nowhere, or with both: correct it, or label {FEWEST_TWICE} trials in a column "
+            f"{flag!r} as well"
         )
         at, of = refused.line, refused.measure
         raise BadLabels(source=labels.path, line=at, column=of, problem=problem)

@@ -934,18 +934,44 @@ def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> Non
     assert without_error(of, records, no) == of  # who labels the flag has done all there is to do
 
 
-def test_few_ratings_that_the_judge_never_gives_and_numbers_stop_nobody() -> None:
-    rated = ratings()
-    of = judged(Agreement("kind", "kind_again", governs=["much"]))
-    rated = [replace(each, kind="warm" if each.much else "cold") for each in rated]
+def test_few_ratings_that_the_judge_never_gives_count_as_its_errors() -> None:
+    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=40)
+    rated = [replace(each, kind="warm" if each.much else "cold") for each in ratings() * 2]
     records = records_of_rated(of, rated)
-    said = ["curt", "curt", *(each.kind for each in rated[2:])]
+    said = ["curt", *(each.kind for each in rated[1:])]
     error = without_error(of, records, labels("kind", said, of)).measure("much").error
     assert error is not None
-    assert error.source.startswith("38 labelled by people")
-    by_score = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
-    same = labels("score", [each.score for each in rated], by_score)
-    assert without_error(by_score, records, same) == without_error(by_score, records, None)
+    assert error.source == "80 labelled by people"
+    assert (error.sensitivity, error.specificity) == (40 / 41, 1)
+    said[0], said[20] = "cold", "curt"
+    error = without_error(of, records, labels("kind", said, of)).measure("much").error
+    assert error is not None
+    assert (error.sensitivity, error.specificity) == (1, 40 / 41)
+
+
+@pytest.mark.parametrize("missed", [0.5, 1.0])
+def test_labels_of_what_the_judge_never_sees_are_refused_however_few_they_are(
+    missed: float,
+) -> None:
+    """Half of all events, or every one, are 4 % of the labels."""
+    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=200)
+    kinds, said = [], []
+    for number in range(400):
+        event, seen = number % 25 == 0, number >= 400 * missed
+        kinds.append("warm" if (event and seen) or number == 1 else "cold")
+        said.append("cold" if not event else "warm" if seen else "curt")
+    rated = [Rated(1.0, kind=each, much=each == "warm") for each in kinds]
+    records = records_of_rated(of, rated)
+    with pytest.raises(BadLabels, match=r"line 2, .*: 'curt' says .*: correct it, or label 20"):
+        without_error(of, records, labels("kind", said, of))
+
+
+def test_numbers_that_say_nothing_stop_nobody() -> None:
+    rated = ratings()
+    of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
+    records = records_of_rated(of, rated)
+    same = labels("score", [each.score for each in rated], of)
+    assert without_error(of, records, same) == without_error(of, records, None)
 
 
 def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
