@@ -251,7 +251,8 @@ def _read_beside(
     """
     if labels is None:
         return None
-    ratings, refused = {each.measure for each in agreements}, None
+    levels: dict[str, Level] = {each.measure: each.level for each in agreements}
+    refused = None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
     governed = (name for each in agreements for name in each.governs)
     for column in dict.fromkeys((flag, *governed)):
@@ -262,10 +263,14 @@ def _read_beside(
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
         enough = events + others >= FEWEST_TWICE and events > 0 and others > 0
-        unread = [cell for cell in cells if said[cell.trial] is None and column in ratings]
+        unread = [cell for cell in cells if said[cell.trial] is None and column in levels]
         if len(unread) > _UNREAD * min(events, others) and len(cells) >= FEWEST_TWICE:
-            # Of numbers, which two trials need not share, what is left may be too little to say.
-            refused = refused or (unread[0] if enough or kind is str else None)
+            if kind is float and not enough:
+                # Those of a scale without steps, or of a flag that has more to it, say too little.
+                told = {*every.column(column)}
+                unread = [c for c in unread if _rating(c.text, kind) not in told]
+                unread = unread if levels[column] != "interval" else []
+            refused = refused or next(iter(unread), None)
         elif enough:
             missed = sum(not rated[cell.trial] for cell in unread)
             events, others = events + missed, others + len(unread) - missed

@@ -26,6 +26,7 @@ from pytest_bias.errors import BadDesign, BadLabels, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.judges import Level
 from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.records import Exchange, Outcome, Records, record_of
@@ -966,12 +967,27 @@ def test_labels_of_what_the_judge_never_sees_are_refused_however_few_they_are(
         without_error(of, records, labels("kind", said, of))
 
 
-def test_numbers_that_say_nothing_stop_nobody() -> None:
+def test_numbers_of_both_flags_stop_nobody() -> None:
     rated = ratings()
     of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
     records = records_of_rated(of, rated)
     same = labels("score", [each.score for each in rated], of)
     assert without_error(of, records, same) == without_error(of, records, None)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_numbers_that_the_judge_never_gives_are_refused_of_a_scale_of_steps(level: Level) -> None:
+    """Though they are all of the events, and no yes is left to hold the judge beside."""
+    of = judged(Agreement("score", "score_again", level, governs=["much"]))
+    rated = [replace(each, score=(1.0, 2.0, 5.0)[n % 3]) for n, each in enumerate(ratings())]
+    rated = [replace(each, score_again="", much=each.score == 5) for each in rated]
+    records = records_of_rated(of, rated)
+    said = labels("score", [4.0 if each.much else each.score for each in rated], of)
+    if level == "interval":
+        assert without_error(of, records, said) == of
+        return
+    with pytest.raises(BadLabels, match=r"line 4, column 'score': '4.0' says neither yes nor no"):
+        without_error(of, records, said)
 
 
 def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
