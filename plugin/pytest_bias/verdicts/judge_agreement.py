@@ -244,14 +244,15 @@ def _read_beside(
 ) -> _Read | None:
     """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
 
-    What else goes with it, such as a number that no two trials share, says nothing of it. Raises
-    BadLabels where more than 5 % of the labels are ratings that the judge gives nowhere, or with a
-    yes as with a no, and no other column will do: without them a judge that never sees what people
-    do would look as if it never erred.
+    What else goes with it, such as a number that no two trials share, says nothing of it. Ratings
+    that the judge gives nowhere, or with a yes as with a no, count as its errors. Raises BadLabels
+    where they are more than 5 % of those that say yes, or no, and no other column will do: without
+    them a judge that never sees what people do would look as if it never erred.
     """
     if labels is None:
         return None
-    ratings, refused = {each.measure for each in agreements}, None
+    levels: dict[str, Level] = {each.measure: each.level for each in agreements}
+    refused = None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
     governed = (name for each in agreements for name in each.governs)
     for column in dict.fromkeys((flag, *governed)):
@@ -262,17 +263,24 @@ def _read_beside(
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
         enough = events + others >= FEWEST_TWICE and events > 0 and others > 0
-        unread = [cell for cell in cells if said[cell.trial] is None and column in ratings]
-        if len(unread) > _UNREAD * len(cells) and len(cells) >= FEWEST_TWICE:
-            # Of numbers, which two trials need not share, what is left may be too little to say.
-            refused = refused or (unread[0] if enough or kind is str else None)
+        unread = [cell for cell in cells if said[cell.trial] is None and column in levels]
+        if len(unread) > _UNREAD * min(events, others) and len(cells) >= FEWEST_TWICE:
+            if kind is float and not enough:
+                # Those of a scale without steps, or of a flag that has more to it, say too little.
+                told = {*every.column(column)}
+                unread = [c for c in unread if _rating(c.text, kind) not in told]
+                unread = unread if levels[column] != "interval" else []
+            refused = refused or next(iter(unread), None)
         elif enough:
+            missed = sum(not rated[cell.trial] for cell in unread)
+            events, others = events + missed, others + len(unread) - missed
             return _Read(column, counts[True, True], events, counts[False, False], others)
     own = sum(cell.measure == flag and cell.trial in rated for cell in labels.cells)
     if refused is not None and own < FEWEST_TWICE:
         problem = (
             f"{refused.text!r} says neither yes nor no of {flag}, as the judge gives it "
-            f"nowhere, or with both: label {FEWEST_TWICE} trials in a column {flag!r} as well"
+            f"nowhere, or with both: correct it, or label {FEWEST_TWICE} trials in a column "
+            f"{flag!r} as well"
         )
         at, of = refused.line, refused.measure
         raise BadLabels(source=labels.path, line=at, column=of, problem=problem)

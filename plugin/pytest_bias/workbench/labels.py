@@ -51,14 +51,18 @@ def read_labels(
     Raises BadLabels for a file that is no CSV in UTF-8 with a column ``trial`` and one per
     labelled measure, for trials and measures that the experiment does not have, for labels of
     another reply than the one that is recorded now, and where a file beside it is named after no
-    model at all.
+    model at all, and is one of labels or cannot be read.
     """
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         for other in sorted(path.parent.glob("*.csv")):
-            if "--" not in other.stem and TRIAL in _header(other):
+            if "--" in other.stem or not other.is_file():
+                continue
+            table = read_csv(other)
+            unread = "" if table.columns else f"{table.problems[0].problem}; it "
+            if unread or TRIAL in map(str.strip, table.columns):
                 problem = f"is named after no model; labels of {model} stand in {path.name}"
-                raise BadLabels(source=str(other), problem=problem)
+                raise BadLabels(source=str(other), problem=unread + problem)
         return None
     table = read_csv(path)
     for line, column, problem, _ in table.problems:
@@ -71,26 +75,20 @@ def read_labels(
     cells: list[Label] = []
     for line, row, _ in table.rows:
         given = {name.strip(): _as_given(str(cell)) for name, cell in row.items()}
+        trial, key = given.pop(TRIAL), given.pop(REPLY_KEY, None)
+        given.pop(NOTE, None)
         if not any(given.values()):
             continue
-        trial = given.pop(TRIAL)
         problem = _against(trial, known, lines)
         if problem:
             raise BadLabels(source=str(path), line=line, column=TRIAL, problem=problem)
-        key = given.pop(REPLY_KEY, None)
         problem = "" if key is None or trial not in keys else _of_another(key, keys[trial])
         if problem:
             raise BadLabels(source=str(path), line=line, column=REPLY_KEY, problem=problem)
-        given.pop(NOTE, None)
         lines[trial] = line
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
-
-
-def _header(path: Path) -> Sequence[str]:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        return [name.strip() for name in file.readline().split(",")]
 
 
 def _as_given(cell: str) -> str:

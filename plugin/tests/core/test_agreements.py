@@ -26,6 +26,7 @@ from pytest_bias.errors import BadDesign, BadLabels, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.judges import Level
 from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.records import Exchange, Outcome, Records, record_of
@@ -615,11 +616,42 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
     other.with_name("codebook.csv").write_text("word,meaning\nscore,3\n", "utf-8")
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
-    other.rename(other.with_name("openai-tiny.csv"))
-    with pytest.raises(
-        BadLabels, match=r"openai-tiny.csv: is named after no model; .* openai--tiny"
-    ):
+    other.with_name("folder.csv").mkdir()
+    other.with_name("link.csv").symlink_to("nowhere")
+    assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ("trial,score\na#1,3\n", ""),
+        ('"trial","score"\n"a#1","3"\n', ""),
+        ("\n trial ,score\na#1,3\n", ""),
+        ("trial;score\na#1;3\n", "the cells are parted by ';': save it with commas, .*; it "),
+        ("trial\tscore\na#1\t3\n", "the cells are parted by .*; it "),
+        ("trial,score\na#1,3\n".encode("utf-16"), "the file is not UTF-8 from here on; .*; it "),
+    ],
+)
+def test_a_file_of_labels_that_is_named_after_no_model_is_refused(
+    tmp_path: Path, data: str | bytes, problem: str
+) -> None:
+    other = tmp_path / "tiny" / "openai-tiny.csv"
+    other.parent.mkdir()
+    other.write_bytes(data.encode() if isinstance(data, str) else data)
+    of = judged()
+    said = f"openai-tiny.csv: {problem}is named after no model; .* openai--tiny"
+    with pytest.raises(BadLabels, match=said):
         read_labels(tmp_path, of, of.design(), MODEL, KEYS)
+
+
+def test_a_line_without_a_label_is_passed_over(tmp_path: Path) -> None:
+    told = read(
+        tmp_path,
+        "trial,reply key,score,reviewer note\n"
+        "a#1,rffffffffffff,,read another day\na#1,0123456789ab,3,\na#1,,,\n",
+    )
+    assert told is not None
+    assert told.cells == (Label(3, "a#1", "score", "3"),)
 
 
 def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
@@ -903,18 +935,59 @@ def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> Non
     assert without_error(of, records, no) == of  # who labels the flag has done all there is to do
 
 
-def test_few_ratings_that_the_judge_never_gives_and_numbers_stop_nobody() -> None:
-    rated = ratings()
-    of = judged(Agreement("kind", "kind_again", governs=["much"]))
-    rated = [replace(each, kind="warm" if each.much else "cold") for each in rated]
+def test_few_ratings_that_the_judge_never_gives_count_as_its_errors() -> None:
+    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=40)
+    rated = [replace(each, kind="warm" if each.much else "cold") for each in ratings() * 2]
     records = records_of_rated(of, rated)
-    said = ["curt", "curt", *(each.kind for each in rated[2:])]
+    said = ["curt", *(each.kind for each in rated[1:])]
     error = without_error(of, records, labels("kind", said, of)).measure("much").error
     assert error is not None
-    assert error.source.startswith("38 labelled by people")
-    by_score = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
-    same = labels("score", [each.score for each in rated], by_score)
-    assert without_error(by_score, records, same) == without_error(by_score, records, None)
+    assert error.source == "80 labelled by people"
+    assert (error.sensitivity, error.specificity) == (40 / 41, 1)
+    said[0], said[20] = "cold", "curt"
+    error = without_error(of, records, labels("kind", said, of)).measure("much").error
+    assert error is not None
+    assert (error.sensitivity, error.specificity) == (1, 40 / 41)
+
+
+@pytest.mark.parametrize("missed", [0.5, 1.0])
+def test_labels_of_what_the_judge_never_sees_are_refused_however_few_they_are(
+    missed: float,
+) -> None:
+    """Half of all events, or every one, are 4 % of the labels."""
+    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=200)
+    kinds, said = [], []
+    for number in range(400):
+        event, seen = number % 25 == 0, number >= 400 * missed
+        kinds.append("warm" if (event and seen) or number == 1 else "cold")
+        said.append("cold" if not event else "warm" if seen else "curt")
+    rated = [Rated(1.0, kind=each, much=each == "warm") for each in kinds]
+    records = records_of_rated(of, rated)
+    with pytest.raises(BadLabels, match=r"line 2, .*: 'curt' says .*: correct it, or label 20"):
+        without_error(of, records, labels("kind", said, of))
+
+
+def test_numbers_of_both_flags_stop_nobody() -> None:
+    rated = ratings()
+    of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
+    records = records_of_rated(of, rated)
+    same = labels("score", [each.score for each in rated], of)
+    assert without_error(of, records, same) == without_error(of, records, None)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_numbers_that_the_judge_never_gives_are_refused_of_a_scale_of_steps(level: Level) -> None:
+    """Though they are all of the events, and no yes is left to hold the judge beside."""
+    of = judged(Agreement("score", "score_again", level, governs=["much"]))
+    rated = [replace(each, score=(1.0, 2.0, 5.0)[n % 3]) for n, each in enumerate(ratings())]
+    rated = [replace(each, score_again="", much=each.score == 5) for each in rated]
+    records = records_of_rated(of, rated)
+    said = labels("score", [4.0 if each.much else each.score for each in rated], of)
+    if level == "interval":
+        assert without_error(of, records, said) == of
+        return
+    with pytest.raises(BadLabels, match=r"line 4, column 'score': '4.0' says neither yes nor no"):
+        without_error(of, records, said)
 
 
 def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
