@@ -29,7 +29,7 @@ from pytest_bias import (
 )
 
 from .corpus import Corpus, read_corpus
-from .generate import FEATURES
+from .generate import FEATURES, added
 from .layout import DATASET, SELECTED, STYLE, SUMMARY, TRIAL, posts, summary
 from .simulated import answer
 
@@ -189,7 +189,7 @@ class Task:
     def recommended(self, shown: Sequence[str], picked: Sequence[str]) -> Recommended:
         """Return the result of a trial that shows and picks these posts."""
         averages = {
-            average.name: sum(self._scored[average.name, post] for post in picked) / len(picked)
+            average.name: added(self._scored[average.name, post] for post in picked) / len(picked)
             for average in self.averages
         }
         return Recommended(shown=shown, picked=picked, averages=averages)

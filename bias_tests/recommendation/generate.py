@@ -27,9 +27,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
+from operator import add
 from random import Random
 from typing import Any, cast
 
@@ -89,7 +91,7 @@ class _Dice:
         return options[int(self.share() * len(options))]
 
     def weighted(self, weights: Mapping[str, float]) -> str:
-        left = self.share() * sum(weights.values())
+        left = self.share() * added(weights.values())
         for option, weight in weights.items():
             left -= weight
             if left < 0:
@@ -108,6 +110,14 @@ def corpora() -> dict[str, str]:
     """Name of each corpus → its CSV."""
     clauses, authors = (STIMULI.json(name, dict[str, Any]) for name in ("clauses", "authors"))
     return {name: _as_csv(_corpus(name, clauses, authors)) for name in clauses["platforms"]}
+
+
+def added(values: Iterable[float]) -> float:
+    """The sum of ``values``, added in their order.
+
+    From Python 3.12 on sum() corrects rounding: last digits would not be those of the recordings.
+    """
+    return reduce(add, values)
 
 
 def text_features(text: str) -> dict[str, float | bool]:
@@ -198,7 +208,7 @@ def _marks(written: _Written, marks: Mapping[str, Mapping[str, float]]) -> dict[
     words = [(kind, len(text.split())) for kind, text in written.parts]
     total = sum(count for _, count in words)
     polarization, subjectivity, toxicity, severe = (
-        round(sum(marks[kind][mark] * count for kind, count in words) / total, 4)
+        round(added(marks[kind][mark] * count for kind, count in words) / total, 4)
         for mark in _MARKED
     )
     return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -289,7 +290,7 @@ def log_length(text: str) -> float:
 
 class _Analyser(Protocol):
     def polarity_scores(self, text: str) -> dict[str, float]:
-        """``compound`` and its parts."""
+        """``compound``; its parts are not those of the text."""
 
 
 def sentiment(text: str) -> float:
@@ -312,10 +313,17 @@ def _analyser() -> _Analyser:
         SentimentIntensityAnalyzer,  # ships no types; imported where it is needed
     )
 
+    class Analyser(SentimentIntensityAnalyzer):  # type: ignore[misc]  # has no types
+        def score_valence(self, sentiments: list[float], text: str) -> dict[str, float]:
+            # Its own sum() corrects rounding from Python 3.12 on: where words cancel each other
+            # the score would be 0 there, and .08 before.
+            added = [functools.reduce(operator.add, sentiments)] if sentiments else []
+            return cast("dict[str, float]", super().score_valence(added, text))
+
     with warnings.catch_warnings():
         # It opens its lexicon with codecs.open(), which Python 3.14 deprecates.
         warnings.simplefilter("ignore", DeprecationWarning)
-        return cast("_Analyser", SentimentIntensityAnalyzer())
+        return Analyser()
 
 
 def count_words(text: str) -> int:
