@@ -288,7 +288,7 @@ def _misses(
     means = [sum(bounds) / 2]
     if found is not None:
         means = [
-            sum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
+            math.fsum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
             for side in (found.arms[::3], found.arms[1:3])
         ]
     margin /= 1 + isinstance(hypothesis, Interaction)
@@ -309,7 +309,7 @@ def _rate_outlooks(
     n = layout.per_group
     rates: tuple[float, ...] = BASE_RATES
     if found is not None:
-        rates = (sum(arm.mean for arm in found.arms) / len(found.arms),)
+        rates = (math.fsum(arm.mean for arm in found.arms) / len(found.arms),)
     for rate in rates:
         for effect in effects:
             difference = effect * margin
@@ -338,7 +338,7 @@ def _alarm_of_rates(
     from ..statistics.power import verdict_chances  # noqa: PLC0415  (numpy)
 
     variances = [p * (1 - p) for p in (rate, rate + difference)]
-    sd = math.sqrt(max(sum(variances), 0.0) / 2)
+    sd = math.sqrt(max(math.fsum(variances), 0.0) / 2)
     if not sd:  # nothing ever happens, or always: no replies differ
         return 0.0
     _, biased = verdict_chances(

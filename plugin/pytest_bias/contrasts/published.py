@@ -260,7 +260,9 @@ class SumOfGaps:
             means[level] = math.fsum(valid) / len(valid)
         statistics, total = {}, 0.0
         for high, low, weight in self.gaps:
-            first, second = (sum(map(means.__getitem__, side)) / len(side) for side in (high, low))
+            first, second = (
+                math.fsum(map(means.__getitem__, side)) / len(side) for side in (high, low)
+            )
             words = " − ".join(bracketed(" + ".join(side)) for side in (high, low))
             statistics[words] = first - second
             total += weight * abs(first - second)

@@ -96,8 +96,8 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     scale = max(float(np.abs(array - origin).max()) for array in arrays)
     shares = [(array - origin) / scale for array in arrays]
     grand = np.concatenate(shares).mean()
-    between = sum(array.size * float(array.mean() - grand) ** 2 for array in shares)
-    within = sum(array.size * float(array.var()) for array in shares)
+    between = math.fsum(array.size * float(array.mean() - grand) ** 2 for array in shares)
+    within = math.fsum(array.size * float(array.var()) for array in shares)
     df_1, df_2 = len(shares) - 1, float(sum(array.size - 1 for array in shares))
     f = between / df_1 / (within / df_2)
     return OneWay(

@@ -206,7 +206,7 @@ def shrunken_best(groups: Sequence[tuple[float, ArrayLike]]) -> tuple[Floats, ..
         raise bad("groups", "are none, or not of the same versions")
     k = arrays[0][1].shape[0]
     means = np.sum([weight * array.mean(axis=1) for weight, array in arrays], axis=0)
-    noise = sum(
+    noise = math.fsum(
         weight**2 * float((array - array.mean(axis=0)).var(axis=1, ddof=1).mean()) / array.shape[1]
         for weight, array in arrays
     )

@@ -57,7 +57,7 @@ def _enumerated(n: int, rates: tuple[float, float]) -> tuple[Floats, Floats, Flo
 
 def _normal(distance: float, rates: tuple[float, float], n: int) -> float:
     """Return P(Z se < distance), where nothing varies by whether it is so."""
-    se = math.sqrt(sum(rate * (1 - rate) / n for rate in rates))
+    se = math.sqrt(math.fsum(rate * (1 - rate) / n for rate in rates))
     return normal_sf(-distance / se) if se > 0 else float(distance >= 0)
 
 
@@ -89,7 +89,7 @@ def power_to_clear_rate(n: int, *, rate: float, margin: float, difference: float
         )
         for sign in (1, -1)
     ]
-    return max(0.0, sum(chances) - 1)
+    return max(0.0, math.fsum(chances) - 1)
 
 
 @checked
@@ -116,4 +116,4 @@ def power_to_alarm_rate(n: int, *, rate: float, difference: float, alpha: float)
     if pooled == 0:  # both rates are 0, or both 1: the counts never differ
         return 0.0
     apart = rates[0] - rates[1]
-    return min(1.0, sum(_normal(s * apart - z * pooled, rates, n) for s in (1, -1)))
+    return min(1.0, math.fsum(_normal(s * apart - z * pooled, rates, n) for s in (1, -1)))

@@ -216,7 +216,7 @@ def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     cells = weights.used(grid).cells
     weighed = weights.on(grid)
     coefficients = weighed.coefficients
-    difference = sum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
+    difference = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
     sizes = [cell.values.size for cell in cells]
     fewest = smaller_side(coefficients, sizes)
     by_stratum: dict[Stratum, float] = {}

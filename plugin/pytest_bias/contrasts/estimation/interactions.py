@@ -77,7 +77,7 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     df = sum(cell.values.size - 1 for cell in within)
     if not df:
         raise TooFewUnits(group="a cell", found=1, needed=FEWEST)
-    pooled = sum(float(cell.values.var()) * cell.values.size for cell in within) / df
+    pooled = math.fsum(float(cell.values.var()) * cell.values.size for cell in within) / df
     for cell in cells:
         at, share = place[weights.combination(cell)], 1 / sizes[weights.combination(cell)]
         known = cell.values.size >= FEWEST

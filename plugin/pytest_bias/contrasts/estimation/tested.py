@@ -420,7 +420,7 @@ def _spread(grid: Grid, cells: Sequence[Cell]) -> float:
         return 0.5
     within = [cell for cell in cells if cell.values.size > 1]
     if df := sum(cell.values.size - 1 for cell in within):
-        return math.sqrt(sum(cell.squares for cell in within) / df)
+        return math.sqrt(math.fsum(cell.squares for cell in within) / df)
     every = np.concatenate([cell.values for cell in cells])
     return float(every.std(ddof=1)) if every.size > 1 else 0.0
 
