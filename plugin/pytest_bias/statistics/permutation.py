@@ -40,7 +40,7 @@ from .results import Permutation
 
 MOST_COUNTED = 10**9  # sums of such counts are exact in floats
 FIRST = 5  # of the relabellings that may be drawn, the share that is drawn first
-PLAIN = 0.2  # p of those from which on the others cannot make it small
+PLAIN = 0.1  # p of those from which on the others cannot make it small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,7 +345,7 @@ def label_shuffle_ratio(
     feature's labels are exchangeable over items, each of which keeps both its counts. A sum that
     is 0 counts as 0.5, so that the ratio is finite. Two-sided: twice the smaller tail, because the
     ratio's distribution is skewed where few items have the feature. Of many items a fifth of the
-    `resamples` are drawn first; where p is above 0.2 by these, it is theirs. That is valid: what
+    `resamples` are drawn first; where p is above 0.1 by these, it is theirs. That is valid: what
     stops there could only have come out smaller.
     Source: Fisher (1935); Besag & Clifford (1991), on stopping early; Edgington & Onghena (2007);
     Phipson & Smyth (2010).
