@@ -51,7 +51,7 @@ def read_labels(
     Raises BadLabels for a file that is no CSV in UTF-8 with a column ``trial`` and one per
     labelled measure, for trials and measures that the experiment does not have, for labels of
     another reply than the one that is recorded now, and where a file beside it is named after no
-    model at all, and is one of labels or cannot be read.
+    model at all, and is one of labels or may be one that cannot be read.
     """
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
@@ -59,7 +59,9 @@ def read_labels(
             if "--" in other.stem or not other.is_file():
                 continue
             table = read_csv(other)
-            unread = "" if table.columns else f"{table.problems[0].problem}; it "
+            unread = ""
+            if not table.columns and TRIAL.encode() in other.read_bytes().replace(b"\0", b""):
+                unread = f"{table.problems[0].problem}; it "
             if unread or TRIAL in map(str.strip, table.columns):
                 problem = f"is named after no model; labels of {model} stand in {path.name}"
                 raise BadLabels(source=str(other), problem=unread + problem)
