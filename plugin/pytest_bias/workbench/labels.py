@@ -56,15 +56,9 @@ def read_labels(
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         for other in sorted(path.parent.glob("*.csv")):
-            if "--" in other.stem or not other.is_file():
-                continue
-            table = read_csv(other)
-            unread = ""
-            if not table.columns and TRIAL.encode() in other.read_bytes().replace(b"\0", b""):
-                unread = f"{table.problems[0].problem}; it "
-            if unread or TRIAL in map(str.strip, table.columns):
-                problem = f"is named after no model; labels of {model} stand in {path.name}"
-                raise BadLabels(source=str(other), problem=unread + problem)
+            if "--" not in other.stem and other.is_file() and (problem := _of_labels(other)):
+                problem += f" named after no model; labels of {model} stand in {path.name}"
+                raise BadLabels(source=str(other), problem=problem)
         return None
     table = read_csv(path)
     for line, column, problem, _ in table.problems:
@@ -91,6 +85,15 @@ def read_labels(
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
+
+
+def _of_labels(path: Path) -> str:
+    """Begin to say what is wrong with a file that seems to be one of labels; '' for another."""
+    table = read_csv(path)
+    if table.columns:
+        return "is" if TRIAL in map(str.strip, table.columns) else ""
+    seems = TRIAL.encode() in path.read_bytes().replace(b"\0", b"")  # in UTF-16, too
+    return f"{table.problems[0].problem}; it is" if seems else ""
 
 
 def _as_given(cell: str) -> str:

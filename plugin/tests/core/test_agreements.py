@@ -618,7 +618,7 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
     other.with_name("folder.csv").mkdir()
     other.with_name("link.csv").symlink_to("nowhere")
-    other.with_name("codebook.csv").write_text("rating;meaning\n1;none\n")
+    other.with_name("codes.csv").write_text("rating;meaning\n1;none\n")
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
 
 
