@@ -20,22 +20,23 @@ def judged_control(
 ) -> Control:
     """Judge a positive control: never seen where its measure is not to be relied on."""
     found = finding if isinstance(finding, Finding) else None
-    reason = _unseen(found, held) if found is not None else str(finding)
+    doubt = held or too_few(found) if found is not None else str(finding)
+    reason = doubt or (_unseen(found) if found is not None else "")
+    # What its experiment says is about a model that shows no difference, not of too few replies.
+    meant = _meaning(declared, found) if doubt else declared.unseen or _meaning(declared, found)
     return Control(
         id=declared.id,
         seen=not reason,
         finding=found,
         reason=reason if asked else NOT_ASKED,
         licenses=tuple(declared.licenses),
-        meaning=(declared.unseen or _meaning(declared, found)) if reason and asked else "",
+        meaning=meant if reason and asked else "",
         asked=asked,
     )
 
 
-def _unseen(finding: Finding, held: str) -> str:
+def _unseen(finding: Finding) -> str:
     """Say why a control is not seen; '' where it is."""
-    if held or (held := too_few(finding)):
-        return held
     if finding.interval is None:
         seen, why = finding.p_alarm <= ALPHA, "its p-value is above .05"
     else:

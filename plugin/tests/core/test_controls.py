@@ -129,6 +129,11 @@ def test_what_it_means_is_said_where_a_control_is_not_seen() -> None:
     assert reason.startswith("no assay sensitivity: the positive control warmth-glad-sorry was")
 
 
+NOT_SHOWN = (
+    "months high − low is not shown to differ, so that months is alike elsewhere says nothing"
+)
+
+
 def control(
     measure: str, low: float, high: float, *, licenses: str = "months", asked: bool = True
 ) -> Control:
@@ -138,6 +143,19 @@ def control(
     interval = Interval(low=low, high=high, level=0.95)
     found = finding(measure=measure, margin=None, p_clear=None, interval=interval)
     return judged_control(declared, found, asked=asked)
+
+
+@pytest.mark.parametrize(
+    ("units", "held", "meant"),
+    [(5, "", "it hears nothing"), (4, "", NOT_SHOWN), (5, "its judge is blind", NOT_SHOWN)],
+)
+def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
+    units: int, held: str, meant: str
+) -> None:
+    found = finding(interval=Interval(low=-1, high=2, level=0.95), fewest=units)
+    asked = RateDifference("months", "x", high="a", low="b")
+    declared = PositiveControl(asked, unseen="it hears nothing")
+    assert judged_control(declared, found, held).meaning == meant
 
 
 def test_a_control_is_seen_only_where_its_p_value_says_so_too() -> None:
