@@ -69,8 +69,8 @@ def stale(
             again = False
             reasons.append(
                 f"the model was shut down on {entry.shut_down}, as the roster says, so nobody is "
-                "served by it. Test the model that took its place; --bias-gate=off looks at this "
-                "one all the same"
+                "served by it. Test the model that took its place; without a gate (ini file: "
+                "bias_gate=off) this one is looked at all the same"
             )
     if not reasons:
         return None

@@ -72,7 +72,8 @@ def _told(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
 
 
 def _typed(text: str) -> str:
-    """Name options as they are typed here."""
+    """Name options as they are typed here, where each has one but the gate."""
+    text = text.replace("--bias-gate=off", "bias_gate=off in the ini file")
     return re.sub("--bias-(accept-)?", "--", text)
 
 

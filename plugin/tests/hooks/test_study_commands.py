@@ -161,6 +161,9 @@ def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     nobody = _command(suite, "analyze", "game-coin", "--model", "nobody")
     assert nobody.ret == 2
     assert "write it as provider/model" in nobody.stderr.str()
+    latest = _command(suite, "plan", "game-coin", "--model", "openai/latest")
+    assert latest.ret == 2
+    assert "report without a gate (bias_gate=off in the ini file)" in latest.stderr.str()
     near = _command(suite, "plan", "game-con", "--model", "simulated/even")
     assert near.ret == 2
     assert "did you mean 'game-coin'" in near.stderr.str()
