@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import zlib
 from collections.abc import Coroutine, Generator
@@ -60,6 +61,7 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
         for encoding, errors in (strict, lenient, ("utf-8", "replace")):
             with suppress(LookupError, ValueError):  # of base64, too, which is no text's
                 body.decode(encoding, errors)
+                codecs.getincrementaldecoder(encoding)(errors).decode(body, final=True)
                 response.encoding = encoding
                 break
         # As a stream still to be read, so that it is read as any other.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -179,6 +179,24 @@ def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue 
     return {rating: both.pop() for rating, both in seen.items() if len(both) == 1}
 
 
+def _flag_at(
+    rating: MeasureValue | None,
+    reads: Mapping[MeasureValue | None, bool],
+    given: Collection[MeasureValue | None],
+) -> bool | None:
+    """The flag that a rating stands for; None where that is not known.
+
+    A number that is not ``given`` stands for what those next to it do, where these agree.
+    """
+    numbers = [each for each in given if isinstance(each, float)]
+    if not numbers or not isinstance(rating, float) or rating in numbers:
+        return reads.get(rating)
+    below, above = (each for each in numbers if each < rating), (n for n in numbers if n > rating)
+    beside = {max(below, default=None), min(above, default=None)} - {None}
+    flags = {reads.get(each) for each in beside}
+    return flags.pop() if len(flags) == 1 else None
+
+
 def _between_ratings(
     flag: str, agreement: Agreement, records: Records, every: Records
 ) -> Misclassified | None:
@@ -258,7 +276,9 @@ def _read_beside(
     for column in dict.fromkeys((flag, *governed)):
         reads, kind = _read_as(flag, column, every), _kind(column, records)
         cells = [c for c in labels.cells if c.measure == column and c.trial in rated]
-        said = {cell.trial: reads.get(_rating(cell.text, kind)) for cell in cells}
+        told = {*every.column(column)} if kind is float else set()
+        steps = told if levels.get(column, "nominal") != "nominal" else set()
+        said = {cell.trial: _flag_at(_rating(cell.text, kind), reads, steps) for cell in cells}
         counts = Counter((flagged, rated[trial]) for trial, flagged in said.items())
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
@@ -267,9 +287,9 @@ def _read_beside(
         if len(unread) > _UNREAD * min(events, others) and len(cells) >= FEWEST_TWICE:
             if kind is float and not enough:
                 # Those of a scale without steps, or of a flag that has more to it, say too little.
-                told = {*every.column(column)}
                 unread = [c for c in unread if _rating(c.text, kind) not in told]
-                unread = unread if levels[column] != "interval" else []
+                few = len(unread) <= _UNREAD * len(cells) or levels[column] == "interval"
+                unread = [] if few else unread
             refused = refused or next(iter(unread), None)
         elif enough:
             missed = sum(not rated[cell.trial] for cell in unread)

@@ -972,8 +972,21 @@ def test_numbers_of_both_flags_stop_nobody() -> None:
     rated = ratings()
     of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
     records = records_of_rated(of, rated)
-    same = labels("score", [each.score for each in rated], of)
-    assert without_error(of, records, same) == without_error(of, records, None)
+    for first in (rated[0].score, 99.0):  # which the judge gives nowhere
+        same = labels("score", [first, *(each.score for each in rated[1:])], of)
+        assert without_error(of, records, same) == without_error(of, records, None)
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval"])
+def test_a_number_that_the_judge_never_gives_is_read_as_those_beside_it(level: Level) -> None:
+    of = judged(Agreement("score", "score_again", level, governs=["much"]), replicates=40)
+    scores = [1 + number / 20 for number in range(80)]
+    rated = [Rated(each, score_again=str(each), much=each >= 3) for each in scores]
+    records = records_of_rated(of, rated)
+    said = [each + 0.01 if number % 3 else each for number, each in enumerate(scores)]
+    error = without_error(of, records, labels("score", said, of)).measure("much").error
+    assert error is not None
+    assert (error.source, error.sensitivity, error.specificity) == ("80 labelled by people", 1, 1)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])

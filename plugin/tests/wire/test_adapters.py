@@ -129,7 +129,7 @@ def test_what_is_no_json_encoding_is_read_as_its_header_says(line: Line) -> None
     said, content_type = "Überlastet", "text/plain; charset=ISO-8859-1"
     line.answers(500, content=said.encode("latin-1"), content_type=content_type)
     assert f"HTTP 500: {said}" in str(line.failed())
-    for named in ("base64", "idna", "no-such"):
+    for named in ("base64", "idna", "utf-16", "utf-32", "no-such"):
         line.answers(500, content=b"Load \xe9", content_type=f"text/plain; charset={named}")
         assert "HTTP 500: Load \ufffd" in str(line.failed())
 
@@ -284,6 +284,7 @@ SAID: dict[str, tuple[bytes, str]] = {
     "a page": (b"<html>\nNo such path\n</html>", "<html> No such path </html>"),
     "other fields": (b'{"reason": "No such path"}', '{"reason": "No such path"}'),
     "Nest's": (b'{"statusCode": 404, "message": "No such path", "error": "Bad"}', "No such path"),
+    "Nest's reasons": (b'{"message": ["no path", "no key"], "error": "Bad"}', "no path; no key"),
     "an error within": (b'{"detail": {"error": {"message": "No such path"}}}', "No such path"),
     "details of unknown form": (b'{"error": "No such path", "detail": {"id": 7}}', "No such path"),
     "a list of one": (b'[{"error": {"message": "No such path"}}]', "No such path"),
