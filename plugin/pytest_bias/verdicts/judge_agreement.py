@@ -186,10 +186,12 @@ def _flag_at(
 ) -> bool | None:
     """The flag that a rating stands for; None where that is not known.
 
-    A number that is not ``given`` stands for what those next to it do, where these agree.
+    A number that is not ``given`` stands for what those next to it do, where these agree. Of a
+    judge that always, or never, says yes nobody knows where the other begins.
     """
     numbers = [each for each in given if isinstance(each, float)]
-    if not numbers or not isinstance(rating, float) or rating in numbers:
+    known = numbers and {True, False} <= {*reads.values()}
+    if not known or not isinstance(rating, float) or rating in numbers:
         return reads.get(rating)
     below, above = (each for each in numbers if each < rating), (n for n in numbers if n > rating)
     beside = {max(below, default=None), min(above, default=None)} - {None}

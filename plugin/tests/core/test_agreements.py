@@ -989,14 +989,18 @@ def test_a_number_that_the_judge_never_gives_is_read_as_those_beside_it(level: L
     assert (error.source, error.sensitivity, error.specificity) == ("80 labelled by people", 1, 1)
 
 
+@pytest.mark.parametrize("highest", [5.0, 2.0])
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_numbers_that_the_judge_never_gives_are_refused_of_a_scale_of_steps(level: Level) -> None:
+def test_numbers_that_the_judge_never_gives_are_refused_of_a_scale_of_steps(
+    level: Level, highest: float
+) -> None:
     """Though they are all of the events, and no yes is left to hold the judge beside."""
     of = judged(Agreement("score", "score_again", level, governs=["much"]))
-    rated = [replace(each, score=(1.0, 2.0, 5.0)[n % 3]) for n, each in enumerate(ratings())]
+    rated = [replace(each, score=(1.0, 2.0, highest)[n % 3]) for n, each in enumerate(ratings())]
     rated = [replace(each, score_again="", much=each.score == 5) for each in rated]
     records = records_of_rated(of, rated)
-    said = labels("score", [4.0 if each.much else each.score for each in rated], of)
+    people = [4.0 if number % 3 == 2 else each.score for number, each in enumerate(rated)]
+    said = labels("score", people, of)
     if level == "interval":
         assert without_error(of, records, said) == of
         return
