@@ -189,10 +189,11 @@ def _flag_at(
     A number that is not ``given`` stands for what those next to it do, where these agree. Of a
     judge that always, or never, says yes nobody knows where the other begins.
     """
-    numbers = [each for each in given if isinstance(each, float)]
-    known = numbers and {True, False} <= {*reads.values()}
-    if not known or not isinstance(rating, float) or rating in numbers:
+    if rating in reads or rating in given or not isinstance(rating, float):
         return reads.get(rating)
+    numbers = [each for each in given if isinstance(each, float)]
+    if not numbers or not {True, False} <= {*reads.values()}:
+        return None
     below, above = (each for each in numbers if each < rating), (n for n in numbers if n > rating)
     beside = {max(below, default=None), min(above, default=None)} - {None}
     flags = {reads.get(each) for each in beside}
