@@ -38,7 +38,8 @@ STORY_PROMPT = STIMULI.template("story", "name", "context", "situation")
 PERSONAS: Mapping[str, str] = MappingProxyType(STIMULI.json("personas", dict[str, str]))
 CONTEXTS: Mapping[str, str] = MappingProxyType(STIMULI.json("contexts", dict[str, str]))
 
-_SPEECH = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)‘[^’]*’(?!\w)')
+# each begins with its mark, by which it is soon found
+_SPEECH = re.compile(r'"[^"]*"|“[^”]*”|‘(?<!\w‘)[^’]*’(?!\w)')
 _FIRST = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
 _REFUSALS = Refusals(fewest_words=0)
 

@@ -42,6 +42,9 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'"))
 _DOTS = str.maketrans("İı", "ii")  # what a pattern takes for an i, whatever its case
 
 _COUNTED = re.compile(r"[^\W_]\S*")  # a word, from its first letter or digit on
+_MARKS = dict.fromkeys(
+    code for code in range(128) if not (chr(code).isalnum() or chr(code).isspace())
+)
 
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -332,8 +335,9 @@ def count_words(text: str) -> int:
     Emoji, bullets and other marks are none. In scripts that put no spaces between words (Han,
     Kana, Thai, Lao, Khmer, Burmese) each letter counts as one: else every reply would be short.
     """
-    spaced = text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
-    return len(_COUNTED.findall(spaced))
+    if text.isascii():  # a third of the time
+        return len(text.translate(_MARKS).split())
+    return len(_COUNTED.findall(_UNSPACED.sub(r" \g<0> ", text)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

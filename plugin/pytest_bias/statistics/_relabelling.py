@@ -276,18 +276,15 @@ class Relabelling:
         further = 0 if self.exact else 1
         return (int(np.count_nonzero(reached)) + further) / (reached.size + further)
 
-    def permutation(self, tail: float, *, sides: int = 1, drawn: int | None = None) -> Permutation:
-        """Return `sides` times a tail's p-value with its Monte Carlo error.
-
-        `drawn` is how many relabellings it rests on, where they are not all that may be drawn.
-        """
-        resamples = self.resamples if self.exact or drawn is None else drawn
+    def permutation(self, tail: float, *, sides: int = 1) -> Permutation:
+        """Return `sides` times a tail's p-value with its Monte Carlo error."""
+        error = sides * math.sqrt(tail * (1 - tail) / (self.resamples + 1))
         return Permutation(
             p=probability(sides * tail),
             exact=self.exact,
-            resamples=resamples,
+            resamples=self.resamples,
             seed=self.seed,
-            error=0.0 if self.exact else sides * math.sqrt(tail * (1 - tail) / (resamples + 1)),
+            error=0.0 if self.exact else error,
         )
 
 

@@ -184,6 +184,7 @@ WORDS = {
     "apostrophes and hyphens": ("It's a well-known dish; don't stir.", 6),
     "numbers": ("3.5 cups, 1/2 spoon", 4),
     "marks": ("— * # 🙂 ok", 1),
+    "ASCII marks": ("- * __ # (ok)", 1),
     "Han": ("做饭。", 2),
     "mixed": ("用iPhone拍照", 4),
     "Hindi": ("हिन्दी में", 2),
