@@ -24,7 +24,7 @@ def found(contrast: Contrast, experiment: Experiment, records: Records) -> Findi
     finding = contrast.analyse(experiment, records)
     if not isinstance(contrast, Declared) or not contrast.within:
         return finding
-    cells = []
+    cells, records = [], records.for_verdicts
     for name, margin, confined in contrast.confined(experiment):
         cell = CellClaim(name=name, margin=margin, estimate=None, interval=None, p_clear=1.0)
         try:
@@ -38,7 +38,7 @@ def found(contrast: Contrast, experiment: Experiment, records: Records) -> Findi
             estimate=inside.estimate,
             interval=inside.clearing_interval,
             p_clear=1.0 if inside.p_clear is None else inside.p_clear,
-            worst_case=worst,
+            worst_case=worst if worst is not None and worst.needed else None,
         )
         if cell.doubted and worst is not None:
             cell = replace(cell, interval=None if worst.interval is None else worst.interval())

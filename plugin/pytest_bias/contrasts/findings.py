@@ -243,8 +243,8 @@ class CellClaim:
     ``name`` is ``factor=level``, ``margin`` what must not be exceeded there, ``interval`` at 90 %:
     where ``p_clear`` is at most .05 it lies within the margin, and it may where p is higher, if
     another test (of rare replies, of permutations) decided. Of a cell that is open in the worst
-    case of what is missing alone it is that of the worst case. A cell without a finding has no
-    estimate, and p is 1.
+    case of what is missing alone it is that of the worst case, which is there where the cell has
+    to be clear in it. A cell without a finding has no estimate, and p is 1.
     """
 
     name: str

@@ -142,7 +142,7 @@ def analyse_linear(
         null=null,
         # A ratio's standard error is that of its logarithm, its margin is not.
         settle=None
-        if asked.scale == "ratio"
+        if asked.scale == "ratio" or records.lean
         else units_to_settle(tested, grid, margin=margin, reach=weights.reach),
         equivalence=tested.tost,
         worst_case=worst,

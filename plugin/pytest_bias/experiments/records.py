@@ -326,11 +326,19 @@ class Records:
 
     rows: tuple[Record, ...] = field(repr=False)
     lean: bool = field(default=False, kw_only=True)
-    """Whether of worst cases only what verdicts rest on is worked out, not what reports show."""
+    """Whether only what verdicts rest on is worked out: not what else reports show of worst cases,
+    nor how many units would settle a question."""
     asked: Sequence[object] = field(default=(), kw_only=True, repr=False, compare=False)
     """All contrasts that are asked of them: what several need is worked out for all at once."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these rows once, for whoever asks again."""
+
+    @property
+    def for_verdicts(self) -> Records:
+        """The same rows, ``lean``; what was worked out of either is known to both."""
+        lean = replace(self, lean=True)
+        object.__setattr__(lean, "memo", self.memo)
+        return lean
 
     def where(self, factor: str, level: str) -> Records:
         """The rows of one level of a factor."""

@@ -65,6 +65,22 @@ def test_a_cell_is_the_same_contrast_at_one_level() -> None:
         assert (max(-cell.interval.low, cell.interval.high) <= 1.0) == (cell.p_clear <= ALPHA)
 
 
+@pytest.mark.parametrize("lost", [0.0, 0.02, 0.3])
+def test_of_a_cell_all_is_worked_out_that_decides(lost: float) -> None:
+    records = drawn(2, lost=lost)
+    finding = found(asked(), OF, records)
+    assert finding.cells is not None
+    confined = asked().confined(OF)
+    for cell, (name, _, contrast) in zip(finding.cells.cells, confined, strict=True):
+        whole = contrast.analyse(OF, records)
+        worst = whole.worst_case
+        needed = replace(worst, shift=None) if worst is not None and worst.needed else None
+        assert (cell.name, cell.estimate, cell.p_clear) == (name, whole.estimate, whole.p_clear)
+        assert cell.worst_case == needed
+        if cell.clear:
+            assert cell.interval == whole.clearing_interval
+
+
 def test_what_happens_in_one_cell_keeps_the_average_from_being_clear() -> None:
     """At twice the margin in one of two cells the average is at the margin: neither may pass."""
     wrongly, average = 0, 0

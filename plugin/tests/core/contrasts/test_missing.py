@@ -122,8 +122,9 @@ def test_a_lean_analysis_leaves_out_only_what_no_verdict_rests_on(
     records = losing({("high", "plain"): lost[0], ("low", "plain"): lost[1]})
     question = asked(claim="detect")
     whole = question.analyse(OF, records)
-    lean = question.analyse(OF, replace(records, lean=True))
-    assert replace(lean, worst_case=None) == replace(whole, worst_case=None)
+    lean = question.analyse(OF, records.for_verdicts)
+    assert replace(lean, worst_case=None) == replace(whole, worst_case=None, settle=None)
+    assert whole.settle is not None
     assert whole.worst_case is not None
     assert (whole.worst_case.needed, whole.worst_case.kind) == (needed, kind)
     if needed:
