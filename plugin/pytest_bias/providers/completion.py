@@ -404,7 +404,7 @@ def error_words(error: object) -> str:
         return error.strip()
     if isinstance(error, list):
         if error and all(isinstance(each, str) for each in error):  # as Nest's are
-            return "; ".join(error)
+            return "; ".join(filter(None, map(str.strip, error)))
         wrong = [each for each in error if isinstance(each, dict) and "msg" in each]
         if wrong:
             return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
@@ -81,19 +81,30 @@ def _distances(values: Floats, totals: Floats, level: Measurement) -> Floats:
 
 
 def _alpha(
-    counts: Floats, times: NDArray[np.int64], values: Floats, level: Measurement
-) -> float | None:
-    """Return alpha from the counts of units × categories, and how often there are such units.
+    counts: Floats, level: Measurement, values: Floats
+) -> Callable[[NDArray[np.int64]], float | None]:
+    """Return what gives alpha from how often there are such units, of counts × categories.
 
     None where one category is used.
     """
-    totals = times @ counts
-    if np.count_nonzero(totals) < SMALLEST:
-        return None
-    distances = _distances(values, totals, level)
-    per_unit = times * ((counts @ distances) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
-    expected = float(totals @ distances @ totals)
-    return 1 - (float(totals.sum()) - 1) * float(per_unit.sum()) / expected
+
+    def disagreement(totals: Floats) -> tuple[Floats, Floats]:
+        distances = _distances(values, totals, level)
+        return distances, ((counts @ distances) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
+
+    # Ordinal distances alone depend on how often there are which units.
+    once = level != "ordinal" and values.size >= SMALLEST
+    fixed = disagreement(counts.sum(axis=0)) if once else None
+
+    def alpha(times: NDArray[np.int64]) -> float | None:
+        totals = times.astype(np.float64) @ counts
+        if np.count_nonzero(totals) < SMALLEST:
+            return None
+        distances, per_unit = fixed or disagreement(totals)
+        expected = float(totals @ distances @ totals)
+        return 1 - (float(totals.sum()) - 1) * float((times * per_unit).sum()) / expected
+
+    return alpha
 
 
 def _counts(
@@ -151,7 +162,7 @@ def krippendorff_alpha(
     counts = kinds[kind]
     if len(counts) < SMALLEST:
         raise TooFewUnits(group="units rated twice", found=len(counts), needed=SMALLEST)
-    alpha = _alpha(counts, np.ones(len(counts), dtype=np.int64), values, level)
+    alpha = _alpha(counts, level, values)(np.ones(len(counts), dtype=np.int64))
     if alpha is None:
         raise NoVariance
 
@@ -159,7 +170,7 @@ def krippendorff_alpha(
     if iterations:
         rng = np.random.default_rng(seed)
         resamples = chain.from_iterable(resampled_kinds(kind, len(kinds), iterations, rng))
-        drawn = [_alpha(kinds, times, values, level) for times in resamples]
+        drawn = map(_alpha(kinds, level, values), resamples)
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:
             low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()

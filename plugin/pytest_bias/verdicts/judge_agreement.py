@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, cast
 
 from ..errors import BadDesign, BadLabels, NoVariance
 from ..experiments.experiment import Experiment
@@ -179,25 +180,27 @@ def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue 
     return {rating: both.pop() for rating, both in seen.items() if len(both) == 1}
 
 
-def _flag_at(
-    rating: MeasureValue | None,
-    reads: Mapping[MeasureValue | None, bool],
-    given: Collection[MeasureValue | None],
-) -> bool | None:
-    """The flag that a rating stands for; None where that is not known.
+def _reader(
+    flag: str, measure: str, level: Level, records: Records
+) -> Callable[[MeasureValue | None], bool | None]:
+    """Return what gives the flag that a rating stands for; None where that is not known.
 
-    A number that is not ``given`` stands for what those next to it do, where these agree. Of a
-    judge that always, or never, says yes nobody knows where the other begins.
+    A number that no rating of ``records`` is, of a scale with an order, stands for what the ones
+    on both sides of it do, where these agree. Beyond the last of them nobody knows: a flag may say
+    that a rating is extreme, and the judge may never see one end.
     """
-    if rating in reads or rating in given or not isinstance(rating, float):
-        return reads.get(rating)
-    numbers = [each for each in given if isinstance(each, float)]
-    if not numbers or not {True, False} <= {*reads.values()}:
-        return None
-    below, above = (each for each in numbers if each < rating), (n for n in numbers if n > rating)
-    beside = {max(below, default=None), min(above, default=None)} - {None}
-    flags = {reads.get(each) for each in beside}
-    return flags.pop() if len(flags) == 1 else None
+    reads, given = _read_as(flag, measure, records), {*records.column(measure)}
+    steps = sorted(each for each in given if isinstance(each, float) and level != "nominal")
+
+    def flag_at(rating: MeasureValue | None) -> bool | None:
+        known = rating in given or not isinstance(rating, float)
+        place = 0 if known else bisect(steps, cast("float", rating))
+        if not 0 < place < len(steps):
+            return reads.get(rating)
+        below, above = (reads.get(each) for each in steps[place - 1 : place + 1])
+        return below if below == above else None
+
+    return flag_at
 
 
 def _between_ratings(
@@ -205,12 +208,13 @@ def _between_ratings(
 ) -> Misclassified | None:
     from ..statistics.misclassification import retest_errors  # noqa: PLC0415
 
-    reads, kind = _read_as(flag, agreement.measure, every), _kind(agreement.measure, records)
+    flag_at = _reader(flag, agreement.measure, agreement.level, every)
+    kind = _kind(agreement.measure, records)
     pairs = [
-        (bool(row.values[flag]), reads[again])
+        (bool(row.values[flag]), again)
         for row in records.rows
         if row.missing is None
-        and (again := _rating(str(row.values[agreement.again]), kind)) in reads
+        and (again := flag_at(_rating(str(row.values[agreement.again]), kind))) is not None
     ]
     differ = sum(one != two for one, two in pairs)
     if len(pairs) < FEWEST_TWICE or 2 * differ >= len(pairs):
@@ -277,11 +281,10 @@ def _read_beside(
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
     governed = (name for each in agreements for name in each.governs)
     for column in dict.fromkeys((flag, *governed)):
-        reads, kind = _read_as(flag, column, every), _kind(column, records)
+        kind = _kind(column, records)
+        flag_at = _reader(flag, column, levels.get(column, "nominal"), every)
         cells = [c for c in labels.cells if c.measure == column and c.trial in rated]
-        told = {*every.column(column)} if kind is float else set()
-        steps = told if levels.get(column, "nominal") != "nominal" else set()
-        said = {cell.trial: _flag_at(_rating(cell.text, kind), reads, steps) for cell in cells}
+        said = {cell.trial: flag_at(_rating(cell.text, kind)) for cell in cells}
         counts = Counter((flagged, rated[trial]) for trial, flagged in said.items())
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
@@ -289,10 +292,10 @@ def _read_beside(
         unread = [cell for cell in cells if said[cell.trial] is None and column in levels]
         if len(unread) > _UNREAD * min(events, others) and len(cells) >= FEWEST_TWICE:
             if kind is float and not enough:
-                # Those of a scale without steps, or of a flag that has more to it, say too little.
-                unread = [c for c in unread if _rating(c.text, kind) not in told]
-                few = len(unread) <= _UNREAD * len(cells) or levels[column] == "interval"
-                unread = [] if few else unread
+                # Those of a flag that has more to it say too little.
+                told = {*every.column(column)}
+                never = [c for c in unread if _rating(c.text, kind) not in told]
+                unread = never if len(never) > _UNREAD * len(unread) else []
             refused = refused or next(iter(unread), None)
         elif enough:
             missed = sum(not rated[cell.trial] for cell in unread)

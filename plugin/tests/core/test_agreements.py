@@ -952,20 +952,41 @@ def test_few_ratings_that_the_judge_never_gives_count_as_its_errors() -> None:
 
 
 @pytest.mark.parametrize("missed", [0.5, 1.0])
+@pytest.mark.parametrize(
+    ("rating", "no", "yes", "unseen"),
+    [
+        (Agreement("kind", "kind_again"), "cold", "warm", "curt"),
+        (Agreement("score", "score_again"), 3.0, 5.0, 4.0),
+        (Agreement("score", "score_again", "ordinal"), 3.0, 5.0, 4.0),
+        (Agreement("score", "score_again", "interval"), 3.0, 5.0, 4.0),
+    ],
+)
 def test_labels_of_what_the_judge_never_sees_are_refused_however_few_they_are(
-    missed: float,
+    rating: Agreement, no: MeasureValue, yes: MeasureValue, unseen: MeasureValue, missed: float
 ) -> None:
     """Half of all events, or every one, are 4 % of the labels."""
-    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=200)
-    kinds, said = [], []
+    of = judged(replace(rating, governs=["much"]), replicates=200)
+    judge, said = [], []
     for number in range(400):
         event, seen = number % 25 == 0, number >= 400 * missed
-        kinds.append("warm" if (event and seen) or number == 1 else "cold")
-        said.append("cold" if not event else "warm" if seen else "curt")
-    rated = [Rated(1.0, kind=each, much=each == "warm") for each in kinds]
-    records = records_of_rated(of, rated)
-    with pytest.raises(BadLabels, match=r"line 2, .*: 'curt' says .*: correct it, or label 20"):
-        without_error(of, records, labels("kind", said, of))
+        judge.append(yes if (event and seen) or number == 1 else no)
+        said.append(no if not event else yes if seen else unseen)
+    changes: list[dict[str, Any]] = [{"much": each == yes, rating.measure: each} for each in judge]
+    records = records_of_rated(of, [replace(Rated(1.0), **each) for each in changes])
+    refused = rf"line 2, .*: '{unseen}' says .*: correct it, or label 20"
+    with pytest.raises(BadLabels, match=refused):
+        without_error(of, records, labels(rating.measure, said, of))
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval"])
+def test_a_number_beyond_all_that_the_judge_gives_is_read_as_none(level: Level) -> None:
+    """Of ratings at either end of the scale it sees those at one end alone."""
+    of = judged(Agreement("score", "score_again", level, governs=["much"]), replicates=40)
+    scores = [(1.0, 2.0, 3.0, 3.0)[number % 4] for number in range(80)]
+    records = records_of_rated(of, [Rated(each, much=each == 1) for each in scores])
+    said = [5.0 if number % 8 == 3 else each for number, each in enumerate(scores)]
+    with pytest.raises(BadLabels, match=r"line 5, column 'score': '5.0' says neither yes nor no"):
+        without_error(of, records, labels("score", said, of))
 
 
 def test_numbers_of_both_flags_stop_nobody() -> None:
@@ -978,22 +999,38 @@ def test_numbers_of_both_flags_stop_nobody() -> None:
 
 
 @pytest.mark.parametrize("level", ["ordinal", "interval"])
-def test_a_number_that_the_judge_never_gives_is_read_as_those_beside_it(level: Level) -> None:
+def test_a_number_that_is_given_nowhere_is_read_as_those_on_both_sides(level: Level) -> None:
     of = judged(Agreement("score", "score_again", level, governs=["much"]), replicates=40)
     scores = [1 + number / 20 for number in range(80)]
-    rated = [Rated(each, score_again=str(each), much=each >= 3) for each in scores]
+    near = [each + 0.01 if number % 3 else each for number, each in enumerate(scores)]
+    near[-1] = scores[-1]
+    turned = [near[-1 - number] if number < 4 else each for number, each in enumerate(near)]
+    rated = [
+        Rated(e, score_again=str(a), much=e >= 3) for e, a in zip(scores, turned, strict=True)
+    ]
     records = records_of_rated(of, rated)
-    said = [each + 0.01 if number % 3 else each for number, each in enumerate(scores)]
-    error = without_error(of, records, labels("score", said, of)).measure("much").error
+    error = without_error(of, records, labels("score", near, of)).measure("much").error
     assert error is not None
     assert (error.source, error.sensitivity, error.specificity) == ("80 labelled by people", 1, 1)
+    again = without_error(of, records, None).measure("much").error
+    assert again is not None
+    assert again.source.startswith("80 rated twice, 4 otherwise")
+
+
+def test_of_a_number_that_is_given_with_both_flags_nothing_is_read_from_others() -> None:
+    of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]), replicates=60)
+    scores = [(1.0, 3.0, 5.0, 5.0)[number % 4] for number in range(120)]
+    scores[0] = scores[4] = 2.0
+    rated = [Rated(each, much=each == 5 or not number) for number, each in enumerate(scores)]
+    records = records_of_rated(of, rated)
+    error = without_error(of, records, labels("score", scores, of)).measure("much").error
+    assert error is not None
+    assert (error.sensitivity, error.specificity) == (60 / 61, 58 / 59)
 
 
 @pytest.mark.parametrize("highest", [5.0, 2.0])
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_numbers_that_the_judge_never_gives_are_refused_of_a_scale_of_steps(
-    level: Level, highest: float
-) -> None:
+def test_numbers_that_the_judge_never_gives_are_refused(level: Level, highest: float) -> None:
     """Though they are all of the events, and no yes is left to hold the judge beside."""
     of = judged(Agreement("score", "score_again", level, governs=["much"]))
     rated = [replace(each, score=(1.0, 2.0, highest)[n % 3]) for n, each in enumerate(ratings())]
@@ -1001,9 +1038,6 @@ def test_numbers_that_the_judge_never_gives_are_refused_of_a_scale_of_steps(
     records = records_of_rated(of, rated)
     people = [4.0 if number % 3 == 2 else each.score for number, each in enumerate(rated)]
     said = labels("score", people, of)
-    if level == "interval":
-        assert without_error(of, records, said) == of
-        return
     with pytest.raises(BadLabels, match=r"line 4, column 'score': '4.0' says neither yes nor no"):
         without_error(of, records, said)
 

@@ -285,6 +285,7 @@ SAID: dict[str, tuple[bytes, str]] = {
     "other fields": (b'{"reason": "No such path"}', '{"reason": "No such path"}'),
     "Nest's": (b'{"statusCode": 404, "message": "No such path", "error": "Bad"}', "No such path"),
     "Nest's reasons": (b'{"message": ["no path", "no key"], "error": "Bad"}', "no path; no key"),
+    "no reasons": (b'{"message": ["", " "], "error": "Bad"}', "Bad"),
     "an error within": (b'{"detail": {"error": {"message": "No such path"}}}', "No such path"),
     "details of unknown form": (b'{"error": "No such path", "detail": {"id": 7}}', "No such path"),
     "a list of one": (b'[{"error": {"message": "No such path"}}]', "No such path"),
