@@ -105,7 +105,8 @@ class Prospect:
 
     ``largest_sd`` is the standard deviation (of a reply within its cell, or of one value per unit)
     up to which it clears at no effect with probability .90; ``sd`` the one that was recorded, None
-    where nothing is; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
+    where nothing is, or where it is ``doubted``, as what was recorded is skewed or nearly all
+    alike; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
     verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
     two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
     anything to be cleared, and its measure has a positive control (``controlled``).
@@ -127,6 +128,7 @@ class Prospect:
     paired: bool
     largest_sd: float | None = None
     sd: float | None = None
+    doubted: bool = False
     outlooks: tuple[Outlook, ...] = ()
     problem: str = ""
     equal: bool = True
@@ -245,8 +247,12 @@ def _of_spread(
     largest = sd = None
     if given.clears:
         largest = largest_sd_to_clear(n, margin=margin, design=shape)
+    doubted = False
     if found is not None and found.se is not None:
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
+        # Where it may be trusted, some number of units settles the question.
+        if doubted := found.settle is None and not found.deterministic:
+            sd = None
     outlooks: tuple[Outlook, ...] = ()
     if sd:
         null = _null(hypothesis, experiment, screens=given.screens)
@@ -264,7 +270,7 @@ def _of_spread(
             Outlook(effect=effect, clear=clear if given.clears else 0.0, biased=biased)
             for effect, (clear, biased) in chances
         )
-    return replace(given, largest_sd=largest, sd=sd, outlooks=outlooks)
+    return replace(given, largest_sd=largest, sd=sd, doubted=doubted, outlooks=outlooks)
 
 
 def _misses(

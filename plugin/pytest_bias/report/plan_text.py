@@ -313,6 +313,11 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
     yield from _why_margin(prospect)
     if why := _why_not_clear(prospect):
         yield why
+    if prospect.doubted:
+        yield (
+            "No chances are given at the spread recorded: it is of replies that are skewed, or "
+            "nearly all alike, and says too little."
+        )
     yield from _at(prospect)
     if prospect.largest_sd is not None:
         of = "a reply within its cell" if prospect.unit_name == REPLIES else "one value per unit"

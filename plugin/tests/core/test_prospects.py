@@ -84,6 +84,20 @@ def test_at_the_recorded_spread_the_chances_are_told() -> None:
     assert "CLEAR 1.00 at no effect, BIASED" in prospect_words(found)
 
 
+def test_at_a_recorded_spread_that_says_too_little_no_chances_are_told() -> None:
+    """Three replies of thirty differ: by that spread they are CLEAR, and they are not."""
+    of = replace(PLAIN, replicates=30)
+    alike = [5.0] * 27 + [5.5] * 3
+    finding = difference().analyse(of, rows(of, {"a": alike, "b": alike}))
+    assert finding.se is not None
+    assert verdict_chances(30, sd=finding.se * 15**0.5, margin=0.6, difference=0.0)[0] > 0.9
+    assert finding.p_clear is not None
+    assert finding.p_clear > 0.05
+    found = prospect_of(difference(), of, of.design(), finding)
+    assert (found.doubted, found.sd, found.outlooks, found.passing) == (True, None, (), ())
+    assert "No chances are given at the spread recorded" in prospect_words(found)
+
+
 def test_units_are_counted_as_the_target_says() -> None:
     population = difference(target="population", unit="seed")
     assert (prospect(population, CROSSED).per_group, prospect(population, CROSSED).paired) == (
