@@ -266,13 +266,13 @@ def found_again(
         )
     if accepted.until < today:
         words = f"{accepted} ({accepted.reason}), which is past"
-        return Comparison(outcome="expired", words=words, before=before)
+        return Comparison(outcome="expired", words=words)
     if finding is None or before is None or _is_more(finding) != _is_more(before):
         words = "new: what was accepted points the other way"
-        return Comparison(outcome="new", words=words, before=before)
+        return Comparison(outcome="new", words=words)
     words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design says "
     words += "whether it is worse"
-    return Comparison(outcome="known", words=words, accepted=accepted, before=before)
+    return Comparison(outcome="known", words=words, accepted=accepted)
 
 
 def _is_more(effect: Finding | Effect) -> bool:

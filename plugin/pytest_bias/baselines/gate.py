@@ -99,15 +99,14 @@ class Comparison:
 
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
     verdict through although it stops it: somebody accepted it (``accepted``), or the other model
-    it is held against shows as much. ``before`` is the effect in the baseline, ``compared`` the
-    comparison with all that was accepted. ``decides`` says what would decide what is undecided.
+    it is held against shows as much. ``compared`` is the comparison with all that
+    was accepted. ``decides`` says what would decide what is undecided.
     """
 
     outcome: Change = ""
     words: str = ""
     accepted: Acceptance | None = None
     tolerated: bool = False
-    before: Effect | None = None
     compared: Compared | None = None
     decides: str = ""
 
@@ -174,7 +173,6 @@ def compare(
         words=_words(outcome, new, old, found, why, decides, against),
         accepted=old.accepted if tolerated else None,
         tolerated=tolerated,
-        before=old.effect,
         compared=found,
         decides=decides,
     )
