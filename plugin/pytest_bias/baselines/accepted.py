@@ -25,7 +25,7 @@ from .entries import (
     Entry,
     baseline_from,
     entry_of,
-    needs_acceptance,
+    is_stopped,
 )
 from .fingerprints import differences, fingerprint_of
 from .gate import ABSOLUTE, Comparison, compare, detecting
@@ -126,7 +126,7 @@ class Baselines:
             # What is accepted in this run is not held against what was accepted before.
             beside = Comparison()
             acceptance = acceptance_of(settings)
-            if acceptance is not None and needs_acceptance(verdict.status, verdict.claim):
+            if acceptance is not None and is_stopped(verdict.status, verdict.claim):
                 beside = Comparison(accepted=acceptance, words=f"{acceptance}, in this run")
             told = self.fingerprint(case, players)
             return beside, replace(standing_of(beside, None), fingerprint=told)

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from ..baselines.accepted import beside_entry
-from ..baselines.entries import Acceptance, Entry, entry_of
+from ..baselines.entries import Acceptance, Entry, entry_of, is_stopped
 from ..baselines.fingerprints import fingerprint_of
-from ..baselines.gate import is_stopped
 from ..contrasts.cases import Registered
 from ..errors import BiasError, InvalidReply
 from ..experiments.allocation import Allocation
