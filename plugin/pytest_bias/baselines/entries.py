@@ -243,8 +243,6 @@ class DamagedBaseline(BiasError):
     """A baseline file is not what was written: cut, edited, or of another format or model."""
 
     def __init__(self, *, path: object, problem: str, mend: str = "") -> None:
-        self.path = str(path)
-        self.problem = problem
         restore = (
             "Restore the file from version control, or delete it and accept the model's verdicts "
             "again (--bias-accept)."

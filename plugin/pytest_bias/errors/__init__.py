@@ -70,8 +70,7 @@ class UnknownFactor(BiasError, KeyError):
     """A condition or trial is asked for a factor that its experiment does not have."""
 
     def __init__(self, *, factor: str, factors: Iterable[str]) -> None:
-        self.factors = tuple(factors)
-        known = ", ".join(self.factors)
+        known = ", ".join(factors)
         super().__init__(
             f"no factor {factor!r}; there are: {known} (an item's value is trial.item_value)"
         )
@@ -422,7 +421,6 @@ class CassettesDiffer(BiasError):
     """Recordings of one experiment with one model that cannot stand in one cassette."""
 
     def __init__(self, *, path: Path | str, other: Path | str, problem: str) -> None:
-        self.problem = problem
         super().__init__(
             f"{path} and {other} cannot be joined: {problem}. Nothing was written. Leave out the "
             "one that is wrong, or keep them in folders of their own"
@@ -571,8 +569,7 @@ class NotMerged(BiasError):
     """Results that do not belong together: they are of different runs, versions or designs."""
 
     def __init__(self, *, parts: Iterable[str], problem: str) -> None:
-        self.parts = tuple(parts)
-        super().__init__(f"cannot merge {' and '.join(self.parts)}: {problem}")
+        super().__init__(f"cannot merge {' and '.join(parts)}: {problem}")
 
 
 class NotExported(BiasError):
