@@ -24,7 +24,7 @@ from .entries import (
     baseline_text,
     entry_of,
     following,
-    needs_acceptance,
+    is_stopped,
 )
 from .fingerprints import differences
 from .upgrade import unasked
@@ -151,7 +151,7 @@ def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
         yield from _unsound(analysis)
     lacking = settings.accept.lacking if settings.accept is not None else ()
     verdicts = [each.verdict for each in judged]
-    needing = [v for v in verdicts if needs_acceptance(v.status, v.claim)]
+    needing = [v for v in verdicts if is_stopped(v.status, v.claim)]
     if lacking and needing:
         names = "; ".join(
             f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"

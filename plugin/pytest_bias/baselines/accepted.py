@@ -25,7 +25,7 @@ from .entries import (
     Entry,
     baseline_from,
     entry_of,
-    needs_acceptance,
+    is_stopped,
 )
 from .fingerprints import differences, fingerprint_of
 from .gate import ABSOLUTE, Comparison, compare, detecting
@@ -126,7 +126,7 @@ class Baselines:
             # What is accepted in this run is not held against what was accepted before.
             beside = Comparison()
             acceptance = acceptance_of(settings)
-            if acceptance is not None and needs_acceptance(verdict.status, verdict.claim):
+            if acceptance is not None and is_stopped(verdict.status, verdict.claim):
                 beside = Comparison(accepted=acceptance, words=f"{acceptance}, in this run")
             told = self.fingerprint(case, players)
             return beside, replace(standing_of(beside, None), fingerprint=told)
@@ -266,13 +266,13 @@ def found_again(
         )
     if accepted.until < today:
         words = f"{accepted} ({accepted.reason}), which is past"
-        return Comparison(outcome="expired", words=words, before=before)
+        return Comparison(outcome="expired", words=words)
     if finding is None or before is None or _is_more(finding) != _is_more(before):
         words = "new: what was accepted points the other way"
-        return Comparison(outcome="new", words=words, before=before)
+        return Comparison(outcome="new", words=words)
     words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design says "
     words += "whether it is worse"
-    return Comparison(outcome="known", words=words, accepted=accepted, before=before)
+    return Comparison(outcome="known", words=words, accepted=accepted)
 
 
 def _is_more(effect: Finding | Effect) -> bool:

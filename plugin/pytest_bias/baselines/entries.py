@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Effect
@@ -22,6 +22,9 @@ from ..statistics.results import Interval
 from ..verdicts.verdict import Status, Verdict
 from .fingerprints import differences, encodable
 from .noninferiority import effect_of
+
+if TYPE_CHECKING:
+    from ..settings.settings import Gate, OnInconclusive
 
 _FINE = 6
 """Significant digits of the contrasts of units that the history keeps."""
@@ -143,14 +146,16 @@ class Baseline(Strict):
         return self.verdicts.get(experiment, {}).get(hypothesis)
 
 
-def needs_acceptance(status: Status, claim: Claim) -> bool:
-    """Return whether a verdict is accepted only by somebody, for a reason and up to a day.
+def is_stopped(
+    status: Status, claim: Claim, *, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"
+) -> bool:
+    """Return whether the gate stops a verdict, whatever was accepted.
 
-    It is where the gate would stop it: BIASED, or a claim to be clear that stays INCONCLUSIVE.
+    What it would stop by default is accepted only by somebody, for a reason and up to a day.
     """
-    if claim == "describe" or status == "CLEAR":
+    if gate == "off" or status == "CLEAR" or claim == "describe":
         return False
-    return status == "BIASED" or claim == "clear"
+    return status == "BIASED" or (claim == "clear" and inconclusive == "fail")
 
 
 def entry_of(
@@ -183,7 +188,7 @@ def entry_of(
         cassette=recording.checksum,
         served=recording.served,
         judge=recording.judge,
-        accepted=acceptance if needs_acceptance(verdict.status, verdict.claim) else None,
+        accepted=acceptance if is_stopped(verdict.status, verdict.claim) else None,
         cells={
             cell.name: AcceptedCell(
                 clear=cell.clear,
@@ -238,8 +243,6 @@ class DamagedBaseline(BiasError):
     """A baseline file is not what was written: cut, edited, or of another format or model."""
 
     def __init__(self, *, path: object, problem: str, mend: str = "") -> None:
-        self.path = str(path)
-        self.problem = problem
         restore = (
             "Restore the file from version control, or delete it and accept the model's verdicts "
             "again (--bias-accept)."

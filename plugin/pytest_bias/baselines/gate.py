@@ -25,7 +25,7 @@ from ..verdicts.verdict import (
     estimate_words,
     settle_words,
 )
-from .entries import Acceptance, AcceptedCell, Entry, needs_acceptance
+from .entries import Acceptance, AcceptedCell, Entry, is_stopped
 from .fingerprints import differences
 from .noninferiority import (
     are_labelled_alike,
@@ -99,15 +99,14 @@ class Comparison:
 
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
     verdict through although it stops it: somebody accepted it (``accepted``), or the other model
-    it is held against shows as much. ``before`` is the effect in the baseline, ``compared`` the
-    comparison with all that was accepted. ``decides`` says what would decide what is undecided.
+    it is held against shows as much. ``compared`` is the comparison with all that
+    was accepted. ``decides`` says what would decide what is undecided.
     """
 
     outcome: Change = ""
     words: str = ""
     accepted: Acceptance | None = None
     tolerated: bool = False
-    before: Effect | None = None
     compared: Compared | None = None
     decides: str = ""
 
@@ -166,7 +165,7 @@ def compare(
     if (tolerated or outcome in ("worse", "undecided")) and is_stopped(new.status, new.claim):
         if old.accepted is not None and old.accepted.until < today:
             outcome, tolerated = "expired", False
-        elif needs_acceptance(old.status, new.claim) and not (old.accepted or against):
+        elif is_stopped(old.status, new.claim) and not (old.accepted or against):
             outcome, tolerated = "new", False
     decides = _decides(found, new, named, against) if outcome == "undecided" else ""
     return Comparison(
@@ -174,7 +173,6 @@ def compare(
         words=_words(outcome, new, old, found, why, decides, against),
         accepted=old.accepted if tolerated else None,
         tolerated=tolerated,
-        before=old.effect,
         compared=found,
         decides=decides,
     )
@@ -434,15 +432,6 @@ def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
 
 def _number(effect: Effect) -> str:
     return f"{effect.estimate:{'+' if effect.scale == 'difference' else ''}.4g}"
-
-
-def is_stopped(
-    status: Status, claim: Claim, *, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"
-) -> bool:
-    """Return whether the gate stops a verdict, whatever was accepted."""
-    if gate == "off" or status == "CLEAR" or claim == "describe":
-        return False
-    return status == "BIASED" or (claim == "clear" and inconclusive == "fail")
 
 
 def stopped_by(

@@ -16,8 +16,8 @@ from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, names_file
 from .accepted import Baselines, baseline_in, beside_entry, standing_of
 from .case_report import AgainstOld, CaseReport, Standing
-from .entries import Baseline, DamagedBaseline, Entry, entry_of
-from .gate import BaselineDiffers, Comparison, compare, detecting, is_stopped
+from .entries import Baseline, DamagedBaseline, Entry, entry_of, is_stopped
+from .gate import BaselineDiffers, Comparison, compare, detecting
 from .table import Claimed, Upgrade, UpgradeRow, row_of, unasked_words, worst_first
 
 if TYPE_CHECKING:

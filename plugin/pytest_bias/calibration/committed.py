@@ -9,8 +9,7 @@ from pathlib import Path
 from ..errors import BadSetting, NotAsWritten
 from ..experiments.canonical import parsed_as
 from ..recording.characteristics import Chance, Characteristics, Derivation, product
-from .errors import DamagedCalibration
-from .file import FORMAT
+from .file import FORMAT, DamagedCalibration
 from .grid import BIASED, EVEN
 from .summary import PASSES, SUITE, UNCHANGED, Rate
 

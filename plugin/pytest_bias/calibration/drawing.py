@@ -13,11 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from ..baselines.accepted import beside_entry
-from ..baselines.entries import Acceptance, Entry, entry_of
+from ..baselines.entries import Acceptance, Entry, entry_of, is_stopped
 from ..baselines.fingerprints import fingerprint_of
-from ..baselines.gate import is_stopped
 from ..contrasts.cases import Registered
-from ..errors import InvalidReply
+from ..errors import BiasError, InvalidReply
 from ..experiments.allocation import Allocation
 from ..experiments.canonical import compact, digest, dumps
 from ..experiments.design import Design, Trial
@@ -29,12 +28,21 @@ from ..experiments.protocol import Reply
 from ..experiments.records import Outcome, Recording
 from ..experiments.replay import JUDGE, one_by_one
 from ..verdicts.analysis import Analysis, analyse
-from .errors import Unanswered
 from .planting import Instructions, PlantedSubject, Planting
 
 _SEED_DIGITS = 15
 _TODAY = "2000-01-01"
 _ACCEPTED = Acceptance(reason="calibration", owner="calibration", until="9999-12-31")
+
+
+class Unanswered(BiasError):
+    """A simulated subject gives no reply to what an experiment asks of it."""
+
+    def __init__(self, *, experiment: str, trial: str) -> None:
+        super().__init__(
+            f"{experiment}, trial {trial}: the simulated subject gives no reply, so nothing "
+            "can be drawn; its function (simulated=) must answer all that the protocol asks"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

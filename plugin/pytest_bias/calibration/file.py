@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..cassettes.recorder import recording_lock
-from ..errors import NotReadable, ReportNotWritten
+from ..errors import BiasError, NotReadable, ReportNotWritten
 from ..experiments.canonical import compact
-from .errors import DamagedCalibration
 
 FORMAT = 1
 
@@ -21,6 +20,15 @@ Line = Mapping[str, Any]
 
 Key = tuple[str, str, str, int]
 """Experiment, subject, accepted subject and draw."""
+
+
+class DamagedCalibration(BiasError):
+    """A file of draws is not what was written, or was written for something else."""
+
+    def __init__(self, *, path: Path, line: int, problem: str) -> None:
+        super().__init__(
+            f"{path}, line {line}: {problem}. Restore the file, or move it away and draw anew"
+        )
 
 
 def is_permuted(subject: str) -> bool:

@@ -28,12 +28,18 @@ from ..settings.budget import Budget
 from ..verdicts.analysis import gating_families
 from . import file
 from .drawing import Bench
-from .errors import DrawFailed
 from .file import is_permuted
 from .lines import GridCell, drawn_lines, line_of
 
 BLOCK = 10
 """Draws of one block: each is an upgrade of the one before it."""
+
+
+class DrawFailed(BiasError):
+    """A draw ended in an error of the suite's own code."""
+
+    def __init__(self, *, experiment: str, subject: str, draw: int, problem: str) -> None:
+        super().__init__(f"{experiment}, {subject}, draw {draw}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any, Literal
 
-from ..baselines.gate import is_stopped
+from ..baselines.entries import is_stopped
 from ..experiments.canonical import compact, plain
 from .file import Line, is_permuted
 from .planting import Plant, PlantedSubject

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..calibration import file
-from ..calibration.errors import DamagedCalibration
 from ..calibration.grid import full, gate
 from ..calibration.lines import GridCell
 from ..calibration.planting import PlantedSubject
@@ -135,7 +134,7 @@ def _summed_up(files: Sequence[Path], given: argparse.Namespace, errors: float) 
         settings, more = file.read(path)
         if settings["designs"] != first["designs"]:
             problem = f"its designs are not those of {files[0]}"
-            raise DamagedCalibration(path=path, line=1, problem=problem)
+            raise file.DamagedCalibration(path=path, line=1, problem=problem)
         lines += more
     found = rates(first, lines, SUBJECTS)
     curved = curves(found, SUBJECTS)

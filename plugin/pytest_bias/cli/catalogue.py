@@ -15,7 +15,7 @@ from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.canonical import plain
 from ..experiments.design import SCREEN, Design, trials_of
 from ..experiments.experiment import GATE, Players, plan
-from ..experiments.replay import JUDGE, SUBJECT, Walk, simulated_reply
+from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import Estimator
 from ..report.plan_text import SIGNS, prospects_words, wrapped
 from ..settings.budget import read_budget
@@ -257,10 +257,7 @@ def _prompts(experiment: Experiment, trial: Trial) -> dict[str, Any]:
     replies = {wanted.key: completion.text for wanted, completion in walk.answered}
     asked = []
     for wanted in walk.asked:
-        messages = wanted.request.messages
-        spoken = [place for place, each in enumerate(messages) if each.role == "assistant"]
-        new = messages[spoken[-1] + 1 if spoken else 0 :]
-        told = [_fields(message, "role", "text") for message in new]
+        told = [_fields(each, "role", "text") for each in new_messages(wanted.request)]
         reply = replies.get(wanted.key)
         asked.append({"to": wanted.request.to, "told": told, "simulated_reply": reply})
     return {"trial": trial.id, "asked": asked}

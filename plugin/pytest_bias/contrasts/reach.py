@@ -40,9 +40,8 @@ class Reach:
     def layout(self, *, within: bool) -> Layout:
         """The observations; ``within``: a fixed set is judged by the variance within its cells."""
         problem = self.problem()
-        sizes = [self.trials(side) for side in self.sides]
-        replies = sum(sizes)
         if self.declared.target == "fixed":
+            sizes = [self.trials(side) for side in self.sides]
             cells = min(sizes) // self.design.replicates
             if within and cells > 1 and self.design.replicates == 1:
                 problem = (
@@ -54,7 +53,6 @@ class Reach:
                 shape="independent",
                 per_group=_as_if_equal(sizes),
                 unit_name=REPLIES,
-                replies=replies,
                 problem=problem,
                 equal=_are_equal(sizes),
                 clears=not within or fewest >= FEWEST_TO_CLEAR,
@@ -69,7 +67,6 @@ class Reach:
                 shape="independent",
                 per_group=_as_if_equal(exemplars),
                 unit_name=Units("groups", (units[0],)),
-                replies=replies,
                 problem=problem,
                 equal=_are_equal(exemplars),
                 clears=min(exemplars) >= FEWEST_TO_CLEAR,
@@ -78,7 +75,6 @@ class Reach:
             shape="paired",
             per_group=math.prod(map(self.count, units)),
             unit_name=Units.within(units, exemplars=has_exemplars(self.experiment, units[0])),
-            replies=replies,
             problem=problem,
         )
 

@@ -91,7 +91,7 @@ class Layout:
 
     ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
     units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what
-    they are; ``replies`` all replies that are used. ``problem`` says why no verdict is possible.
+    they are. ``problem`` says why no verdict is possible.
     ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
     enough for anything to be cleared; ``fewest`` are the replies of the smaller side, where these
     are the units of means.
@@ -100,7 +100,6 @@ class Layout:
     shape: Shape
     per_group: int
     unit_name: Units
-    replies: int
     problem: str = ""
     equal: bool = True
     clears: bool = True

@@ -8,70 +8,786 @@ does not pass is a failed expectation, so pytest reports it as a failure and an 
 
 from __future__ import annotations
 
-from .base import BiasError as BiasError
-from .designs import (
-    BadDesign as BadDesign,
-    BadStatisticInput as BadStatisticInput,
-    BadStimuli as BadStimuli,
-    BadTable as BadTable,
-    BadTemplate as BadTemplate,
-    IncompleteDesign as IncompleteDesign,
-    NoControl as NoControl,
-    NoFinding as NoFinding,
-    NotAsWritten as NotAsWritten,
-    NoVariance as NoVariance,
-    TooFewUnits as TooFewUnits,
-    UnknownFactor as UnknownFactor,
-    Unserialisable as Unserialisable,
-)
-from .runs import (
-    BiasFound as BiasFound,
-    CassetteBusy as CassetteBusy,
-    CassettesDiffer as CassettesDiffer,
-    ControlNotSeen as ControlNotSeen,
-    DamagedCassette as DamagedCassette,
-    DamagedReport as DamagedReport,
-    DamagedResults as DamagedResults,
-    FileProblem as FileProblem,
-    Inconclusive as Inconclusive,
-    KeepsText as KeepsText,
-    LinkedFile as LinkedFile,
-    NoCassette as NoCassette,
-    NotExported as NotExported,
-    NotJudged as NotJudged,
-    NotKept as NotKept,
-    NotMerged as NotMerged,
-    NotReadable as NotReadable,
-    NotRecorded as NotRecorded,
-    NotRepacked as NotRepacked,
-    NotReplaced as NotReplaced,
-    NotShipped as NotShipped,
-    NoWorkspace as NoWorkspace,
-    OtherModel as OtherModel,
-    PaperNotWritten as PaperNotWritten,
-    ReportNotWritten as ReportNotWritten,
-    StaleRecordings as StaleRecordings,
-    TwoCassettes as TwoCassettes,
-)
-from .settings import (
-    BadSetting as BadSetting,
-    CallFailed as CallFailed,
-    FailureKind as FailureKind,
-    MissingKey as MissingKey,
-    MissingPackage as MissingPackage,
-    NoJudge as NoJudge,
-    RecordingRefused as RecordingRefused,
-    Unfinished as Unfinished,
-    UnknownName as UnknownName,
-)
-from .tables import NotCovered as NotCovered
-from .tables import WrongTable as WrongTable
-from .trials import (
-    BadLabels as BadLabels,
-    ForeignAwait as ForeignAwait,
-    InvalidReply as InvalidReply,
-    JudgeNotBlind as JudgeNotBlind,
-    LabelShown as LabelShown,
-    ReplayDiffers as ReplayDiffers,
-    SamePrompt as SamePrompt,
-)
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar, Literal
+
+
+class BiasError(Exception):
+    """Base class of every error pytest-bias raises on purpose.
+
+    ``short`` says it in a few words; empty where its first line does.
+    """
+
+    short: str = ""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it as it stands, since its fields are not its arguments."""
+        return _as_it_stood, (type(self), self.args, dict(vars(self)))
+
+
+def _as_it_stood(
+    kind: type[BiasError], arguments: tuple[object, ...], fields: Mapping[str, object]
+) -> BiasError:
+    error = kind.__new__(kind, *arguments)
+    error.args = arguments
+    vars(error).update(fields)
+    return error
+
+
+# --- declarations, and numbers that cannot be computed ------------------------------------------
+
+
+class BadDesign(BiasError):
+    """An experiment, factor or hypothesis is declared in a way that cannot be run or analysed."""
+
+    def __init__(self, *, what: str, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"{what}: {problem}")
+
+
+class NoControl(BiasError):
+    """Hypotheses claim to be clear of measures of which there is no positive control."""
+
+    def __init__(
+        self, *, experiment: str, hypotheses: Iterable[str], measures: Iterable[str]
+    ) -> None:
+        self.hypotheses = tuple(hypotheses)
+        self.measures = tuple(measures)
+        first, *others = self.hypotheses
+        which = f"{first} and {len(others)} more claim" if others else f"{first} claims"
+        of = f" of {', '.join(self.measures)}" if self.measures else ""
+        super().__init__(
+            f"{experiment}: {which} to be clear, and without a positive control{of} nothing can "
+            "be CLEAR there: declare one (@positive_control), or claim='detect'"
+        )
+
+
+class UnknownFactor(BiasError, KeyError):
+    """A condition or trial is asked for a factor that its experiment does not have."""
+
+    def __init__(self, *, factor: str, factors: Iterable[str]) -> None:
+        known = ", ".join(factors)
+        super().__init__(
+            f"no factor {factor!r}; there are: {known} (an item's value is trial.item_value)"
+        )
+
+    def __str__(self) -> str:
+        """The message itself; KeyError would quote it."""
+        return str(self.args[0])
+
+
+class BadStimuli(BiasError):
+    """A file of stimuli, or of somebody's own data in their place, is not what it must be.
+
+    ``line`` counts from 1; it and ``column`` are there where a single one is at fault.
+    """
+
+    def __init__(
+        self, *, source: str, problem: str, line: int | None = None, column: str | None = None
+    ) -> None:
+        where = [source]
+        where += [f"line {line}"] if line is not None else []
+        where += [f"column {column!r}"] if column is not None else []
+        super().__init__(f"{', '.join(where)}: {problem}")
+
+
+class BadTemplate(BiasError):
+    """A stimulus template names a variable nobody gives it, or is given one it does not use."""
+
+    def __init__(self, *, name: str, unknown: Iterable[str], unused: Iterable[str]) -> None:
+        self.unknown = tuple(sorted(unknown))
+        self.unused = tuple(sorted(unused))
+        parts = []
+        if self.unknown:
+            parts.append(f"uses unknown variable(s) {', '.join(self.unknown)}")
+        if self.unused:
+            parts.append(f"does not use variable(s) {', '.join(self.unused)}")
+        super().__init__(f"template {name!r} {' and '.join(parts)}")
+
+
+class Unserialisable(BiasError):
+    """A value that has to travel or be stored as JSON is of a type JSON does not have."""
+
+    def __init__(self, *, where: str, kind: str) -> None:
+        self.where = where
+        self.kind = kind
+        super().__init__(
+            f"{where} is a {kind}, which cannot be written as JSON; "
+            "give a str, int, finite float, bool, None, list, dict or dataclass of these"
+        )
+
+
+class NotAsWritten(BiasError):
+    """JSON is not that of the value it should be; names the first place where it is none."""
+
+    def __init__(self, *, place: str, problem: str) -> None:
+        super().__init__(f"{place}: {problem}" if place else problem)
+
+
+class NoFinding(BiasError):
+    """A contrast cannot be computed from the replies there are.
+
+    ``published`` is the method its source names with the statistics it gives of them all the same;
+    None where none is named.
+    """
+
+    published: tuple[str, Mapping[str, float | str]] | None = None
+
+
+class TooFewUnits(NoFinding):
+    """A statistic was asked of fewer units than it can be computed from."""
+
+    def __init__(self, *, group: str, found: int, needed: int) -> None:
+        self.group = group
+        self.found = found
+        self.needed = needed
+        super().__init__(f"{group}: {found} unit(s), at least {needed} needed")
+
+
+class IncompleteDesign(NoFinding):
+    """Cells a contrast pools over have no valid reply at all."""
+
+    def __init__(self, *, cells: Iterable[str]) -> None:
+        self.cells = tuple(cells)
+        shown = ", ".join(self.cells[:3])
+        more = f" and {len(self.cells) - 3} more" if len(self.cells) > 3 else ""  # noqa: PLR2004
+        super().__init__(
+            f"incomplete design: no valid reply in {shown}{more}, so nothing is pooled over it"
+        )
+
+
+class NoVariance(NoFinding):
+    """A statistic that divides by a standard deviation was asked of constant data."""
+
+    def __init__(self, *, statistic: str = "") -> None:
+        self.statistic = statistic
+        super().__init__(
+            f"{statistic}: every value within each group is the same, so it is not defined"
+        )
+
+    def refused_by(self, function: str) -> None:
+        """Name the function that could not compute it, unless one is named already."""
+        if not self.statistic:
+            NoVariance.__init__(self, statistic=function)
+
+
+class BadTable(BiasError):
+    """A table of data is not what a published analysis needs.
+
+    ``row`` counts from 1 without the header; None where no single row is at fault.
+    """
+
+    def __init__(self, *, table: str, column: str, problem: str, row: int | None = None) -> None:
+        self.column = column
+        self.row = row
+        self.problem = problem
+        where = f"column {column!r}" if row is None else f"row {row}, column {column!r}"
+        super().__init__(f"{table}, {where}: {problem}")
+
+
+class BadStatisticInput(BiasError):
+    """An argument of a statistical function is outside its domain."""
+
+    def __init__(self, *, argument: str, problem: str, function: str = "") -> None:
+        self.function = function
+        self.argument = argument
+        self.problem = problem
+        super().__init__(f"{function}({argument}=…): {problem}")
+
+    def refused_by(self, function: str) -> None:
+        """Name the function whose argument it is, unless one is named already."""
+        if not self.function:
+            BadStatisticInput.__init__(
+                self, argument=self.argument, problem=self.problem, function=function
+            )
+
+
+# --- trials, prompts, replies and labels --------------------------------------------------------
+
+
+_LONGEST = 60
+
+
+class InvalidReply(BiasError):
+    """A reply that cannot be measured; ``reason`` is the word under which the trial is missing."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        self.reason = reason
+        self.detail = detail
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+
+
+class ForeignAwait(BiasError):
+    """A protocol awaited something else than ``ask()`` and ``together()``."""
+
+    def __init__(self, *, protocol: str, where: str, what: str) -> None:
+        self.where = where
+        super().__init__(
+            f"the protocol {protocol}() awaits {what} at {where}; a protocol may await only "
+            "subject.ask() and together(), because nothing else can be replayed"
+        )
+
+
+class ReplayDiffers(BiasError):
+    """A trial replayed straight after it was carried out did not give the same outcome."""
+
+    def __init__(self, *, experiment: str, trial: str, problem: str) -> None:
+        super().__init__(
+            f"{experiment}, trial {trial}: replaying it straight away differs "
+            f"({problem}). The protocol depends on something that is not recorded (a clock, "
+            "randomness, state kept between trials, an await other than ask() and together()). "
+            "Nothing more is called; what was recorded is kept."
+        )
+
+
+class JudgeNotBlind(BiasError):
+    """The judge would be sent a name, or a level, that it must not know.
+
+    ``factor`` and ``level`` say whose name it is, ``name`` has the words that are told (None where
+    no text may be kept), ``place`` says where: ``message 2 (user)``, ``the reply's schema``.
+    """
+
+    def __init__(
+        self, *, experiment: str, trial: str, factor: str, level: str, name: str | None, place: str
+    ) -> None:
+        self.trial = trial
+        self.factor = factor
+        self.level = level
+        self.name = name
+        self.place = place
+        quoted = "" if name is None else f" {name if len(name) <= _LONGEST else name[:_LONGEST]!r}"
+        super().__init__(
+            f"{experiment}, trial {trial}: the judge would be told{quoted} (factor {factor!r}, "
+            f"level {level!r}; in {place}), to which it must be blind; nothing is sent. Give it "
+            "masked(text, [name]), or take the factor out of the experiment's blind="
+        )
+
+
+class BadLabels(BadStimuli):
+    """A file of labels that people gave is not what it must be; its place as of stimuli."""
+
+
+class SamePrompt(BiasError):
+    """Two conditions, or two exemplars of one, put the same prompt before the subject.
+
+    ``conditions`` are the ids of both, twice the same where it is the exemplars that do not
+    differ; ``item`` and ``exemplars`` are those of the first such pair of trials, ``more`` counts
+    the others.
+    """
+
+    def __init__(
+        self,
+        *,
+        experiment: str,
+        conditions: tuple[str, str],
+        item: str | None,
+        exemplars: tuple[tuple[str, ...], tuple[str, ...]],
+        more: int = 0,
+    ) -> None:
+        self.conditions = conditions
+        self.item = item
+        self.more = more
+        first, second = conditions
+        one, two = (", ".join(map(repr, members)) for members in exemplars)
+        among = [f"item {item!r}"] if item is not None else []
+        if first != second:
+            if one:
+                among.append(f"exemplars {one} and {two}" if one != two else f"exemplars {one}")
+            who, so = f"conditions {first!r} and {second!r}", "nothing is manipulated between them"
+        else:
+            who = f"in condition {first!r} the exemplars {one} and {two}"
+            so = "they are no two units"
+        where = f" ({'; '.join(among)})" if among else ""
+        others = f"; {more} more of their trials are alike" if more else ""
+        super().__init__(
+            f"{experiment}: {who} put the same prompt before the subject{where}, so {so}{others}"
+        )
+
+
+class LabelShown(BiasError):
+    """A prompt shows a label or an id, which tells the subject what is being tested.
+
+    ``of`` is what is called so: ``factor 'name'``, ``items 'vignette'``, ``condition``, ``trial``.
+    ``condition`` and ``item`` are those of the first trial in which it shows, ``excerpt`` the
+    words around it, None where no text may be kept.
+    """
+
+    def __init__(
+        self,
+        *,
+        experiment: str,
+        label: str,
+        of: str,
+        condition: str,
+        item: str | None,
+        excerpt: str | None,
+    ) -> None:
+        self.label = label
+        self.of = of
+        self.item = item
+        where = f"condition {condition!r}" + (f" (item {item!r})" if item is not None else "")
+        what = f"the id of the {of}" if of in ("condition", "trial") else f"a label of {of}"
+        around = f": {excerpt!r}" if excerpt is not None else ""
+        super().__init__(
+            f"{experiment}: {where} shows the subject {label!r}, {what}{around}. It tells what is "
+            "being tested: take it out of the prompt; words meant to be read belong into the "
+            "level's value"
+        )
+
+
+# --- recordings, reports and verdicts -----------------------------------------------------------
+
+
+class FileProblem(BiasError):
+    """A problem with a file or folder, told in the ``words`` of its kind."""
+
+    words: ClassVar[str]
+
+    def __init__(self, *, path: Path | str, problem: str = "") -> None:
+        super().__init__(self.words.format(path=path, problem=problem))
+
+
+class DamagedCassette(BiasError):
+    """A cassette file is not what was written: truncated, edited or of another format.
+
+    ``mend`` says what can be done without paying for anything again, where more is known than
+    that version control may have it whole.
+    """
+
+    def __init__(self, *, path: Path | str, line: int, problem: str, mend: str = "") -> None:
+        self.path = str(path)
+        self.line = line
+        self.problem = problem
+        restore = (
+            f"Restore the file from version control or a copy (git checkout -- {path}), which "
+            "costs nothing. Only where there is none, move it away and record it again "
+            "(--bias-record=missing)."
+        )
+        super().__init__(f"{path}, line {line}: {problem}. {mend or restore}")
+
+
+class NotReadable(BiasError):
+    """Something stands in a file's place that cannot be read as one; it may be whole elsewhere."""
+
+    def __init__(self, *, path: Path | str, problem: str, mend: str) -> None:
+        self.problem = problem
+        self.mend = mend
+        super().__init__(f"{path}: {problem}. {mend}")
+
+
+class LinkedFile(BiasError):
+    """A file that is to be written is a link: what it leads to may belong to others."""
+
+    def __init__(self, *, path: Path | str, target: Path, annex: bool) -> None:
+        mend = (
+            f"git annex unlock {path} puts the file itself there"
+            if annex
+            else "Put the file itself there (a folder may be a link)"
+        )
+        super().__init__(
+            f"{path} is a link to {target}, and nothing is written through a link or instead of "
+            f"one. {mend}; then run again"
+        )
+
+
+class TwoCassettes(BiasError):
+    """A cassette stands there plain and packed, and only one of them can count."""
+
+    def __init__(self, *, plain: Path | str, packed: Path | str) -> None:
+        super().__init__(
+            f"{plain} and {packed} are both there, and only one can count. When packing was "
+            "interrupted, run pytest-bias cassettes pack (or unpack) again: it removes one if "
+            "they hold the same. Otherwise remove the one that is wrong"
+        )
+
+
+class NotRepacked(FileProblem):
+    """A cassette is left packed, or plain, as it was."""
+
+    words = "{path} is left as it is: {problem}"
+
+
+class NoCassette(FileProblem):
+    """A path that was given for a cassette is none."""
+
+    words = "{path} is no cassette: {problem}"
+
+
+class CassettesDiffer(BiasError):
+    """Recordings of one experiment with one model that cannot stand in one cassette."""
+
+    def __init__(self, *, path: Path | str, other: Path | str, problem: str) -> None:
+        super().__init__(
+            f"{path} and {other} cannot be joined: {problem}. Nothing was written. Leave out the "
+            "one that is wrong, or keep them in folders of their own"
+        )
+
+
+class KeepsText(BiasError):
+    """Raw text stands in the cassette of an experiment that keeps none."""
+
+    def __init__(self, *, path: Path | str, retention: str) -> None:
+        super().__init__(
+            f"{path} holds requests and replies as text, and its experiment has "
+            f'retention="{retention}"; move the file to where text may stand, then record again'
+        )
+
+
+class NotKept(FileProblem):
+    """A reply could not be written."""
+
+    words = "{path} cannot be written to: {problem}; nothing more is called"
+
+
+class NoWorkspace(FileProblem):
+    """The temporary folder that the processes of a session share cannot be written to."""
+
+    words = (
+        "{path} cannot be written to: {problem}. Make room there, or name another temporary "
+        "folder (TMPDIR)"
+    )
+
+
+class NotReplaced(FileProblem):
+    """A cassette is not replaced by what was recorded beside it."""
+
+    words = "{path} is left as it is: {problem}. Run again, and nothing is paid twice"
+
+
+class CassetteBusy(FileProblem):
+    """Another process is recording into the same cassette."""
+
+    words = "{path} is being recorded by another process; wait for it to end, then run again"
+
+
+class PaperNotWritten(BiasError):
+    """A model that was to write a paper gave no text."""
+
+    def __init__(self, *, model: str, problem: str) -> None:
+        super().__init__(
+            f"no paper was written: {model}: {problem.removeprefix(f'{model}: ')}. Results and "
+            "recordings are as they were, and pytest-bias paper goes on with them: with another "
+            "--model, or with the prompt (--prompt), for a text that is written elsewhere and "
+            "checked (--check PAPER.md)"
+        )
+
+
+class StaleRecordings(BiasError):
+    """Recordings are not, or no longer, what the model under this name would answer.
+
+    ``cassette`` says where they stand, ``again`` whether recording it anew would mend it, and
+    ``published`` that they stand in a table.
+    """
+
+    def __init__(
+        self,
+        *,
+        experiment: str,
+        model: str,
+        cassette: str,
+        reasons: Iterable[str],
+        again: bool = True,
+        published: bool = False,
+    ) -> None:
+        self.reasons = tuple(reasons)
+        self.summary = f"recordings of {experiment} no longer represent this model, {model}"
+        if published:
+            replies = f"the replies of {model} to {experiment}, as their table has them"
+            self.summary = f"{replies}, no longer represent this model"
+        lines = [f"{self.summary}:", *(f"  {reason}." for reason in self.reasons)]
+        lines.append(f"  {cassette[:1].upper()}{cassette[1:]}")
+        if again:
+            command = f"pytest <the same arguments> --bias-model {model} --bias-record=all"
+            lines.append(f"  To record it anew: {command}")
+        self.explanation = "\n".join(lines)
+        super().__init__(self.explanation)
+
+
+class OtherModel(BiasError):
+    """Another model answered than the one that was asked for, and the roster does not allow it.
+
+    ``served`` are the names that are not allowed, ``allowed`` those that the roster names already;
+    ``line`` is what it would have to say.
+    """
+
+    def __init__(self, *, model: str, served: Iterable[str], allowed: Iterable[str]) -> None:
+        self.served = tuple(served)
+        names = sorted({*self.served, *allowed})
+        self.line = f"served = [{', '.join(json.dumps(n, ensure_ascii=False) for n in names)}]"
+        table = f"[models.{json.dumps(model, ensure_ascii=False)}]"
+        self.reason = (
+            f"{' and '.join(self.served)} answered where {model} was asked for. Where that is the "
+            f"model you mean, ask for it by its own name, or add {self.line} under {table} in the "
+            "roster (bias_models.toml)"
+        )
+        super().__init__(f"{self.reason}. What it answered is kept, and nothing more is called")
+
+
+class NotRecorded(BiasError):
+    """Interactions that an offline run needs are not in the cassette."""
+
+    def __init__(self, summary: str, explanation: str) -> None:
+        self.summary = summary
+        self.explanation = explanation
+        super().__init__(summary)
+
+
+class ReportNotWritten(FileProblem):
+    """A report could not be written where it was asked for."""
+
+    words = "{path} was not written: {problem}"
+
+
+class NotShipped(FileProblem):
+    """The experiments that travel with the package are not in this installation."""
+
+    words = "{path}: {problem}. Install pytest-bias from its wheel, or a checkout with pip -e"
+
+
+class DamagedResults(FileProblem):
+    """A file of results is not what a run has written."""
+
+    words = "{path}: {problem}. Run the part again that has written it."
+
+
+class DamagedReport(BiasError):
+    """What a case found did not arrive as it was sent, or was sent by another version."""
+
+    def __init__(self, *, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"what it found cannot be read: {problem}. All processes of a run need the same "
+            "pytest-bias, and no other plugin may change what its reports say."
+        )
+
+
+class NotMerged(BiasError):
+    """Results that do not belong together: they are of different runs, versions or designs."""
+
+    def __init__(self, *, parts: Iterable[str], problem: str) -> None:
+        super().__init__(f"cannot merge {' and '.join(parts)}: {problem}")
+
+
+class NotExported(BiasError):
+    """The files an experiment declares could not be made."""
+
+    def __init__(self, *, experiment: str, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"no exports of {experiment} were written: {problem}")
+
+
+class BiasFound(BiasError, AssertionError):
+    """The gate stops a BIASED verdict."""
+
+
+class Inconclusive(BiasError, AssertionError):
+    """The gate stops an INCONCLUSIVE verdict of a hypothesis that claims to be clear."""
+
+
+class ControlNotSeen(BiasError, AssertionError):
+    """A positive control was not seen, so the instrument may be unable to show any bias."""
+
+
+class NotJudged(BiasError):
+    """A decorated function was called, and nobody is going to judge what it found."""
+
+    def __init__(self, *, function: str) -> None:
+        super().__init__(
+            f"{function} was called without the pytest-bias plugin judging it, so a bias would "
+            "pass unseen. Enable the plugin (-p pytest-bias, and no -p no:pytest-bias); give "
+            "every decorator above it functools.wraps; keep it out of a unittest.TestCase, and "
+            "run it in pytest's own thread (pytest-run-parallel: --parallel-threads=1)."
+        )
+
+
+# --- settings, and calls that failed ------------------------------------------------------------
+
+
+class UnknownName(BiasError):
+    """A name given by the user is not one of those that exist."""
+
+    def __init__(self, *, kind: str, name: object, known: Iterable[str], mend: str = "") -> None:
+        self.known = tuple(sorted(known))
+        close = get_close_matches(name, self.known, 1) if isinstance(name, str) else []
+        mend = f"did you mean {close[0]!r}?" if close else mend
+        words = f"unknown {kind} {name!r}; known: {', '.join(self.known) or 'none'}"
+        super().__init__(f"{words}; {mend}" if mend else words)
+
+
+class BadSetting(BiasError):
+    """An option or ini value is outside its domain."""
+
+    def __init__(self, *, option: str, value: object, problem: str) -> None:
+        self.option = option
+        self.problem = problem
+        given = option if value is None else f"{option}={value}"
+        super().__init__(f"{given}: {problem}")
+
+
+class NoJudge(BadSetting):
+    """The replies of a model have to be graded, and nobody is named but that model itself."""
+
+    def __init__(self, *, subject: str) -> None:
+        super().__init__(
+            option="--bias-judge",
+            value=None,
+            problem=(
+                f"the replies of {subject} are graded by a model, and no other one is named; give "
+                "PROVIDER/MODEL here or in order under [judges] of the roster, or say same"
+            ),
+        )
+
+
+class MissingPackage(BiasError):
+    """An optional dependency is needed now and not installed, or older than what is understood.
+
+    ``found`` is the version that is installed, ``least`` the major version that is needed.
+    """
+
+    def __init__(
+        self, *, package: str, extra: str, found: str | None = None, least: int | None = None
+    ) -> None:
+        what = f"{package} is not installed"
+        if found is not None:
+            what = f"{package} {found} is installed, {least} or later is needed"
+        super().__init__(f"{what}; install it with: pip install 'pytest-bias[{extra}]'")
+
+
+class MissingKey(BiasError):
+    """A provider's credential is not in the environment."""
+
+    def __init__(self, *, provider: str, variable: str) -> None:
+        super().__init__(f"{provider} needs the environment variable {variable}, which is not set")
+
+
+FailureKind = Literal["rate_limit", "transient", "reply", "parameter", "fatal"]
+"""Why a call failed: HTTP 429; a server's error, time-out or lost connection; a reply that is
+none; a parameter the model refuses; or what no later call can mend. The first three are tried
+again."""
+
+
+class CallFailed(BiasError):
+    """A provider did not answer a call; ``problem`` says what happened, without credentials.
+
+    ``kind`` decides what happens next. ``retry_after`` is the seconds the provider asks to wait,
+    ``parameter`` the name of the refused one (``temperature``, ``max_output_tokens``, ``seeded``).
+    ``answered`` is whether an answer came back that says nothing was done: after a time-out or a
+    lost connection that is not known, and the call may have to be paid.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        problem: str,
+        kind: FailureKind,
+        retry_after: float | None = None,
+        parameter: str | None = None,
+        answered: bool = True,
+    ) -> None:
+        self.model = model
+        self.problem = problem
+        self.kind = kind
+        self.retry_after = retry_after
+        self.parameter = parameter
+        self.answered = answered
+        super().__init__(f"{model}: {problem}")
+
+    @property
+    def fatal(self) -> bool:
+        """Return whether no later call of this model can succeed either."""
+        return self.kind in ("parameter", "fatal")
+
+
+class Unfinished(BiasError):
+    """Missing trials cannot be recorded while everything is being recorded anew."""
+
+    def __init__(self, *, journal: Path | str) -> None:
+        super().__init__(
+            f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
+            "--bias-record=all, or delete the file to keep what was recorded before"
+        )
+
+
+class RecordingRefused(BiasError):
+    """Recording was asked for where it is not allowed."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"recording refused: {why}")
+
+
+# --- tables of replies that others recorded -----------------------------------------------------
+
+
+_SHOWN = 20
+"""Kinds of problems of a table that are worded, and runs of lines of one."""
+
+
+class WrongTable(BadSetting):
+    """A table holds what its experiment does not have; all of it is told, and no row is used.
+
+    ``declared`` is where the table is named, ``cells`` are its problems: line (0 where it is the
+    file's), column, what it is, and which file of a folder. The first of them are worded, each
+    once for all of its lines (or what else ``unit`` says), which ``labels`` may name.
+    """
+
+    def __init__(
+        self,
+        *,
+        declared: str,
+        path: str,
+        cells: Iterable[tuple[int, str, str, str]],
+        unit: str = "line",
+        labels: Sequence[str] = (),
+    ) -> None:
+        self.cells = tuple(cells)
+        where: dict[tuple[str, str, str], list[int]] = {}
+        for line, column, problem, file in sorted(self.cells):
+            where.setdefault((file, column, problem), []).append(line)
+        words = [
+            f"  {_place((unit, lines), column, file, labels)}{problem}"
+            for (file, column, problem), lines in islice(where.items(), _SHOWN)
+        ]
+        if more := sum(map(len, islice(where.values(), _SHOWN, None))):
+            words.append(f"  and {more} more")
+        count = f"{len(self.cells)} problem{'s' * (len(self.cells) != 1)}"
+        super().__init__(
+            option=declared,
+            value=path,
+            problem="\n".join([f"{count}, and no row is used before they are mended:", *words]),
+        )
+
+
+class NotCovered(NotRecorded):
+    """A subject of a table is asked what it does not hold; nobody can be asked for more."""
+
+    def __init__(self, *, model: str, lacking: str, held: Iterable[str]) -> None:
+        words = f"{model} has no replies to {lacking}: its table has those to {', '.join(held)}"
+        super().__init__(words, f"{words}. Nobody can be asked again, and no row is made up.")
+
+
+def _place(where: tuple[str, Iterable[int]], column: str, file: str, labels: Sequence[str]) -> str:
+    """``lines 3, 7-9, column "x": ``, in a folder after the file's name; or by ``labels``.
+
+    Empty for what is wrong with the one file itself.
+    """
+    unit, lines = where
+    runs: list[list[int]] = []
+    for line in sorted({*lines} - {0}):
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    named = [[labels[line - 1] if labels else str(line) for line in run] for run in runs[:_SHOWN]]
+    shown = ", ".join("-".join(dict.fromkeys(run)) for run in named)
+    if more := sum(b - a + 1 for a, b in runs[_SHOWN:]):
+        shown = f"{shown} and {more} more"
+    several = len(runs) > 1 or any(a != b for a, b in runs)
+    parts = [file] if file else []
+    parts += [f"{unit}{'s' * several} {shown}"] if runs else []
+    parts += [f"column {column!r}"] if column else []
+    return f"{', '.join(parts)}: " if parts else ""

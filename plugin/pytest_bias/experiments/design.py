@@ -98,7 +98,7 @@ class Factor:
     def __post_init__(self) -> None:
         what = f"Factor({shortly(self.name)})"
         check_label(self.name, what)
-        levels = need_labelled(what, "levels", self.levels, "a mapping, label → value")
+        levels = need_labelled(what, "levels", self.levels)
         need_text(what, unit=self.unit)
         expected = "a mapping, level → list of names"
         need_mapping(what, "exemplars", self.exemplars, expected)
@@ -149,7 +149,7 @@ class Items:
     def __post_init__(self) -> None:
         what = f"Items({shortly(self.name)})"
         check_label(self.name, what)
-        items = need_labelled(what, "items", self.items, "a mapping, label → value")
+        items = need_labelled(what, "items", self.items)
         if not items:
             raise BadDesign(what=what, problem="needs at least one item")
         for label in items:
@@ -163,7 +163,7 @@ def _labelled_controls(
     what: str, controls: object, known: Mapping[str, object]
 ) -> Mapping[str, object]:
     """Control levels or items by label; BadDesign for a label that is no label, or taken."""
-    labelled = need_labelled(what, "controls", controls, "a mapping, label → value")
+    labelled = need_labelled(what, "controls", controls)
     for label in labelled:
         check_label(label, what)
         if label in known:

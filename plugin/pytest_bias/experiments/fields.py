@@ -92,12 +92,12 @@ def need_several(
     return several
 
 
-def need_labelled(what: str, field: str, value: object, expected: str) -> Mapping[str, object]:
+def need_labelled(what: str, field: str, value: object) -> Mapping[str, object]:
     """Label → value; of a list of labels each is its own value."""
     if isinstance(value, Mapping):
         return value
     if not isinstance(value, list | tuple) or not all(type(each) is str for each in value):
-        raise wrong(what, field, value, f"{expected}, or a list of labels")
+        raise wrong(what, field, value, "a mapping, label → value, or a list of labels")
     if len(set(value)) < len(value):
         raise BadDesign(what=what, problem=f"{field} name one twice: {shortly(value)}")
     return {label: label for label in value}

@@ -152,11 +152,6 @@ class Spot:
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
 
-    @property
-    def lacking(self) -> int:
-        """Number of trials without a valid reply."""
-        return sum(self.missing.values())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Illustration:

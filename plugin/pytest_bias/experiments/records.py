@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from ..errors import BadDesign, InvalidReply
 from .canonical import compact, digest
-from .design import Condition, Trial, frozen_mapping
+from .design import Trial, frozen_mapping
 from .garbage import uncollected
 from .measures import FORMAT_KEPT, Measure, MeasureValue
 from .messages import TRUNCATED, Message, Parameters, Place, Player
@@ -362,10 +362,6 @@ class Records:
         for row in self.rows:
             rows.setdefault(row.trial.condition.id, []).append(row)
         return {name: Records(tuple(found)) for name, found in rows.items()}
-
-    def of(self, condition: Condition) -> Records:
-        """The rows of one condition."""
-        return self.at({name: (level,) for name, level in condition.levels.items()})
 
     def column(self, measure: str) -> list[MeasureValue]:
         """Values of a measure over the rows that have it, in the plan's order."""

@@ -15,9 +15,9 @@ from ..experiments.records import Retention
 from ..providers.base import Call, Provider
 from ..settings.model_names import other_model
 from ..settings.roster import ModelEntry, Price
+from .estimate import tokens_of
 from .limits import Spending, Stop, Throttle
 
-_CHARACTERS_PER_TOKEN = 4
 _TYPICAL_REPLY = 256
 
 
@@ -279,7 +279,7 @@ class Caller:
         limit = self._most_output(request.parameters)
         # As much as it may be, until replies say how much it is.
         reply = self.tally.output_tokens / replies if replies else (limit or _TYPICAL_REPLY)
-        return sum(len(m.text) for m in request.messages) / _CHARACTERS_PER_TOKEN + reply
+        return tokens_of(message.text for message in request.messages) + reply
 
     def _highest_price(self, request: Request) -> float:
         """Return the most a call can cost: no text has more tokens than bytes."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from ..errors import MissingPackage
+from ..tables.reader import ARROW, arrow
 from .dataset import About, DataColumn, DataSet, DataValue, about_from, about_text
 from .escapes import flat_markdown
 from .jinja import rendered
@@ -44,7 +44,6 @@ _STORED = {
 }
 ABOUT = b"pytest_bias.dataset"
 """Key of the file's metadata under which the data dictionary and the provenance stand as JSON."""
-_PACKAGE = "pyarrow"
 
 
 def readme_text(files: Mapping[str, About]) -> str:
@@ -137,8 +136,8 @@ def _said(named: Mapping[str, About], say: Callable[[About], str]) -> list[str]:
 
 def check_installed() -> None:
     """Raise MissingPackage where pyarrow is not there; looks for it without importing it."""
-    if find_spec(_PACKAGE) is None:
-        raise MissingPackage(package=_PACKAGE, extra="dataset")
+    if find_spec(ARROW) is None:
+        raise MissingPackage(package=ARROW, extra="dataset")
 
 
 def parquet_bytes(data: DataSet) -> bytes:
@@ -146,7 +145,7 @@ def parquet_bytes(data: DataSet) -> bytes:
 
     Raises MissingPackage when pyarrow is not installed.
     """
-    pa, pq = _imported(_PACKAGE), _imported(f"{_PACKAGE}.parquet")
+    pa, pq = arrow()
     about = data.about
     arrays = [
         _array(pa, column, [row[place] for row in data.rows])
@@ -188,19 +187,12 @@ def about_file(content: bytes) -> About | None:
 
     Raises MissingPackage when pyarrow is not installed.
     """
-    pa, pq = _imported(_PACKAGE), _imported(f"{_PACKAGE}.parquet")
+    pa, pq = arrow()
     try:
         metadata: dict[bytes, bytes] = pq.read_schema(pa.BufferReader(content)).metadata or {}
     except (pa.ArrowException, OSError):
         return None
     return about_from(metadata[ABOUT]) if ABOUT in metadata else None
-
-
-def _imported(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        raise MissingPackage(package=_PACKAGE, extra="dataset") from None
 
 
 def _array(pa: Any, column: DataColumn, cells: list[DataValue]) -> Any:

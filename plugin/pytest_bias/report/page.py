@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import quote
 
-from ..baselines.gate import is_stopped
+from ..baselines.entries import is_stopped
 from ..baselines.table import shipping_words
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words

@@ -120,13 +120,10 @@ def is_place(path: Path) -> bool:
     return is_folder(path) or os.path.isfile(path) or not os.path.exists(path)  # noqa: PTH110, PTH113
 
 
-def read_environment(
-    environ: Mapping[str, str], file: Path | None, option: str = "--bias-env-file"
-) -> Mapping[str, str]:
+def read_environment(environ: Mapping[str, str], file: Path | None) -> Mapping[str, str]:
     """Return the environment, and what the user's ``.env`` adds to it; nothing is exported.
 
-    Raises BadSetting, which names the file by ``option`` and quotes none of its lines, when it
-    cannot be read.
+    Raises BadSetting, which quotes none of its lines, when it cannot be read.
     """
     if file is None:
         return environ
@@ -137,7 +134,8 @@ def read_environment(
             values = dotenv_values(stream=stream, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         problem = getattr(error, "strerror", None) or "is not UTF-8 text"
-        raise BadSetting(option=option, value=file, problem=f"cannot be read: {problem}") from None
+        words = f"cannot be read: {problem}"
+        raise BadSetting(option="--bias-env-file", value=file, problem=words) from None
     added = {name: value for name, value in values.items() if value is not None}
     # A variable that is set to nothing holds no key.
     held = {name: value for name, value in environ.items() if value or name not in added}

@@ -42,11 +42,11 @@ class Shard:
         return total // self.of + (self.number <= total % self.of)
 
 
-def read_shard(text: str, option: str = "--bias-shard") -> Shard:
-    """Read ``K/N``; BadSetting, which names the ``option``, where it is none."""
+def read_shard(text: str) -> Shard:
+    """Read ``K/N``; BadSetting where it is none."""
     found = _WRITTEN.fullmatch(text)
     shard = Shard(*map(int, found.groups())) if found else Shard(0, 0)
     if not 1 <= shard.number <= shard.of:
         problem = "must be K/N, the K-th of N shards, with K from 1 to N"
-        raise BadSetting(option=option, value=text, problem=problem)
+        raise BadSetting(option="--bias-shard", value=text, problem=problem)
     return shard

@@ -268,14 +268,19 @@ def _objects(given: Iterable[tuple[int, Callable[[], Any]]]) -> RawTable:
     return RawTable("", tuple(columns), tuple(rows), tuple(problems), typed=True)
 
 
-_PACKAGE = "pyarrow"
+ARROW = "pyarrow"
+
+
+def arrow() -> tuple[Any, Any]:
+    """Return pyarrow and its module of Parquet, which have no types; MissingPackage without it."""
+    try:
+        return import_module(ARROW), import_module(f"{ARROW}.parquet")
+    except ModuleNotFoundError:
+        raise MissingPackage(package=ARROW, extra="dataset") from None
 
 
 def _parquet(data: bytes) -> RawTable:
-    try:  # they have no types
-        pa, parquet = import_module(_PACKAGE), import_module(f"{_PACKAGE}.parquet")
-    except ModuleNotFoundError:
-        raise MissingPackage(package=_PACKAGE, extra="dataset") from None
+    pa, parquet = arrow()
     try:
         table = parquet.ParquetFile(pa.BufferReader(data)).read()
         while any(pa.types.is_struct(each.type) for each in table.schema):

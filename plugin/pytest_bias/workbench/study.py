@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
-from ..baselines.gate import is_stopped
+from ..baselines.entries import is_stopped
 from ..cassettes.misses import all_capped
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassette_path, place_of
 from ..cassettes.store import Cassette

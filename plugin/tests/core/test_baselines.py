@@ -22,7 +22,7 @@ from pytest_bias.baselines.entries import (
     baseline_from,
     baseline_text,
     entry_of,
-    needs_acceptance,
+    is_stopped,
 )
 from pytest_bias.baselines.fingerprints import differences, fingerprint_of
 from pytest_bias.baselines.gate import BaselineDiffers, Comparison, describe_verdict
@@ -220,7 +220,7 @@ def test_only_what_the_gate_stops_needs_somebody_who_accepts_it(
     status: Status, claim: Claim, *, needed: bool
 ) -> None:
     found = entry(replace(verdict(finding(), status), claim=claim))
-    assert (found.accepted == ANN) == needs_acceptance(status, claim) == needed
+    assert (found.accepted == ANN) == is_stopped(status, claim) == needed
     assert baseline_from(baseline_text(baseline(h=found)), "x.json").entry("anchoring", "h")
 
 

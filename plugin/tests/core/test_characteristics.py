@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import beta  # type: ignore[import-untyped, unused-ignore]  # no types
 
 from pytest_bias.calibration.committed import Summary, read_summary
-from pytest_bias.calibration.errors import DamagedCalibration
+from pytest_bias.calibration.file import DamagedCalibration
 from pytest_bias.calibration.summary import SUITE
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.errors import BadSetting

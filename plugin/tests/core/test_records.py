@@ -65,7 +65,7 @@ def test_columns_keep_the_plans_order_and_skip_what_is_missing() -> None:
     records = rows(TINY, {"a": [3.0, None, 1.0], "b": [2.0, None]})
     assert records.numbers("score") == [3.0, 1.0, 2.0]
     assert records.where("group", "a").column("score") == [3.0, 1.0]
-    assert records.of(condition(TINY, "b")).column("score") == [2.0]
+    assert records.by_condition()["b"].column("score") == [2.0]
     assert records.missing == {"refusal": 2}
     assert "3.0" not in repr(records)
 

@@ -74,7 +74,7 @@ def corrected(tested: Tested, error: Misclassified, *, margin: float | None, nul
         method=f"{tested.method}; corrected for error of reading (Rogan & Gladen)",
         extras={**{k: again.get(k, v) for k, v in tested.extras.items()}, **extras},
         by_unit=tuple(
-            replace(part, values={k: v / error.youden for k, v in part.values.items()})
+            part._replace(values={k: v / error.youden for k, v in part.values.items()})
             for part in tested.by_unit
             if known
         ),

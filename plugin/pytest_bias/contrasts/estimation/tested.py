@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, NamedTuple, ParamSpec
 
 import numpy as np
 
@@ -57,17 +57,13 @@ SHIFT_STEP = 0.02
 """Standard deviations within which the shift at which a verdict tips is found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(NamedTuple):
     """The contribution of one group's units; see :class:`~..findings.UnitGroup`."""
 
     group: str
     weight: float
-    values: Mapping[Unit, float] = field(repr=False)
+    values: Mapping[Unit, float]
     gaps: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", frozen_mapping(self.values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_bias.baselines.gate import is_stopped
+from pytest_bias.baselines.entries import is_stopped
 from pytest_bias.contrasts.findings import (
     Arm,
     CategorySummary,
