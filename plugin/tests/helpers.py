@@ -99,6 +99,11 @@ class Asked(BaseHTTPRequestHandler):
 Answer = Callable[[Asked], None]
 
 
+class _Listener(ThreadingHTTPServer):
+    request_queue_size = 128
+    """Of the five it has else the sixth of calls at once is asked again a second later."""
+
+
 @contextmanager
 def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     """A server that answers every call so: its URL, and the paths it was asked for."""
@@ -119,7 +124,7 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Listener(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
