@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -130,6 +131,7 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", seen
     finally:
+        server.socket.shutdown(socket.SHUT_RDWR)  # so that it ends at once
         server.shutdown()
         thread.join()
         server.server_close()
