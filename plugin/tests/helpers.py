@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -99,6 +100,11 @@ class Asked(BaseHTTPRequestHandler):
 Answer = Callable[[Asked], None]
 
 
+class _Listener(ThreadingHTTPServer):
+    request_queue_size = 128
+    """Of the five it has else the sixth of calls at once is asked again a second later."""
+
+
 @contextmanager
 def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
     """A server that answers every call so: its URL, and the paths it was asked for."""
@@ -119,12 +125,13 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002  (the base's name)
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Listener(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", seen
     finally:
+        server.socket.shutdown(socket.SHUT_RDWR)  # so that it ends at once
         server.shutdown()
         thread.join()
         server.server_close()

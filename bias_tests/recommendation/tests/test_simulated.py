@@ -16,7 +16,6 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.estimation import selection as selecting
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Message
-from pytest_bias.experiments.records import record_of
 from pytest_bias.providers.simulator.exchange import SUBJECTS
 from pytest_bias.statistics.permutation import label_shuffle_ratio
 from pytest_bias.statistics.resampling import bootstrap_log_ratio
@@ -192,9 +191,9 @@ def test_the_shipped_recordings_are_what_the_subjects_say(subject: str) -> None:
     """Recorded over HTTP through an SDK, and carried out in memory: the same measures."""
     model = f"simulated/{subject}"
     cassette = Cassette(cassette_path(ROOT / "cassettes", RECOMMENDATION.id, model))
-    for outcome in outcomes(subject):
+    for outcome, row in zip(outcomes(subject), records(subject).rows, strict=True):
         recorded = reread(RECOMMENDATION, model, outcome.trial, cassette)
-        assert recorded.values == record_of(outcome, RECOMMENDATION.measures).values
+        assert recorded.values == row.values
         assert recorded.invalid == outcome.invalid
 
 

@@ -91,10 +91,11 @@ def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
 
 
 def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    audit = shown(capsys, "linguistic-audit", "--item", "s03_night_train")
+    item = ("--item", "s03_night_train")
+    audit = shown(capsys, "linguistic-audit", *item)
     assert audit["prompts"]["trial"].split("/")[-1] == "s03_night_train#1"
     assert "glad_news" in audit["items"]["controls"]
-    assert shown(capsys, "linguistic_audit") == shown(capsys, "linguistic-audit")
+    assert shown(capsys, "linguistic_audit", *item) == audit
     story = shown(capsys, "narrative-personas", "--condition", "persona=noir", "scenario=team")
     assert story["prompts"]["trial"].startswith("noir-white_male-neutral-team/")
     first, *others = story["prompts"]["asked"]

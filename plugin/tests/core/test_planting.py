@@ -14,7 +14,7 @@ from pytest_bias.calibration.drawing import Bench, outcomes
 from pytest_bias.calibration.planting import PlantedSubject
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.errors import BadSetting, UnknownName
-from pytest_bias.experiments.records import Record, record_of
+from pytest_bias.experiments.records import Outcome, Record, record_of
 from pytest_bias.providers.simulator.exchange import SUBJECTS
 
 ANCHORING, CV = "anchoring-prosecutor-sentencing", "cv-screening"
@@ -26,11 +26,16 @@ def _bench(experiment: str) -> Bench:
 
 
 @cache
-def _rows(experiment: str, subject: str, draw: str) -> tuple[Record, ...]:
-    bench = _bench(experiment)
-    measures = bench.registered.experiment.measures
-    found = outcomes(bench, PlantedSubject(subject, SUBJECTS), draw)
-    return tuple(record_of(outcome, measures) for outcome in found)
+def _drawn(experiment: str, subject: str, draw: str) -> tuple[Outcome, ...]:
+    return tuple(outcomes(_bench(experiment), PlantedSubject(subject, SUBJECTS), draw))
+
+
+@cache
+def _rows(experiment: str, subject: str, draw: str, *of: str) -> tuple[Record, ...]:
+    """The trials of a draw, measured in all ways or in those that are named."""
+    every = _bench(experiment).registered.experiment.measures
+    measures = [measure for measure in every if measure.name in (of or {measure.name})]
+    return tuple(record_of(outcome, measures) for outcome in _drawn(experiment, subject, draw))
 
 
 def _mean(rows: tuple[Record, ...], measure: str, levels: Mapping[str, str]) -> float:
@@ -157,8 +162,10 @@ def test_noise_keeps_the_values_and_nothing_else() -> None:
 def test_units_vary_anew_in_every_draw() -> None:
     by_seed = []
     for draw in ("0", "1"):
-        before = _rows(AUDIT, "even", draw)
-        after = _rows(AUDIT, "even+vary:log_length-english=2", draw)
+        before, after = (
+            _rows(AUDIT, subject, draw, "log_length")
+            for subject in ("even", "even+vary:log_length-english=2")
+        )
         learner = {"english": "l2_english"}
         effects = {}
         for seed in sorted({str(row.trial.item) for row in before}):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import assert_type
 
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
+import pytest
 from pydantic import BaseModel
 
 import pytest_bias
@@ -84,37 +85,28 @@ def test_types_are_shipped() -> None:
     assert resources.files("pytest_bias").joinpath("py.typed").is_file()
 
 
-def test_importing_the_package_and_the_plugin_is_light() -> None:
-    heavy = (
-        "pydantic",
-        "numpy",
-        "scipy",
-        "pandas",
-        "statsmodels",
-        "openai",
-        "jinja2",
-        "vl_convert",
-        "asyncio",
-    )
+PLUGIN = "import pytest_bias, pytest_bias.pytest_plugin"
+OF_PLUGIN = (
+    *("pydantic", "numpy", "scipy", "pandas", "statsmodels"),
+    *("openai", "jinja2", "vl_convert", "asyncio"),
+)
+ANALYSING = """
+import pytest_bias.verdicts.analysis, pytest_bias.statistics
+from pytest_bias.contrasts.estimation import fixed, groups
+from pytest_bias.contrasts.estimation import interactions, units
+"""
+OF_ANALYSING = ("pandas", "statsmodels", "patsy", "formulaic", "vl_convert", "jinja2")
+
+
+@pytest.mark.parametrize(
+    ("before", "imports", "heavy"),
+    [("sys, pytest", PLUGIN, OF_PLUGIN), ("sys", ANALYSING, OF_ANALYSING)],
+    ids=["package and plugin", "analysing"],
+)
+def test_importing_is_light(before: str, imports: str, heavy: tuple[str, ...]) -> None:
     program = (
-        "import sys, pytest; before = set(sys.modules)\n"
-        "import pytest_bias, pytest_bias.pytest_plugin\n"
+        f"import {before}; before = set(sys.modules)\n{imports}\n"
         f"print([name for name in {heavy} if name in set(sys.modules) - before])"
-    )
-    done = subprocess.run(  # noqa: S603  (our own command)
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_analysing_needs_neither_data_frames_nor_models_nor_charts() -> None:
-    heavy = ("pandas", "statsmodels", "patsy", "formulaic", "vl_convert", "jinja2")
-    program = (
-        "import sys\n"
-        "import pytest_bias.verdicts.analysis, pytest_bias.statistics\n"
-        "from pytest_bias.contrasts.estimation import fixed, groups\n"
-        "from pytest_bias.contrasts.estimation import interactions, units\n"
-        f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run(  # noqa: S603  (our own command)
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -30,8 +30,27 @@ def test_all_plugins_at_once(suite: Suite) -> None:
     assert PASSES in section(result)
 
 
+LEFT_AT_IMPORT = """
+import gc, weakref
+
+class Ring: ...
+ring = Ring()
+ring.itself = ring
+{left}
+RING = weakref.ref(ring)
+del ring
+
+
+def test_plain():
+    {test}
+"""
+
+
 def test_garbage_is_looked_for_but_in_replies_and_rows_until_the_end(suite: Suite) -> None:
-    """What others have put aside stays so; of what they left behind nothing is kept."""
+    """What others have put aside stays so; of what they left behind nothing is kept.
+
+    What was put aside is given back at the end, and what a module left is found in a test.
+    """
     note = """
     import gc, weakref
     from pathlib import Path
@@ -47,8 +66,19 @@ def test_garbage_is_looked_for_but_in_replies_and_rows_until_the_end(suite: Suit
         """
         import builtins, gc
 
+        import pytest
+
         builtins.RINGS = []
         builtins.FROZEN = gc.get_freeze_count()
+
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_configure(config):
+            config.add_cleanup(lambda: print("aside at the end", gc.get_freeze_count()))
+
+
+        def pytest_runtest_teardown():
+            print("aside", gc.get_freeze_count() > 0)
 
 
         def pytest_sessionfinish():
@@ -58,13 +88,15 @@ def test_garbage_is_looked_for_but_in_replies_and_rows_until_the_end(suite: Suit
     )
     for name in ("a", "z"):
         suite.file(f"bias_tests/{name}/test_{name}.py", f"def test_plain():{note}")
+    test = "gc.collect(); assert RING() is None"
+    suite.file("bias_tests/a/test_0.py", LEFT_AT_IMPORT.format(left="", test=test))
     suite.body(note, "")
     result = suite.run("-s", anew=True)
     assert result.ret == 0
     assert (suite.path / "seen.txt").read_text(encoding="utf-8") == (
         "True False, True True, True True, "
     )
-    result.stdout.fnmatch_lines(["*left 0"])
+    result.stdout.fnmatch_lines(["*aside True*", "*left 0", "*aside at the end 0"])
 
 
 def test_nothing_is_put_aside_beside_what_others_have(suite: Suite) -> None:
@@ -85,56 +117,12 @@ def test_nothing_is_put_aside_beside_what_others_have(suite: Suite) -> None:
     result.stdout.fnmatch_lines(["*more False any True"])
 
 
-LEFT_AT_IMPORT = """
-import gc, weakref
-
-class Ring: ...
-ring = Ring()
-ring.itself = ring
-{left}
-RING = weakref.ref(ring)
-del ring
-
-
-def test_plain():
-    {test}
-"""
-
-
-def test_what_a_module_leaves_behind_is_found_in_a_test(suite: Suite) -> None:
-    test = "gc.collect(); assert RING() is None"
-    suite.file("bias_tests/a/test_a.py", LEFT_AT_IMPORT.format(left="", test=test))
-    assert suite.run(anew=True).ret == 0
-
-
 def test_what_a_module_leaves_open_is_found_at_the_end(suite: Suite) -> None:
     text = LEFT_AT_IMPORT.format(left="ring.file = open(__file__)", test="pass")
     suite.file("bias_tests/a/test_a.py", text)
     result = suite.run("-Werror", anew=True)
     assert result.ret == 1
     assert "unclosed file" in f"{result.stdout}{result.stderr}"
-
-
-def test_what_was_put_aside_is_given_back_at_the_end(suite: Suite) -> None:
-    suite.conftest(
-        """
-        import gc
-
-        import pytest
-
-
-        @pytest.hookimpl(trylast=True)
-        def pytest_configure(config):
-            config.add_cleanup(lambda: print("aside at the end", gc.get_freeze_count()))
-
-
-        def pytest_runtest_teardown():
-            print("aside", gc.get_freeze_count() > 0)
-        """
-    )
-    result = suite.run("-s", anew=True)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*aside True*", "*aside at the end 0"])
 
 
 def test_what_others_do_to_the_collector_while_they_are_imported_stays(suite: Suite) -> None:

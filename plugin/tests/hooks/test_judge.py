@@ -16,7 +16,7 @@ from pytest_bias.recording.collector import Terms, collect
 from pytest_bias.recording.job import Job
 
 from ..core.report.reading import inflated
-from .suites import Suite
+from .suites import INI, Suite
 
 EXPERIMENT = '''\
 """Stories of two groups, and a judge that rates them twice."""
@@ -112,13 +112,6 @@ def test_hesitation():
 def test_words():
     pass
 '''
-INI = """\
-[pytest]
-addopts = -ra
-testpaths = bias_tests
-filterwarnings = error
-bias_models = simulated/even
-"""
 
 
 def source(*, noisy: bool = False, retention: str = "raw") -> str:
@@ -135,7 +128,8 @@ def stories(suite: Suite, text: str) -> Suite:
     (package.parent / "__init__.py").touch()
     (package / "experiment.py").write_text(text, encoding="utf-8")
     (package / "test_stories.py").write_text(TESTS, encoding="utf-8")
-    (suite.path / "pytest.ini").write_text(INI, encoding="utf-8")
+    ini = INI.replace("bias_report = off\n", "")
+    (suite.path / "pytest.ini").write_text(ini, encoding="utf-8")
     return suite
 
 

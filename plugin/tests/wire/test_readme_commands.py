@@ -142,8 +142,10 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
 
 
 def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: Path) -> None:
+    # Of narrative 21 of 183 cases: the tracebacks of the others, and their chances, take longest.
     command = (
         f"pytest bias_tests/narrative bias_tests/anchoring/test_anchoring.py --bias-model {MODEL}"
+        " -k 'anchoring or black_male'"
     )
     planned = run(f"{command} --bias-plan", checkout)
     why = (
