@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import signal
-import socket
 from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
@@ -12,8 +11,6 @@ from types import ModuleType
 import httpcore2
 import hypothesis
 import pytest
-
-from pytest_bias.providers.simulator.listener import Listener
 
 from .runs import keep, libraries
 
@@ -41,23 +38,6 @@ def certificates() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as here:
         here.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
-def ended() -> Iterator[None]:
-    """Have servers end at once, and not when they look next, in up to 50 ms, whether they should.
-
-    What is sent and recorded over loopback takes as many servers as there are tests of it.
-    """
-    end = Listener.shutdown
-
-    def shutdown(listener: Listener) -> None:
-        listener.socket.shutdown(socket.SHUT_RDWR)  # there is something to look at
-        end(listener)
-
-    with pytest.MonkeyPatch.context() as here:
-        here.setattr(Listener, "shutdown", shutdown)
         yield
 
 

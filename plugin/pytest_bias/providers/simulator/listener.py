@@ -94,6 +94,11 @@ class Listener(ThreadingHTTPServer):
         self._lock = threading.Lock()
         super().__init__((LOOPBACK, port), _Handler)
 
+    def shutdown(self) -> None:
+        """End at once: a listener that is shut wakes the thread that waits for connections."""
+        _end(self.socket)
+        super().shutdown()
+
     def hang_up(self) -> None:
         """End every open connection, so that no thread is left waiting for its client."""
         with self._lock:
@@ -121,7 +126,7 @@ class Listener(ThreadingHTTPServer):
 def _end(connection: socket.socket) -> None:
     try:
         connection.shutdown(socket.SHUT_RDWR)
-    except OSError:  # the client was quicker
+    except OSError:  # the client was quicker; a listener is "not connected" to macOS
         return
 
 
