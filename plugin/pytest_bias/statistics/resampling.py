@@ -1,4 +1,4 @@
-"""Resampling: permutation of two groups' labels, exchange of two models' values, and bootstraps.
+"""Resampling: exchange of two models' values, and bootstraps.
 
 Sums over equal values need only how often each was drawn: where values repeat, a bootstrap draws
 those counts at once (multinomial), which has the distribution of drawing the values one by one.
@@ -45,57 +45,6 @@ FEWEST_GROUPS = 2
 FEW_VALUES = 64  # up to so many distinct values their counts are drawn
 DRAWN = 2**18  # values held at once, 2 MiB
 UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
-
-
-def _mean_difference(a: Floats, b: Floats, axis: int) -> Floats:
-    difference: Any = a.mean(axis=axis) - b.mean(axis=axis)
-    return np.asarray(difference, dtype=np.float64)
-
-
-@checked
-def label_permutation(
-    a: ArrayLike, b: ArrayLike, *, resamples: int = 100_000, seed: int
-) -> Permutation:
-    """Return the two-sided permutation p-value of mean(a) - mean(b), of at least 2 units each.
-
-    Null: the labels of the n_a + n_b units are exchangeable. Every relabelling is counted where
-    there are no more than `resamples` of them (up to 9 and 10 units); otherwise `resamples` random
-    ones are drawn, and the observed one is counted among them, so that p is valid and never 0
-    (Phipson & Smyth 2010). Two-sided: twice the smaller tail, of which ties, up to rounding, are a
-    part.
-    Source: Fisher (1935); Edgington & Onghena (2007).
-    """
-    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-    first = units(a, "a")
-    second = units(b, "b")
-    observed = float(_mean_difference(first, second, -1))
-    rounding = ROUNDING * float(max(np.abs(first).max(), np.abs(second).max()))
-
-    def tied(a: Floats, b: Floats, axis: int) -> Floats:
-        # scipy's own tolerance is a share of the difference, but rounding is one of the values
-        drawn = _mean_difference(a, b, axis)
-        return np.where(np.abs(drawn - observed) <= rounding, observed, drawn)
-
-    found = stats.permutation_test(
-        (first, second),
-        tied,
-        permutation_type="independent",
-        n_resamples=resamples,
-        batch=max(1, CHUNK // (first.size + second.size)),
-        vectorized=True,
-        rng=np.random.default_rng(seed),
-    )
-    exact = math.comb(first.size + second.size, first.size) <= resamples
-    p = probability(float(found.pvalue))
-    tail = p / 2  # whose share of the resamples was counted
-    return Permutation(
-        p=p,
-        exact=exact,
-        resamples=resamples,
-        seed=seed,
-        error=0.0 if exact else 2 * math.sqrt(tail * (1 - tail) / (resamples + 1)),
-    )
 
 
 @checked

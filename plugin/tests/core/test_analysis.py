@@ -24,7 +24,8 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome, Spoken
-from pytest_bias.statistics.resampling import bootstrap_difference, label_permutation
+from pytest_bias.statistics.permutation import label_permutation
+from pytest_bias.statistics.resampling import bootstrap_difference
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 

@@ -14,7 +14,8 @@ from ...statistics.bounded import deterministic_difference
 from ...statistics.checks import Floats
 from ...statistics.effect_size import standardized_difference
 from ...statistics.means import StudentEstimate, difference_of, p_from_t, se_from_t
-from ...statistics.resampling import bootstrap_difference, label_permutation
+from ...statistics.permutation import label_permutation
+from ...statistics.resampling import bootstrap_difference
 from ...statistics.results import LEVEL, Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units

@@ -13,7 +13,7 @@ from pytest_bias.errors import IncompleteDesign, TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
-from pytest_bias.statistics.resampling import label_permutation
+from pytest_bias.statistics.permutation import label_permutation
 from pytest_bias.verdicts.verdict import units_words
 
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study

@@ -21,12 +21,12 @@ from pytest_bias.statistics.means import (
     se_from_t,
     welch,
 )
+from pytest_bias.statistics.permutation import label_permutation
 from pytest_bias.statistics.power import units_unseen
 from pytest_bias.statistics.resampling import (
     bootstrap_difference,
     bootstrap_log_ratio,
     exact_separation_p,
-    label_permutation,
 )
 from pytest_bias.statistics.results import Interval
 from pytest_bias.statistics.simultaneous import (

@@ -17,10 +17,10 @@ from pytest_bias.statistics.permutation import (
     contrast_permutation,
     gap_permutation,
     group_permutation,
+    label_permutation,
     label_shuffle_ratio,
     profile_permutation,
 )
-from pytest_bias.statistics.resampling import label_permutation
 
 from .reference import assert_sound
 
@@ -103,7 +103,27 @@ def test_a_drawn_label_permutation_gives_its_error() -> None:
     found = label_permutation(rng.normal(size=30), rng.normal(size=30), resamples=400, seed=5)
     tail = found.p / 2
     assert not found.exact
-    assert found.error == pytest.approx(2 * math.sqrt(tail * (1 - tail) / 401))
+    assert (found.p > 0.1, found.resamples) == (True, 100)
+    assert found.error == pytest.approx(2 * math.sqrt(tail * (1 - tail) / 101))
+
+
+@pytest.mark.parametrize("sizes", [(3, 6), (9, 10)])
+def test_relabellings_of_two_groups_are_counted_as_scipy_counts_them(
+    sizes: tuple[int, int],
+) -> None:
+    rng = np.random.default_rng(7)
+    a, b = (
+        rng.integers(0, 5, size) / 8 + shift for size, shift in zip(sizes, (0.3, 0), strict=True)
+    )
+    found = label_permutation(a, b, seed=1)
+    expected = stats.permutation_test(
+        (a, b),
+        lambda one, two, axis: one.mean(axis) - two.mean(axis),
+        vectorized=True,
+        n_resamples=np.inf,
+    )
+    assert found.exact
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
 
 
 def test_labels_move_within_blocks_only() -> None:
