@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from ..baselines.accept import accept
@@ -36,6 +37,7 @@ from ..report.results import results_text
 from ..report.terminal import closing_lines, section_lines
 from ..report.view import RunView
 from ..settings.published import is_tabled
+from ..workbench import SUITE
 from ..workbench.plans import make_plan, terms_of, told
 from ..workbench.publication import audit_part, dataset_file, write_datasets
 from ..workbench.ray_engine import RayEngine
@@ -63,12 +65,21 @@ def _told(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
             return work(given)
         except BiasError as error:
             text = error.explanation if isinstance(error, NotRecorded) else str(error)
-            named = " ".join(given.experiments)
-            text = text.replace("pytest <the same arguments>", f"pytest-bias record {named}")
+            again = f"pytest-bias record {_again(given)}"
+            text = text.replace("pytest <the same arguments>", again)
             tell(f"pytest-bias: {_typed(text)}", wrong=True)
             return 2
 
     return told
+
+
+def _again(given: argparse.Namespace) -> str:
+    """Repeat the arguments that ``record`` takes as well; the model is named where it is told."""
+    options = {name: f"--{name.replace('_', '-')}" for name in _TEXTS if name != "baselines"}
+    asked = {"--suite": None if given.suite == SUITE else given.suite}
+    asked |= {option: getattr(given, name, None) for name, option in options.items()}
+    typed = [f"{name} {quote(str(value))}" for name, value in asked.items() if value is not None]
+    return " ".join([*map(quote, given.experiments), *typed])
 
 
 def _typed(text: str) -> str:
@@ -91,7 +102,7 @@ def _plan(given: argparse.Namespace) -> int:
     study = _study(given)
     plan = make_plan(study.bench, study.cases, from_here)
     for line in [plan.to_json().rstrip()] if given.json else plan_lines(plan):
-        tell(line.replace(*_TO_RECORD))
+        tell(_typed(line.replace(*_TO_RECORD)))
     return 2 if plan.problems else 0
 
 

@@ -13,8 +13,10 @@ from typing import cast
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
+from ..experiments.measures import MISSING, kind_of
 from .declared import Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, Finding, Null
+from .groups import GroupContrast
 from .interactions import Interaction
 from .pairs import RateDifference, RateRatio
 from .units import Layout, Units
@@ -187,7 +189,8 @@ def prospect_of(
         return replace(given, passing=of_ratios(margin, found) if gated else ())
     if layout.problem or layout.per_group < 2:  # noqa: PLR2004
         return given
-    if isinstance(hypothesis, RateDifference) and declared.target == "fixed":
+    rates_of = isinstance(hypothesis, GroupContrast) and _is_event(hypothesis, experiment)
+    if (rates_of or isinstance(hypothesis, RateDifference)) and declared.target == "fixed":
         null = _null(hypothesis, experiment, screens=screens)
         outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects, alarm))
         if not controlled:
@@ -282,16 +285,17 @@ def _misses(
 ) -> bool:
     """Return whether the replies clear nothing, as they may all miss some that make the margin.
 
-    Where nothing is recorded the means are taken to lie in the middle of the scale. Of the four of
-    a difference of differences two make a side: the first with the last.
+    Where nothing is recorded the means are taken to lie in the middle of the scale, and events not
+    to happen. Of the four of a difference of differences two make a side: the first with the last.
     """
     from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
     scales = {each.name: each.bounds for each in experiment.measures}
-    bounds = scales.get(getattr(hypothesis, "measure", ""))
+    event = _is_event(hypothesis, experiment)
+    bounds = (0.0, 1.0) if event else scales.get(getattr(hypothesis, "measure", ""))
     if bounds is None or not layout.fewest:
         return False
-    means = [sum(bounds) / 2]
+    means = [0.0 if event else sum(bounds) / 2]
     if found is not None:
         means = [
             math.fsum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
@@ -299,6 +303,13 @@ def _misses(
         ]
     margin /= 1 + isinstance(hypothesis, Interaction)
     return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
+
+
+def _is_event(hypothesis: Hypothesis, experiment: Experiment) -> bool:
+    """Return whether its measure is known to be an event before there is a reply."""
+    name, protocol = getattr(hypothesis, "measure", ""), experiment.protocol
+    of = [kind_of(each, protocol) for each in experiment.measures if each.name == name]
+    return name == MISSING or of == [bool]
 
 
 def _rate_outlooks(
@@ -323,7 +334,7 @@ def _rate_outlooks(
                 continue
             base = min(rate, 1 - difference)
             clear = power_to_clear_rate(n, rate=base, margin=margin, difference=difference)
-            if n < units_unseen(margin):
+            if layout.fewest < units_unseen(margin):
                 # Of so few, no event at all (or nothing else) clears nothing.
                 nothing = ((1 - base) * (1 - base - difference)) ** n
                 clear = max(0.0, clear - nothing - (base * (base + difference)) ** n)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
@@ -42,19 +44,20 @@ class Reach:
         problem = self.problem()
         if self.declared.target == "fixed":
             sizes = [self.trials(side) for side in self.sides]
+            worths = [self._worth(side) for side in self.sides]
             cells = min(sizes) // self.design.replicates
             if within and cells > 1 and self.design.replicates == 1:
                 problem = (
                     f"{self.design.name} design: one replicate has no variance within its cell"
                 )
-            # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
-            fewest = _smaller(sizes) if within else 0
+            fewest = _smaller(sizes)
             return Layout(
                 shape="independent",
-                per_group=_as_if_equal(sizes),
+                per_group=_as_if_equal(worths),
                 unit_name=REPLIES,
                 problem=problem,
-                equal=_are_equal(sizes),
+                equal=_are_equal(sizes, worths),
+                # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
                 clears=not within or fewest >= FEWEST_TO_CLEAR,
                 fewest=fewest,
             )
@@ -63,12 +66,14 @@ class Reach:
             # Of an interaction each group stands on two sides, with its exemplars once.
             groups = dict.fromkeys(tuple(side[units[0]]) for side in self.sides)
             exemplars = [self.count(units[0], levels) for levels in groups]
+            each = [[self.count(units[0], (level,)) for level in levels] for levels in groups]
+            worths = [_worth(counts) for counts in each]
             return Layout(
                 shape="independent",
-                per_group=_as_if_equal(exemplars),
+                per_group=_as_if_equal(worths),
                 unit_name=Units("groups", (units[0],)),
                 problem=problem,
-                equal=_are_equal(exemplars),
+                equal=_are_equal(exemplars, worths),
                 clears=min(exemplars) >= FEWEST_TO_CLEAR,
             )
         return Layout(
@@ -84,6 +89,10 @@ class Reach:
         names += [] if self.experiment.items is None else [self.experiment.items.name]
         counts = (self.count(name, side.get(name, ())) for name in names)
         return self.design.replicates * math.prod(counts)
+
+    def _worth(self, side: Sides) -> Fraction:
+        each = [zip(side, levels, strict=True) for levels in product(*side.values())]
+        return _worth([self.trials({name: (level,) for name, level in at}) for at in each])
 
     def count(self, name: str, compared: Sequence[str] = ()) -> int:
         """Exemplars, or else levels, of a factor (or items) that the contrast meets."""
@@ -123,13 +132,21 @@ class Reach:
         return f"{few} can give no verdict, {fewest} are needed{why}"
 
 
-def _as_if_equal(sizes: Sequence[int]) -> int:
-    """Units of two equal groups whose difference is as precise as the contrast of ``sizes``."""
-    return max(1, round(2 / sum(1 / size for size in sizes if size)))
+def _worth(sizes: Sequence[int]) -> Fraction:
+    """Units of one group whose mean is as precise as that of the means of groups of ``sizes``."""
+    if not all(sizes):
+        return Fraction()
+    return Fraction(len(sizes) ** 2) / sum((Fraction(1, size) for size in sizes), Fraction())
 
 
-def _are_equal(sizes: Sequence[int]) -> bool:
-    return len(sizes) == 2 and sizes[0] == sizes[1]  # noqa: PLR2004  (a pair)
+def _as_if_equal(worths: Sequence[Fraction]) -> int:
+    """Units of two equal groups whose difference is as precise as the contrast of ``worths``."""
+    return max(1, round(2 / sum(1 / worth for worth in worths if worth)))
+
+
+def _are_equal(sizes: Sequence[int], worths: Sequence[Fraction]) -> bool:
+    alike = len(sizes) == 2 and sizes[0] == sizes[1]  # noqa: PLR2004  (a pair)
+    return alike and all(worth == sizes[0] for worth in worths)
 
 
 def _smaller(sizes: Sequence[int]) -> int:

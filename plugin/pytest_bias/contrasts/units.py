@@ -90,11 +90,11 @@ class Layout:
     """The observations a design gives a contrast.
 
     ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
-    units on a side (for unequal sides the number that equal ones would need), ``unit_name`` what
-    they are. ``problem`` says why no verdict is possible.
+    units on a side (for unequal sides, or levels in them, the number that equal ones would need),
+    ``unit_name`` what they are. ``problem`` says why no verdict is possible.
     ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
     enough for anything to be cleared; ``fewest`` are the replies of the smaller side, where these
-    are the units of means.
+    are the units.
     """
 
     shape: Shape

@@ -134,6 +134,8 @@ WRONG = {
     f"run {ANCHORING} --out {EVEN}": "is in the folder of the recordings",
     f"run {ANCHORING} --report a --no-report": "not allowed with argument",
     f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
+    f"analyze {ANCHORING} --runs 999 --design gate": f"pytest-bias record {ANCHORING} "
+    "--design gate --replicates 999 --model simulated/even --record=missing",
     f"analyze {ANCHORING} --table no.csv": "no.csv",
     f"analyze {ANCHORING} --no-plots --audit none.toml": "even/rehearsal.json was not written: ",
     "accept --model simulated/drifted": "pytest-bias record",

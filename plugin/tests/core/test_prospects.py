@@ -381,3 +381,48 @@ def test_what_never_gates_has_no_gate() -> None:
     found = prospect(difference(claim="describe"))
     assert (found.passing, found.gate_sd) == ((), None)
     assert "unchanged model" not in prospect_words(found)
+
+
+@pytest.mark.parametrize("target", ["population", "fixed"])
+def test_levels_of_one_side_weigh_alike_however_many_exemplars_they_have(target: Any) -> None:
+    """What is promised to clear with .90 is cleared as often."""
+    sizes = {"a": 20, "b": 10, "c": 200}
+    names = {group: [f"{group}{n}" for n in range(size)] for group, size in sizes.items()}
+    of = experiment(
+        factors=[Factor("group", dict.fromkeys(names, ""), exemplars=names)],
+        measures=[Measure("score")],
+        replicates=1 if target == "population" else 2,
+    )
+    rest = GroupContrast("score", "group", group="a", margin=1.0, target=target, claim="clear")
+    found = prospect(rest, of)
+    assert (found.per_group, found.equal) == (26 if target == "population" else 52, False)
+    sd = found.largest_sd
+    assert sd is not None
+    rng = np.random.default_rng(1)
+    cleared = [
+        (rest.analyse(of, recorded(of, lambda _: float(rng.normal(0, sd)))).p_clear or 0) <= 0.05
+        for _ in range(200)
+    ]
+    assert np.mean(cleared) > 0.9 - 3 * (0.9 * 0.1 / 200) ** 0.5
+
+
+def happened(_: object) -> bool:
+    return False
+
+
+def test_of_events_nothing_is_promised_that_rare_ones_do_not_keep() -> None:
+    factors = [Factor("group", {"a": 1, "b": 2, "c": 3}), Factor("tone", {"x": 1, "y": 2})]
+    of = experiment(factors=factors, measures=[Measure("yes", take=happened)], replicates=6)
+    never = recorded(of, lambda _: False, "yes")
+    rest = GroupContrast("yes", "group", group="a", margin=0.2)
+    pair = RateDifference("yes", "group", high="a", low="b", margin=0.2)
+    for one in (rest, pair):
+        assert (one.analyse(of, never).p_clear or 0) > 0.05
+        found = prospect(one, of)
+        assert found.largest_sd is None
+        assert [each.clear for each in found.outlooks if each.rate == 0 == each.effect] == [0]
+        assert "At a base rate of 0 %: CLEAR 0.00 at no effect" in prospect_words(found)
+    four = Interaction("yes", {"group": ("a", "b"), "tone": ("x", "y")}, margin=0.3)
+    assert (four.analyse(of, never).p_clear or 0) > 0.05
+    words = prospect_words(prospect(four, of))
+    assert "With so few replies nothing can be cleared" in words
