@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from .edits import Edit, Edited, edited
 
@@ -28,6 +29,7 @@ def outside_code(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]
             yield match
 
 
+@lru_cache(maxsize=1024)  # a prompt is asked in every replicate
 def omit_articles(text: str) -> Edited:
     """``text`` without its articles; a sentence that began with one begins with a capital again.
 

@@ -340,15 +340,19 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
     return first.interactions
 
 
-def simulated_reply(experiment: Experiment, wanted: Wanted) -> Completion | None:
+def simulated_reply(
+    experiment: Experiment, wanted: Wanted, seed: int | None = None
+) -> Completion | None:
     """Return the reply of the simulated subject or judge; None when it gives none.
 
-    Raises BadDesign when what it gives is no text.
+    It draws by ``seed``, or else by that of its trial. Raises BadDesign when what it gives is no
+    text.
     """
     if experiment.simulated is None:
         return None
     name = JUDGE if wanted.request.to == "judge" else SUBJECT
-    seed = trial_seed(experiment.id, wanted.trial, wanted.place)
+    if seed is None:
+        seed = trial_seed(experiment.id, wanted.trial, wanted.place)
     try:
         text = simulated_text(
             experiment.simulated, SimulatedPrompt(name, wanted.request.messages, seed)

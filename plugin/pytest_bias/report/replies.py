@@ -22,7 +22,7 @@ from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue
 from ..experiments.records import Exchange, Outcome, Record, records_of
 from .numbers import writable
 
-_LEVEL = 6
+_LEVEL = 5
 _FIRST = 4
 
 

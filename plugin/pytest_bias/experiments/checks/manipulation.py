@@ -12,11 +12,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
 from ..design import Condition, Trial
 from ..experiment import Experiment, Players, plan
 from ..fields import author_line
+from ..keys import trial_seed
 from ..measures import check_kept
 from ..messages import Completion, Message, Request
 from ..records import Outcome, record_of
@@ -194,7 +196,8 @@ def _answers(experiment: Experiment, seed: Trial) -> Answers:
 
     With draws in common, replies differ only where what was asked does.
     """
-    return lambda wanted: simulated_reply(experiment, replace(wanted, trial=seed))
+    seed_at = cache(partial(trial_seed, experiment.id, seed))
+    return lambda wanted: simulated_reply(experiment, wanted, seed_at(wanted.place))
 
 
 # --- the same prompts -------------------------------------------------------------------------
