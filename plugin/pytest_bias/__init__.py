@@ -164,18 +164,17 @@ _HOMES = {
 if not TYPE_CHECKING:  # a checker goes by what is imported as itself
     __all__ = list(_HOMES)
 
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+
 
 _refusals: list[str] = []
 """What functions said that ran unjudged; here it outlasts the modules that a process forgets."""
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
 
 
 def __dir__() -> list[str]:

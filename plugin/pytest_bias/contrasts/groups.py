@@ -16,7 +16,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Engine, Found, Side, analyse_linear, corrected_engine, standard_engine
 from .published import GroupsTest, PublishedMethod, SumOfGaps
-from .reach import Reach, check_compared
+from .reach import Reach, check_compared, is_event
 from .units import Layout
 
 if TYPE_CHECKING:
@@ -181,7 +181,8 @@ class GroupContrast(Declared):
         rest = [group for group in self._groups(experiment) if group != self.group]
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
         reach = Reach(self, experiment, design, sides)
-        return reach.layout(within=self._is_number(experiment))
+        event = is_event(self, experiment)
+        return reach.layout(within=self._is_number(experiment), pooled=event)
 
     def _is_number(self, experiment: Experiment) -> bool:
         """Whether the measure declares to be one: an event has no bounds."""

@@ -84,7 +84,9 @@ class PairContrast(Declared):
     def layout(self, experiment: Experiment, design: Design) -> Layout:
         """Return the observations ``design`` gives it."""
         sides = [{self.factor: levels} for levels in self.levels]
-        return Reach(self, experiment, design, sides).layout(within=not self.flags)
+        return Reach(self, experiment, design, sides).layout(
+            within=not self.flags, pooled=self.flags
+        )
 
 
 @dataclass(frozen=True, slots=True)

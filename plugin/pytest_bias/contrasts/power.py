@@ -13,12 +13,12 @@ from typing import cast
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
-from ..experiments.measures import MISSING, kind_of
 from .declared import Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, Finding, Null
 from .groups import GroupContrast
 from .interactions import Interaction
 from .pairs import RateDifference, RateRatio
+from .reach import is_event
 from .units import Layout, Units
 
 EFFECTS = (0.0, 2.0)
@@ -189,7 +189,7 @@ def prospect_of(
         return replace(given, passing=of_ratios(margin, found) if gated else ())
     if layout.problem or layout.per_group < 2:  # noqa: PLR2004
         return given
-    rates_of = isinstance(hypothesis, GroupContrast) and _is_event(hypothesis, experiment)
+    rates_of = isinstance(hypothesis, GroupContrast) and is_event(hypothesis, experiment)
     if (rates_of or isinstance(hypothesis, RateDifference)) and declared.target == "fixed":
         null = _null(hypothesis, experiment, screens=screens)
         outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects, alarm))
@@ -242,7 +242,11 @@ def _of_spread(
     effects: Sequence[float],
     alarm: float,
 ) -> Prospect:
-    from ..statistics.power import largest_sd_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
+    from ..statistics.power import (  # noqa: PLC0415  (numpy)
+        largest_sd_to_clear,
+        units_to_clear,
+        verdict_chances,
+    )
 
     n, shape = layout.per_group, layout.shape
     if _misses(hypothesis, experiment, layout, margin, found):
@@ -253,9 +257,10 @@ def _of_spread(
     doubted = False
     if found is not None and found.se is not None:
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
-        # Where it may be trusted, some number of units settles the question.
-        if doubted := found.settle is None and not found.deterministic:
-            sd = None
+        # Where it may be trusted, some number of units settles the question, if any does.
+        settled = found.settle is not None or found.deterministic
+        doubted = not settled and units_to_clear(sd=sd, margin=margin, design=shape) is not None
+        sd = None if doubted else sd
     outlooks: tuple[Outlook, ...] = ()
     if sd:
         null = _null(hypothesis, experiment, screens=given.screens)
@@ -291,7 +296,7 @@ def _misses(
     from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
     scales = {each.name: each.bounds for each in experiment.measures}
-    event = _is_event(hypothesis, experiment)
+    event = is_event(hypothesis, experiment)
     bounds = (0.0, 1.0) if event else scales.get(getattr(hypothesis, "measure", ""))
     if bounds is None or not layout.fewest:
         return False
@@ -303,13 +308,6 @@ def _misses(
         ]
     margin /= 1 + isinstance(hypothesis, Interaction)
     return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
-
-
-def _is_event(hypothesis: Hypothesis, experiment: Experiment) -> bool:
-    """Return whether its measure is known to be an event before there is a reply."""
-    name, protocol = getattr(hypothesis, "measure", ""), experiment.protocol
-    of = [kind_of(each, protocol) for each in experiment.measures if each.name == name]
-    return name == MISSING or of == [bool]
 
 
 def _rate_outlooks(

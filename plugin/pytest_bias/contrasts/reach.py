@@ -10,6 +10,7 @@ from itertools import product
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
+from ..experiments.measures import MISSING, kind_of
 from .declared import FEWEST_UNITS, Declared, has_exemplars, levels_of
 from .units import REPLIES, Layout, Units
 
@@ -39,12 +40,15 @@ class Reach:
         """Whether the units are exemplars of what is compared."""
         return any(name in self.sides[0] for name in self.units)
 
-    def layout(self, *, within: bool) -> Layout:
-        """The observations; ``within``: a fixed set is judged by the variance within its cells."""
+    def layout(self, *, within: bool, pooled: bool = False) -> Layout:
+        """The observations; ``within``: a fixed set is judged by the variance within its cells.
+
+        ``pooled``: by the events among all replies of a side, whatever the levels they are of.
+        """
         problem = self.problem()
         if self.declared.target == "fixed":
             sizes = [self.trials(side) for side in self.sides]
-            worths = [self._worth(side) for side in self.sides]
+            worths = [Fraction(n) for n in sizes] if pooled else [*map(self._worth, self.sides)]
             cells = min(sizes) // self.design.replicates
             if within and cells > 1 and self.design.replicates == 1:
                 problem = (
@@ -130,6 +134,13 @@ class Reach:
             return f"{few} can clear nothing, {fewest} are needed"
         why = f": the smallest p of {FEWEST_UNITS} sign flips is .0625" if flips else ""
         return f"{few} can give no verdict, {fewest} are needed{why}"
+
+
+def is_event(declared: object, experiment: Experiment) -> bool:
+    """Return whether its measure is known to be an event before there is a reply."""
+    name, protocol = getattr(declared, "measure", ""), experiment.protocol
+    of = [kind_of(each, protocol) for each in experiment.measures if each.name == name]
+    return name == MISSING or of == [bool]
 
 
 def _worth(sizes: Sequence[int]) -> Fraction:
