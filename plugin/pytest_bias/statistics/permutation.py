@@ -441,10 +441,9 @@ def label_shuffle_ratio(
         return sign * np.asarray(rates[0] - rates[1])
 
     kinds, of_kind = np.unique(counts, axis=0, return_counts=True)
-    rarest_last = np.argsort(
-        -of_kind, kind="stable"
-    )  # of few that are left to draw, it is soon done
-    kinds, of_kind = kinds[rarest_last], of_kind[rarest_last]
+    # Commonest first: of the few that are left at the end, draws are soon made.
+    order = np.argsort(-of_kind, kind="stable")
+    kinds, of_kind = kinds[order], of_kind[order]
     few = cheaper(labels=len(units.names), distinct=len(kinds), units=chosen.size)
 
     def test(drawn: Relabelling) -> Permutation:
