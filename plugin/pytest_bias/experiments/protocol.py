@@ -11,14 +11,15 @@ import inspect
 from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
 from types import NoneType
-from typing import Any, Generic, TypeVar, cast, overload
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from ..errors import BadDesign, InvalidReply
 from .fields import need, need_function, need_text, wrong
 from .messages import Completion, Message, Parameters, Player, Request
 from .replies import Structured, accept_object, accept_text, reply_schema, unfenced
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 ATTEMPTS = 3
 """How often a question is put before an invalid reply makes the trial missing."""
@@ -187,7 +188,7 @@ def _check_asked(
     what = "ask()"
     need_text(what, prompt=prompt)
     need(what, "system", system, (str, NoneType), "text")
-    if reply is not None and not (isinstance(reply, type) and issubclass(reply, BaseModel)):
+    if reply is not None and not _is_model(reply):
         expected = "a pydantic model (for one of several words: a field of type Literal[…])"
         raise wrong(what, "reply", reply, expected)
     need_function(what, "check", check)
@@ -196,6 +197,12 @@ def _check_asked(
         raise BadDesign(what=what, problem="system= belongs to the start of a conversation")
     if type(attempts) is not int or attempts < 1:
         raise wrong(what, "attempts", attempts, "a whole number, at least 1")
+
+
+def _is_model(reply: object) -> bool:
+    from pydantic import BaseModel  # noqa: PLC0415  (texts alone do not wait for it)
+
+    return isinstance(reply, type) and issubclass(reply, BaseModel)
 
 
 async def together(*children: Coroutine[Any, Any, Value]) -> list[Value]:

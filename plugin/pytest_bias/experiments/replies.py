@@ -8,19 +8,20 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, cast
-
-from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..errors import BadDesign, InvalidReply
 from .design import frozen
 from .messages import TRUNCATED, Message
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
+    from pydantic_core import CoreSchema
+
 ReplyPolicy = Literal["strict", "lenient"]
 """How a structured reply is read: ``lenient`` takes it out of one code fence around it."""
 
-Structured = TypeVar("Structured", bound=BaseModel)
+Structured = TypeVar("Structured", bound="BaseModel")
 Checked = TypeVar("Checked")
 
 REFUSAL = re.compile(
@@ -75,9 +76,13 @@ class Within:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Return the number's own schema, with the check after it."""
+        from pydantic_core import core_schema  # noqa: PLC0415  (see accept_object)
+
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def _checked(self, number: float) -> float:
+        from pydantic_core import PydanticCustomError  # noqa: PLC0415
+
         if not self.low <= number <= self.high:
             raise PydanticCustomError("out_of_range", "not a possible value")
         return number
@@ -160,6 +165,8 @@ def accept_object(
     no answer. Raises InvalidReply with the reason (see
     :meth:`pytest_bias.experiments.protocol.Subject.ask`).
     """
+    from pydantic import ValidationError  # noqa: PLC0415  (texts alone do not wait for it)
+
     accept_text(text, finish)
     try:
         _STRICT.decode(text)

@@ -31,7 +31,7 @@ class Aside:
             yield
             return
         if self._alone:
-            gc.collect()  # of what others made nothing is kept that is garbage
+            gc.collect(1)  # of what others left lately nothing is kept that is garbage
         with uncollected():
             try:
                 yield

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, Field
-
 from ..experiments.design import frozen_mapping
+from .constraints import CLOSED, Constraints
 
 PUBLISHED: Final = "published"
 """Stands before the slash in the names of subjects whose replies others published."""
@@ -28,9 +27,9 @@ NEEDED: Mapping[Section, tuple[str, ...]] = {
 }
 """What the roster must say of a table, by the section that declares it."""
 
-_Text = Annotated[str, Field(strict=True, pattern=r"^\S(?:.*\S)?$")]
-_Texts = Annotated[dict[_Text, _Text], Field(strict=True)]
-_Words = Annotated[dict[_Text, Annotated[str, Field(strict=True)]], Field(strict=True)]
+_Text = Annotated[str, Constraints(strict=True, pattern=r"^\S(?:.*\S)?$")]
+_Texts = Annotated[dict[_Text, _Text], Constraints(strict=True)]
+_Words = Annotated[dict[_Text, Annotated[str, Constraints(strict=True)]], Constraints(strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +60,11 @@ class TableEntry:
     missing: _Text | None = None
     layout: _Text | None = None
     columns: _Texts = field(default_factory=dict)
-    values: Annotated[dict[_Text, _Words], Field(strict=True)] = field(default_factory=dict)
+    values: Annotated[dict[_Text, _Words], Constraints(strict=True)] = field(default_factory=dict)
     judge: _Text | None = None
     note: _Text | None = None
     notes: _Texts = field(default_factory=dict)
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar = CLOSED
 
     def __post_init__(self) -> None:
         ours: Mapping[str, Mapping[str, str]] = {

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
-
-from pydantic import ConfigDict, Field, PlainValidator, StrictBool, TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
 
 from ..errors import BadSetting, UnknownName
 from ..experiments.design import frozen_mapping
 from ..experiments.messages import Parameters
 from ..experiments.replies import ReplyPolicy
+from .constraints import CLOSED, Constraints, Truth
 from .published import NEEDED, PUBLISHED, TABLE, Section, TableEntry
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
@@ -52,22 +53,32 @@ _PROBLEMS = {
 """Problems by the type of pydantic's error, where its words are not those of a TOML file."""
 
 
-_CLOSED = ConfigDict(extra="forbid")
 _Read = TypeVar("_Read")
 
 
-def _day(value: object) -> str:
-    """Return a TOML date as YYYY-MM-DD."""
-    if type(value) is not date:
-        raise PydanticCustomError("date_type", "should be a day, as 2027-04-01")
-    return value.isoformat()
+class _Day:
+    """Constraint of a text that TOML gives as a day: YYYY-MM-DD."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> CoreSchema:
+        from pydantic_core import core_schema  # noqa: PLC0415  (only where a roster is read)
+
+        return core_schema.no_info_plain_validator_function(cls._text)
+
+    @staticmethod
+    def _text(value: object) -> str:
+        from pydantic_core import PydanticCustomError  # noqa: PLC0415
+
+        if type(value) is not date:
+            raise PydanticCustomError("date_type", "should be a day, as 2027-04-01")
+        return value.isoformat()
 
 
 # What is beyond these is a slip, and nothing could be worked out with it.
-_Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
-_Amount = Annotated[float, Field(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
-_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
-_Text = Annotated[str, Field(pattern=r"\S")]
+_Count = Annotated[int, Constraints(strict=True, ge=1, le=10**12)]
+_Amount = Annotated[float, Constraints(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
+_Name = Annotated[str, Constraints(pattern=r"^\S(?:.*\S)?$")]
+_Text = Annotated[str, Constraints(pattern=r"\S")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,7 @@ class Price:
 
     input: _Amount
     output: _Amount
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar = CLOSED
 
     def cost(self, input_tokens: float, output_tokens: float) -> float:
         """Return the price of so many tokens, in US dollars."""
@@ -104,13 +115,13 @@ class ModelEntry:
     price: Price | None = None
     wire: Wire | None = None
     refuses: frozenset[ParameterName] = frozenset()
-    alias: StrictBool = False
-    shut_down: Annotated[str, PlainValidator(_day)] = ""
+    alias: Truth = False
+    shut_down: Annotated[str, _Day] = ""
     served: frozenset[_Name] = frozenset()
     system: _Text | None = None
-    seeded: StrictBool = False
+    seeded: Truth = False
     replies: ReplyPolicy | None = None
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar = CLOSED
 
     @property
     def defaults(self) -> Parameters:
@@ -130,7 +141,7 @@ class EndpointEntry:
     base_url: str
     api_key_env: str | None = None
     replies: ReplyPolicy = "strict"
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar = CLOSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +159,8 @@ class LocalEntry:
     context: _Count = 4096
     processes: _Count | None = None
     threads: _Count = 1
-    draw: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
-    __pydantic_config__: ClassVar = _CLOSED
+    draw: Annotated[int, Constraints(strict=True, ge=0, le=10**6)] = 0
+    __pydantic_config__: ClassVar = CLOSED
 
 
 _NOTHING = ModelEntry()
@@ -259,7 +270,7 @@ def parse_roster(text: str, path: Path) -> Roster:
 @dataclass(frozen=True, slots=True)
 class _Judges:
     order: list[str] = field(default_factory=list)
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar = CLOSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +281,7 @@ class _File:
     local: dict[str, LocalEntry] = field(default_factory=dict)
     published: dict[str, TableEntry] = field(default_factory=dict)
     table: dict[str, TableEntry] = field(default_factory=dict)
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar = CLOSED
 
 
 def table_entry(path: str, experiment: str, keys: Mapping[str, object]) -> TableEntry:
@@ -296,6 +307,8 @@ def table_entry(path: str, experiment: str, keys: Mapping[str, object]) -> Table
 def _valid(
     kind: type[_Read], raw: object, refused: Callable[[tuple[str | int, ...], str], BadSetting]
 ) -> _Read:
+    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  (most runs have no roster)
+
     try:
         return TypeAdapter(kind).validate_python(raw)
     except ValidationError as error:
