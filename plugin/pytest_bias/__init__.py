@@ -178,4 +178,4 @@ _refusals: list[str] = []
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*globals(), *_HOMES})

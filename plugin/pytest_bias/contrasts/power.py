@@ -78,13 +78,17 @@ def of_rates(layout: Layout, margin: float, rates: Sequence[float]) -> Iterator[
     for rate in rates:
         for effect in EFFECTS:
             difference = min(1.0, effect * margin)
-            passes = power_to_pass_rates(
-                layout.per_group,
-                rate=max(0.0, min(rate, 1 - difference)),
-                margin=margin,
-                effect=difference,
+            base = max(0.0, min(rate, 1 - difference))
+            passes = min(
+                power_to_pass_rates(*sizes, rate=base, margin=margin, effect=difference)
+                for sizes in _either_higher(layout, effect)
             )
             yield Passing(effect=effect, passes=passes, rate=rate)
+
+
+def _either_higher(layout: Layout, effect: float) -> set[tuple[int, int]]:
+    """The sizes of the higher side and of the other: which is which, nobody knows before."""
+    return {layout.sizes, layout.sizes[::-1]} if effect else {layout.sizes}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,10 +322,8 @@ def _rate_outlooks(
     effects: Sequence[float],
     alarm: float,
 ) -> Iterator[Outlook]:
-    from ..statistics.power import units_unseen  # noqa: PLC0415  (numpy)
     from ..statistics.rate_power import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415
 
-    n = layout.per_group
     rates: tuple[float, ...] = BASE_RATES
     if found is not None:
         rates = (math.fsum(arm.mean for arm in found.arms) / len(found.arms),)
@@ -331,17 +333,21 @@ def _rate_outlooks(
             if difference > 1:  # no two rates are so far apart
                 continue
             base = min(rate, 1 - difference)
-            clear = power_to_clear_rate(n, rate=base, margin=margin, difference=difference)
-            if layout.fewest < units_unseen(margin):
-                # Of so few, no event at all (or nothing else) clears nothing.
-                nothing = ((1 - base) * (1 - base - difference)) ** n
-                clear = max(0.0, clear - nothing - (base * (base + difference)) ** n)
+            sides = _either_higher(layout, effect)
             yield Outlook(
                 effect=effect,
-                clear=clear,
-                biased=_alarm_of_rates(n, base, difference, margin=margin, alarm=alarm)
+                clear=min(
+                    power_to_clear_rate(*each, rate=base, margin=margin, difference=difference)
+                    for each in sides
+                ),
+                biased=_alarm_of_rates(
+                    layout.per_group, base, difference, margin=margin, alarm=alarm
+                )
                 if null == "margin"
-                else power_to_alarm_rate(n, rate=base, difference=difference, alpha=alarm),
+                else min(
+                    power_to_alarm_rate(*each, rate=base, difference=difference, alpha=alarm)
+                    for each in sides
+                ),
                 rate=rate,
             )
 

@@ -54,7 +54,7 @@ class Reach:
                 problem = (
                     f"{self.design.name} design: one replicate has no variance within its cell"
                 )
-            fewest = _smaller(sizes)
+            two = _two(sizes)
             return Layout(
                 shape="independent",
                 per_group=_as_if_equal(worths),
@@ -62,8 +62,8 @@ class Reach:
                 problem=problem,
                 equal=_are_equal(sizes, worths),
                 # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
-                clears=not within or fewest >= FEWEST_TO_CLEAR,
-                fewest=fewest,
+                clears=not within or min(two) >= FEWEST_TO_CLEAR,
+                sizes=two,
             )
         units = self.units
         if self.nested:
@@ -160,12 +160,12 @@ def _are_equal(sizes: Sequence[int], worths: Sequence[Fraction]) -> bool:
     return alike and all(worth == sizes[0] for worth in worths)
 
 
-def _smaller(sizes: Sequence[int]) -> int:
-    """Units of the smaller side; of a difference of differences two sides make one."""
+def _two(sizes: Sequence[int]) -> tuple[int, int]:
+    """Units of two sides; of a difference of differences two of its four make one."""
     if len(sizes) == 2:  # noqa: PLR2004
-        return min(sizes)
+        return sizes[0], sizes[1]
     high_high, high_low, low_high, low_low = sizes
-    return min(high_high + low_low, high_low + low_high)
+    return high_high + low_low, high_low + low_high
 
 
 def check_compared(

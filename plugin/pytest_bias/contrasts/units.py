@@ -93,8 +93,8 @@ class Layout:
     units on a side (for unequal sides, or levels in them, the number that equal ones would need),
     ``unit_name`` what they are. ``problem`` says why no verdict is possible.
     ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
-    enough for anything to be cleared; ``fewest`` are the replies of the smaller side, where these
-    are the units.
+    enough for anything to be cleared; ``sizes`` are the replies of the two sides, where these are
+    the units.
     """
 
     shape: Shape
@@ -103,4 +103,9 @@ class Layout:
     problem: str = ""
     equal: bool = True
     clears: bool = True
-    fewest: int = 0
+    sizes: tuple[int, int] = (0, 0)
+
+    @property
+    def fewest(self) -> int:
+        """Replies of the smaller side, 0 where these are no units."""
+        return min(self.sizes)

@@ -144,7 +144,7 @@ class _Collector:
     def __post_init__(self) -> None:
         self.stop = Stop()
         limits = self.terms.limits
-        self.spending = Spending(limits.max_calls, limits.budget, self.terms.book)
+        self.spending = Spending(limits.max_calls, limits.budget, self.terms.book, cap=limits.cap)
         self._abandoned = False
         self._providers: dict[str, Provider] = {}
         self._callers: dict[str, Caller] = {}

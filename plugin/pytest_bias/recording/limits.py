@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 from ..errors import BiasError
+from ..settings.options import OPTIONS
 
 _MINUTE = 60.0
 _START_SHARE = 4
@@ -308,7 +309,8 @@ class Spending:
     A call is let through only if its highest possible price fits beside what was spent and what
     the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``
     and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included,
-    ``promised`` those put aside for trials under way. ``book`` is told of every change where
+    ``promised`` those put aside for trials under way; ``cap`` is what the limit of calls is
+    called. ``book`` is told of every change where
     somebody else keeps the books too; then no call is sent before it is ``acknowledged``.
     """
 
@@ -323,6 +325,7 @@ class Spending:
     _waiting: Waiting = field(default_factory=deque)
     _acknowledged: int = 0
     _booking: Waiting = field(default_factory=deque)
+    cap: str = OPTIONS["max_calls"].option
 
     @property
     def committed(self) -> float:
@@ -336,7 +339,7 @@ class Spending:
         """
         aside = 0 if promised else self.promised
         if self.max_calls is not None and self.calls + aside >= self.max_calls:
-            what = f"--bias-max-calls={self.max_calls} is reached"
+            what = f"{self.cap}={self.max_calls} is reached"
             raise Capped(what)
 
     async def reserve(self, highest: float, stop: Stop) -> None:
@@ -369,7 +372,7 @@ class Spending:
         """
         self.check()
         if self.max_calls is not None and self.calls + self.promised + calls > self.max_calls:
-            what = f"--bias-max-calls={self.max_calls} leaves no room for a whole trial"
+            what = f"{self.cap}={self.max_calls} leaves no room for a whole trial"
             raise Capped(what)
         promise = PromisedCalls(self, calls)
         self.promised += calls

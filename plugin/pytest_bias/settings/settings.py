@@ -167,7 +167,8 @@ class Limits:
 
     ``qpm`` are requests per minute and model (None: what the experiment and the roster say),
     ``max_calls`` counts every attempt and ``budget`` is in US dollars, both over all models
-    together. ``concurrency`` are calls in flight per model, ``timeout`` seconds per attempt.
+    together; ``cap`` is what the former is called. ``concurrency`` are calls in flight per model,
+    ``timeout`` seconds per attempt.
     """
 
     qpm: int | None = None
@@ -175,6 +176,7 @@ class Limits:
     budget: float | None = None
     concurrency: int = int(OPTIONS["concurrency"].default)
     timeout: float = float(OPTIONS["timeout"].default)
+    cap: str = OPTIONS["max_calls"].option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,13 +281,14 @@ def read_settings(given: Given) -> Settings:
     for name, variables in _OF_CI.items():
         read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
+    limits = OPTIONS.keys() & {each.name for each in fields(Limits)}
     return Settings(
         **read,
         models=models,
         shard=_shard(given),
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
-        limits=Limits(**{each.name: given.value(each.name) for each in fields(Limits)}),
+        limits=Limits(**{name: given.value(name) for name in limits}),
         plan=_plans(given),
         baseline=old,
         baseline_asked=given.is_typed("baseline"),

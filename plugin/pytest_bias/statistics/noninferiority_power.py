@@ -125,23 +125,27 @@ def _passing(*, paired: bool) -> Callable[[float, float, float], float]:
 
 
 @checked
-def power_to_pass_rates(n: int, *, rate: float, margin: float, effect: float) -> float:
+def power_to_pass_rates(n_a: int, n_b: int, *, rate: float, margin: float, effect: float) -> float:
     """Return the probability that `non_inferior_from_estimates` passes an unchanged model.
 
     The effect, the same under both models, is the difference of two rates, `rate + effect` minus
-    `rate`, of n >= 2 independent units each; standard errors are read from Newcombe's 95 %
-    intervals as (high - low) / 2z, with 2n - 2 degrees of freedom. Strata are pooled. By `DRAWS`
-    draws of the counts. Source: the rule's in `noninferiority`; Newcombe (1998).
+    `rate`, of `n_a` and `n_b` independent units, at least 2; standard errors are read from
+    Newcombe's 95 % intervals as (high - low) / 2z, with n_a + n_b - 2 degrees of freedom. Strata
+    are pooled. By `DRAWS` draws of the counts. Source: the rule's in `noninferiority`; Newcombe
+    (1998).
     """
-    if count(n, "n") < 2:  # noqa: PLR2004  (of one none varies)
-        raise TooFewUnits(group="n", found=n, needed=2)
+    sizes = np.array([[n_a], [n_b]])
+    for argument, size in (("n_a", n_a), ("n_b", n_b)):
+        if count(size, argument) < 2:  # noqa: PLR2004  (of one none varies)
+            raise TooFewUnits(group=argument, found=size, needed=2)
     for argument, value in (("effect", rate + effect), ("rate", rate)):
         if not 0 <= number(value, argument) <= 1:
             raise bad(argument, f"gives a rate of {value}")
     rng = np.random.default_rng(SEED)
-    drawn = rng.binomial(n, [[rate + effect], [rate]] * 2, (4, DRAWS)).reshape(2, 2, DRAWS)
-    (ours, own), (theirs, other) = (_differences(counts, n) for counts in drawn)
-    df, below = 2.0 * n - 2, positive(margin, "margin")
+    rates = np.array([[rate + effect], [rate]])
+    drawn = rng.binomial(sizes, rates, (2, 2, DRAWS))
+    (ours, own), (theirs, other) = (_differences(counts, sizes) for counts in drawn)
+    df, below = n_a + n_b - 2.0, positive(margin, "margin")
     worse, se = np.abs(ours) - np.abs(theirs), np.sqrt(own + other)
     # Degrees of freedom are df to 2 df, and few draws are open between the quantiles of these.
     most, least = special.stdtrit([df, 2 * df], 1 - ALPHA / 2) * [1 + ROUNDING, 1 - ROUNDING]
@@ -153,8 +157,8 @@ def power_to_pass_rates(n: int, *, rate: float, margin: float, effect: float) ->
     return float(passes.mean())
 
 
-def _differences(counts: NDArray[np.int64], n: int) -> tuple[Floats, Floats]:
-    """Return the differences of rates of two rows of counts of n, and variances by Newcombe."""
+def _differences(counts: NDArray[np.int64], n: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Return the differences of rates of two rows of counts of `n`, and variances by Newcombe."""
     rates = counts / n
     centre = (rates + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
     half = Z95 * np.sqrt(rates * (1 - rates) / n + (Z95 / (2 * n)) ** 2) / (1 + Z95**2 / n)

@@ -118,8 +118,10 @@ def capped(
     total = sum(own) if shard is None else shard.share(sum(own))
     if limits.max_calls is not None and limits.max_calls <= total:
         return limits, ""
-    words = "as the design says" if shard is None else "this shard's share of the design's cap"
-    return replace(limits, max_calls=total), f"at most {total:,} calls, {words}"
+    words, cap = "as the design says", "the design's max_calls"
+    if shard is not None:
+        words, cap = "this shard's share of the design's cap", f"this shard's share of {cap}"
+    return replace(limits, max_calls=total, cap=cap), f"at most {total:,} calls, {words}"
 
 
 def jobs_of(bench: Workbench, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:

@@ -332,10 +332,10 @@ class _Run:
 
 def _of_share(note: str, limits: Limits) -> str:
     """Name the cap that was given, where a shard names its share as one of its own."""
-    caps = {"max-calls": limits.max_calls, "budget": limits.budget}
+    caps = {limits.cap: limits.max_calls, "--bias-budget": limits.budget}
     return re.sub(
-        rf"--bias-({'|'.join(caps)})=\S+",
-        lambda found: f"a shard's share of --bias-{found[1]}={caps[found[1]] or 0:.15g}",
+        rf"({'|'.join(caps)})=\S+",
+        lambda found: f"a shard's share of {found[1]}={caps[found[1]] or 0:.15g}",
         note,
     )
 

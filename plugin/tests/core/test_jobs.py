@@ -34,6 +34,8 @@ def test_the_smaller_cap_holds(
     cases = [case(cap, f"openai/m{number}") for number, cap in enumerate(caps)]
     limits, _ = capped(Limits(max_calls=given), cases)
     assert limits.max_calls == expected
+    # What ends a recording is called what the user knows it by.
+    assert limits.cap == ("--bias-max-calls" if expected == given else "the design's max_calls")
 
 
 def test_a_cap_beside_what_has_none_is_not_enforced_and_that_is_said() -> None:

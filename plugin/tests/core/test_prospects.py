@@ -98,6 +98,63 @@ def test_at_a_recorded_spread_that_says_too_little_no_chances_are_told() -> None
     assert "No chances are given at the spread recorded" in prospect_words(found)
 
 
+@pytest.mark.parametrize("unit", ["group", "seed"])
+@pytest.mark.parametrize("share", [0.01, 1.0])
+def test_at_a_spread_of_few_units_that_differ_no_chances_are_told(unit: str, share: float) -> None:
+    """One in a hundred replies is 9, all others 0: by their spread most recordings are CLEAR."""
+    of = experiment(
+        factors=[Factor("group", {"a": "A", "b": "B"})],
+        items=Items("seed", {f"s{n}": n for n in range(60)}),
+        measures=[Measure("score", bounds=(0, 10))],
+        replicates=2,
+    )
+    if unit == "group":
+        names = {group: [f"{group}{n}" for n in range(60)] for group in ("a", "b")}
+        of = replace(of, factors=[Factor("group", {"a": 1, "b": 2}, exemplars=names)], items=None)
+    hypothesis = difference(margin=0.35, target="population", unit=unit)
+    rng = np.random.default_rng(0)
+    drawn = recorded(
+        of,
+        lambda _: (
+            9.0 * (rng.random() < share) if share < 1 else float(np.clip(rng.normal(5, 1), 0, 10))
+        ),
+        "score",
+    )
+    finding = hypothesis.analyse(of, drawn)
+    found = prospect_of(hypothesis, of, of.design(), finding)
+    assert (found.doubted, found.sd is None, finding.settle is None) == (share < 1,) * 3
+    told = "No chances are given at the spread recorded" in prospect_words(found)
+    assert told == (share < 1)
+
+
+@pytest.mark.parametrize(
+    ("replicates", "rate", "margin"), [(15, 0.02, 0.15), (20, 0.02, 0.15), (12, 0.1, 0.2)]
+)
+def test_chances_of_one_group_against_many_are_those_of_its_real_sizes(
+    replicates: int, rate: float, margin: float
+) -> None:
+    """As if two equal groups of harmonic size, they would be .10, .82 and .22."""
+    of = experiment(
+        factors=[Factor("group", {f"g{n}": n for n in range(10)})],
+        measures=[Measure("yes", take=happened)],
+        replicates=replicates,
+    )
+    hypothesis = GroupContrast("yes", "group", group="g0", margin=margin, claim="clear")
+    layout = hypothesis.layout(of, of.design())
+    assert layout is not None
+    assert layout.sizes == (replicates, 9 * replicates)
+    rng = np.random.default_rng(5)
+    runs = 200
+    findings = [
+        hypothesis.analyse(of, recorded(of, lambda _: bool(rng.random() < rate), "yes"))
+        for _ in range(runs)
+    ]
+    clear = sum((found.p_clear or 0) <= 0.05 for found in findings) / runs
+    arms = replace(findings[0].arms[0], mean=rate), replace(findings[0].arms[1], mean=rate)
+    found = prospect_of(hypothesis, of, of.design(), replace(findings[0], arms=arms))
+    assert found.outlooks[0].clear == pytest.approx(clear, abs=0.1)
+
+
 def test_units_are_counted_as_the_target_says() -> None:
     population = difference(target="population", unit="seed")
     assert (prospect(population, CROSSED).per_group, prospect(population, CROSSED).paired) == (
@@ -353,8 +410,8 @@ def test_rates_pass_the_gate_at_base_rates() -> None:
     ]
     n = found.per_group
     assert n is not None
-    assert found.passing[2].passes == power_to_pass_rates(n, rate=0.1, margin=0.1, effect=0.0)
-    assert found.passing[3].passes == power_to_pass_rates(n, rate=0.1, margin=0.1, effect=0.2)
+    assert found.passing[2].passes == power_to_pass_rates(n, n, rate=0.1, margin=0.1, effect=0.0)
+    assert found.passing[3].passes == power_to_pass_rates(n, n, rate=0.1, margin=0.1, effect=0.2)
     assert re.search(
         r"At a base rate of 10 %: CLEAR [^.]*\.\d+ at no effect, .* an unchanged model passes",
         prospect_words(found),

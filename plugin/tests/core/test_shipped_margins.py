@@ -33,10 +33,12 @@ FAMILIES: dict[str, tuple[Experiment, Claims]] = {
 }
 
 
-def cleared(of: Experiment, claim: RateDifference | GroupContrast, **at: float) -> float:
+def cleared(
+    of: Experiment, claim: RateDifference | GroupContrast, *, rate: float, margin: float
+) -> float:
     layout = claim.layout(of, of.design())
     assert layout is not None
-    return power_to_clear_rate(layout.per_group, **at)
+    return power_to_clear_rate(*layout.sizes, rate=rate, margin=margin)
 
 
 @pytest.mark.parametrize(("of", "claims"), FAMILIES.values(), ids=FAMILIES)

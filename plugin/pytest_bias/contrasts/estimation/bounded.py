@@ -101,12 +101,16 @@ def protected(
     """Return what was cleared of a population only if skewness allows, with what it may hide.
 
     ``groups`` are the units' values, ``weights`` what each mean weighs in the contrast. Where one
-    is skewed, a bootstrap-t must agree (Hall 1992). No test sees units that none was sampled of:
+    is skewed, a bootstrap-t must agree (Hall 1992); there, and where nearly all are alike, the
+    spread does not tell how many units would do. No test sees units that none was sampled of:
     ``tolerance`` says how large a share of them that may be.
     """
+    skewed = any(map(is_skewed, groups))
+    if skewed or any(map(are_alike, groups)):
+        tested = replace(tested, to_see=None)
     if margin is None or tested.p_clear is None or tested.p_clear > ALPHA:
         return tested
-    if any(map(is_skewed, groups)):
+    if skewed:
         p = bootstrap_t_equivalence(groups, weights, margin=margin, seed=SEED)
         tested = replace(tested, p_clear=max(tested.p_clear, p)).noting(
             f"what skewed units clear must also hold by a bootstrap-t (p = {p:.4f}; Hall 1992)"

@@ -163,44 +163,55 @@ def test_the_largest_spread_that_passes_gives_its_power(
 
 
 @cache
-def rate_of(events: tuple[int, int], n: int) -> tuple[float, float]:
+def rate_of(events: tuple[int, int], n: int, m: int) -> tuple[float, float]:
     """The difference and the standard error that the gate reads from its interval."""
-    found = newcombe(events[0], n, events[1], n)
+    found = newcombe(events[0], n, events[1], m)
     z = stats.norm.isf(0.025)
     return found.difference, (found.interval.high - found.interval.low) / (2 * z)
 
 
 @pytest.mark.parametrize(
-    ("n", "rate", "effect"),
-    [(30, 0.1, 0.0), (30, 0.02, 0.1), (120, 0.1, 0.0), (120, 0.02, 0.2)],
+    ("sizes", "rate", "effect"),
+    [
+        ((30, 30), 0.1, 0.0),
+        ((30, 30), 0.02, 0.1),
+        ((120, 120), 0.1, 0.0),
+        ((120, 120), 0.02, 0.2),
+        ((30, 270), 0.05, 0.1),
+        ((270, 30), 0.05, 0.1),
+    ],
 )
-def test_rates_pass_as_often_as_computed(n: int, rate: float, effect: float) -> None:
+def test_rates_pass_as_often_as_computed(
+    sizes: tuple[int, int], rate: float, effect: float
+) -> None:
+    n, m = sizes
+    least = n + m - 2
     rng = np.random.default_rng(n)
     runs = 3_000
-    counts = rng.binomial(n, [rate + effect, rate, rate + effect, rate], (runs, 4)).tolist()
+    counts = rng.binomial([n, m] * 2, [rate + effect, rate] * 2, (runs, 4)).tolist()
     passed = 0
-    t = {n: stats.t.isf(0.025, np.linspace(2 * n - 2, 4 * n - 4, 50))}
-    dfs = np.linspace(2 * n - 2, 4 * n - 4, 50)
+    dfs = np.linspace(least, 2 * least, 50)
+    t = stats.t.isf(0.025, dfs)
     for a, b, c, d in counts:
-        (ours, se_ours), (theirs, se_theirs) = rate_of((a, b), n), rate_of((c, d), n)
+        (ours, se_ours), (theirs, se_theirs) = rate_of((a, b), n, m), rate_of((c, d), n, m)
         own, other = se_ours**2, se_theirs**2
-        df = (2 * n - 2) * (own + other) ** 2 / (own**2 + other**2)
-        half = float(np.interp(df, dfs, t[n])) * math.sqrt(own + other)
+        df = least * (own + other) ** 2 / (own**2 + other**2)
+        half = float(np.interp(df, dfs, t)) * math.sqrt(own + other)
         passed += abs(ours) - abs(theirs) + half < 0.1
-    power = power_to_pass_rates(n, rate=rate, margin=0.1, effect=effect)
+    power = power_to_pass_rates(n, m, rate=rate, margin=0.1, effect=effect)
     # both are drawn
     error = math.sqrt(power * (1 - power) * (1 / runs + 1 / DRAWS))
     assert passed / runs == pytest.approx(power, abs=4 * error + 1e-9)
-    assert power_to_pass_rates(n, rate=rate, margin=0.1, effect=effect) == power
+    assert power_to_pass_rates(n, m, rate=rate, margin=0.1, effect=effect) == power
 
 
 def test_without_any_event_the_intervals_decide() -> None:
     def passes(n: int, rate: float, margin: float) -> float:
-        return power_to_pass_rates(n, rate=rate, margin=margin, effect=0)
+        return power_to_pass_rates(n, n, rate=rate, margin=margin, effect=0)
 
     assert passes(30, 0, 0.1) == 0
     assert passes(120, 0, 0.1) == passes(120, 1, 0.1) == passes(10**6, 0, 0.05) == 1
-    se = rate_of((0, 0), 120)[1]
+    se = rate_of((0, 0), 120, 120)[1]
     bound = stats.t.isf(0.025, 2 * 238) * se * math.sqrt(2)
     assert passes(120, 0, bound * 1.001) == 1
     assert passes(120, 0, bound * 0.999) == 0
@@ -210,7 +221,7 @@ def test_rates_of_many_replies_are_normal() -> None:
     n, rate, margin = 10_000, 0.5, 0.01
     se = math.sqrt(2 * rate * (1 - rate) / n)
     normal = power_to_pass_independent(margin / se, 0.0, 2.0 * n - 2)
-    assert power_to_pass_rates(n, rate=rate, margin=margin, effect=0) == near(normal, DRAWS)
+    assert power_to_pass_rates(n, n, rate=rate, margin=margin, effect=0) == near(normal, DRAWS)
 
 
 def test_bad_arguments() -> None:
@@ -218,10 +229,10 @@ def test_bad_arguments() -> None:
     with pytest.raises(TooFewUnits):
         power_to_pass(1, **given)
     with pytest.raises(TooFewUnits):
-        power_to_pass_rates(1, rate=0.1, margin=0.1, effect=0)
+        power_to_pass_rates(1, 5, rate=0.1, margin=0.1, effect=0)
     for changed in ({"sd": 0}, {"margin": 0}, {"effect": math.nan}):
         with pytest.raises(BadStatisticInput):
             power_to_pass(10, **{**given, **changed})
     for rate, effect in ((0.95, 0.1), (-0.1, 0.0), (1.1, -0.2)):
         with pytest.raises(BadStatisticInput):
-            power_to_pass_rates(10, rate=rate, margin=0.1, effect=effect)
+            power_to_pass_rates(10, 10, rate=rate, margin=0.1, effect=effect)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -28,18 +29,23 @@ from pytest_bias.statistics.score import score_difference, tost_rates
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.6])
-def test_power_of_rates_adds_up_the_counts_that_the_tests_clear_or_flag(rate: float) -> None:
-    n, gap, margin = 11, 0.2, 0.3
+@pytest.mark.parametrize(("n", "m"), [(11, 11), (8, 26), (26, 8)])
+def test_power_of_rates_adds_up_the_counts_that_the_tests_clear_or_flag(
+    n: int, m: int, rate: float
+) -> None:
+    gap, margin, fewer, all_ = 0.2, 0.3, min(n, m), n + m
     clear = alarm = 0.0
-    for a, b in product(range(n + 1), repeat=2):
-        mass = stats.binom.pmf(a, n, rate + gap) * stats.binom.pmf(b, n, rate)
-        clear += mass * (tost_rates(a, n, b, n, margin=margin).p <= 0.05)
-        rare = min(a + b, 2 * n - a - b) < 10  # these are judged by Fisher's test
-        p = newcombe(a, n, b, n).p if rare else score_difference(a, n, b, n).p
+    for a, b in product(range(n + 1), range(m + 1)):
+        mass = stats.binom.pmf(a, n, rate + gap) * stats.binom.pmf(b, m, rate)
+        alike = a + b in (0, all_) and fewer < units_unseen(margin)
+        clear += mass * (tost_rates(a, n, b, m, margin=margin).p <= 0.05 and not alike)
+        # Where less than 5 are expected anywhere they are judged by Fisher's test.
+        rare = fewer * min(a + b, all_ - a - b) < 5 * all_
+        p = newcombe(a, n, b, m).p if rare else score_difference(a, n, b, m).p
         alarm += mass * (p <= 0.05)
-    found = power_to_clear_rate(n, rate=rate, margin=margin, difference=gap)
+    found = power_to_clear_rate(n, m, rate=rate, margin=margin, difference=gap)
     assert found == pytest.approx(clear, abs=1e-9)
-    flagged = power_to_alarm_rate(n, rate=rate, difference=gap, alpha=0.05)
+    flagged = power_to_alarm_rate(n, m, rate=rate, difference=gap, alpha=0.05)
     assert flagged == pytest.approx(alarm, abs=1e-9)
 
 
@@ -64,38 +70,40 @@ def test_the_null_variance_is_at_the_likeliest_rates(a: float, b: float, null: f
         options={"xatol": 1e-10},
     ).x
     variance = (p * (1 - p) + (p - null) * (1 - p + null)) / n * 40 / 39
-    found = score_se(np.array(a), np.array(b), n=n, null=null)
+    found = score_se(np.array(a), np.array(b), sizes=(n, n), null=null)
     assert float(found) == pytest.approx(math.sqrt(variance), rel=1e-5)
 
 
 def test_the_normal_approximation_takes_over_without_a_step() -> None:
     for rate, gap in ((0.1, 0.0), (0.4, 0.02), (0.3, 0.1)):
-        for power, of in (
-            (power_to_clear_rate, {"margin": 0.1}),
-            (power_to_alarm_rate, {"alpha": 0.05}),
+        for power in (
+            partial(power_to_clear_rate, margin=0.1),
+            partial(power_to_alarm_rate, alpha=0.05),
         ):
             exact, normal = (
-                power(n, rate=rate, difference=gap, **of)
-                for n in (LARGEST_EXACT, LARGEST_EXACT + 1)
+                power(*sizes, rate=rate, difference=gap) for sizes in ((400, 400), (400, 401))
             )
             assert normal == pytest.approx(exact, abs=0.03)
+    assert LARGEST_EXACT == 400 * 400
 
 
 def test_rates_that_cannot_vary_have_a_certain_verdict() -> None:
     for n in (40, 4000):
-        assert power_to_clear_rate(n, rate=0, margin=0.1) == pytest.approx(1)
-        assert power_to_alarm_rate(n, rate=0, difference=0, alpha=0.05) == 0
-        assert power_to_alarm_rate(n, rate=0, difference=1, alpha=0.05) == pytest.approx(1)
-    assert power_to_clear_rate(10, rate=0, margin=0.1) == 0
+        assert power_to_clear_rate(n, n, rate=0, margin=0.1) == pytest.approx(1)
+        assert power_to_alarm_rate(n, n, rate=0, difference=0, alpha=0.05) == 0
+        assert power_to_alarm_rate(n, n, rate=0, difference=1, alpha=0.05) == pytest.approx(1)
+    assert power_to_clear_rate(10, 10, rate=0, margin=0.1) == 0
 
 
 def test_rate_power_refuses_values_outside_its_domain() -> None:
     with pytest.raises(TooFewUnits):
-        power_to_clear_rate(0, rate=0.1, margin=0.1)
+        power_to_clear_rate(0, 5, rate=0.1, margin=0.1)
+    with pytest.raises(TooFewUnits):
+        power_to_alarm_rate(5, 0, rate=0.1, difference=0.1, alpha=0.05)
     with pytest.raises(BadStatisticInput):
-        power_to_clear_rate(5, rate=0.1, margin=1)
+        power_to_clear_rate(5, 5, rate=0.1, margin=1)
     with pytest.raises(BadStatisticInput):
-        power_to_alarm_rate(5, rate=0.9, difference=0.2, alpha=0.05)
+        power_to_alarm_rate(5, 5, rate=0.9, difference=0.2, alpha=0.05)
 
 
 @given(st.floats(1e-4, 0.9))
