@@ -183,6 +183,13 @@ def test_a_client_that_hangs_up_disturbs_nobody(
     assert capfd.readouterr().err == ""
 
 
+def test_one_that_was_never_started_is_stopped_at_once() -> None:
+    stopping = threading.Thread(target=SimulatorServer([answer]).stop, daemon=True)
+    stopping.start()
+    stopping.join(PATIENCE)
+    assert not stopping.is_alive()
+
+
 def test_stopping_ends_what_still_hangs() -> None:
     server = SimulatorServer([answer], latency=10 * PATIENCE)
     server.start()

@@ -140,8 +140,9 @@ class SimulatorServer:
     def stop(self) -> None:
         """Stop serving and close every socket, those of requests without an answer too."""
         self._stopping.set()
-        self._http.shutdown()
-        self._thread.join()
+        if self._thread.is_alive():  # what was never started would be waited for
+            self._http.shutdown()
+            self._thread.join()
         self._close()
 
     def serve(self) -> None:
