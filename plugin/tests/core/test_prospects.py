@@ -144,7 +144,7 @@ def test_chances_of_one_group_against_many_are_those_of_its_real_sizes(
     assert layout is not None
     assert layout.sizes == (replicates, 9 * replicates)
     rng = np.random.default_rng(5)
-    runs = 200
+    runs = 100
     findings = [
         hypothesis.analyse(of, recorded(of, lambda _: bool(rng.random() < rate), "yes"))
         for _ in range(runs)
@@ -152,7 +152,7 @@ def test_chances_of_one_group_against_many_are_those_of_its_real_sizes(
     clear = sum((found.p_clear or 0) <= 0.05 for found in findings) / runs
     arms = replace(findings[0].arms[0], mean=rate), replace(findings[0].arms[1], mean=rate)
     found = prospect_of(hypothesis, of, of.design(), replace(findings[0], arms=arms))
-    assert found.outlooks[0].clear == pytest.approx(clear, abs=0.1)
+    assert found.outlooks[0].clear == pytest.approx(clear, abs=0.13)
 
 
 def test_units_are_counted_as_the_target_says() -> None:
@@ -458,9 +458,9 @@ def test_levels_of_one_side_weigh_alike_however_many_exemplars_they_have(target:
     rng = np.random.default_rng(1)
     cleared = [
         (rest.analyse(of, recorded(of, lambda _: float(rng.normal(0, sd)))).p_clear or 0) <= 0.05
-        for _ in range(200)
+        for _ in range(100)
     ]
-    assert np.mean(cleared) > 0.9 - 3 * (0.9 * 0.1 / 200) ** 0.5
+    assert np.mean(cleared) > 0.9 - 3 * (0.9 * 0.1 / 100) ** 0.5
 
 
 def happened(_: object) -> bool:
