@@ -390,7 +390,7 @@ def _words(
     decides: str,
     against: str,
 ) -> str:
-    """How the two compare, in a sentence; empty where there is nothing to say."""
+    """Return how the two compare, in a sentence; empty where there is nothing to say."""
     accepted = old.accepted
     before = f"{against} is {old.words}" if against else f"it was {old.words}"
     who = before if accepted is None else f"{accepted} ({accepted.reason})"

@@ -400,6 +400,17 @@ class Finding:
         return interval.low > high or interval.high < low
 
     @property
+    def enough(self) -> int | None:
+        """Units per group that would clear it; None, too, where units are not all that it lacks.
+
+        That is cells it must hold in, or replies so many of which are missing that it must hold in
+        their worst case.
+        """
+        open_cells = self.cells is not None and not self.cells.clear
+        worst = self.worst_case is not None and self.worst_case.needed
+        return None if open_cells or worst else self.settle
+
+    @property
     def missing(self) -> int:
         """Number of trials of the arms that gave no valid reply."""
         return sum(sum(arm.missing.values()) for arm in self.arms)

@@ -6,19 +6,21 @@ Of the gate it is the chance to pass a model that has not changed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Literal, cast
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
-from .declared import Claim, Declared, Hypothesis, claim_under
-from .findings import ALPHA, Finding, Null
+from ..experiments.measures import MISSING
+from ..statistics.results import Misclassified
+from .declared import FEWEST_UNITS, Claim, Declared, Hypothesis, claim_under
+from .findings import ALPHA, AS_READ, Finding, Null
 from .groups import GroupContrast
 from .interactions import Interaction
 from .pairs import RateDifference, RateRatio
-from .reach import is_event
+from .reach import FEWEST_TO_CLEAR, is_event
 from .units import Layout, Units
 
 EFFECTS = (0.0, 2.0)
@@ -71,21 +73,6 @@ def of_ratios(margin: float, found: Finding | None) -> tuple[Passing, ...]:
     return _passing(limit, lambda effect: power_to_pass_independent(limit / se, effect / se, df))
 
 
-def of_rates(layout: Layout, margin: float, rates: Sequence[float]) -> Iterator[Passing]:
-    """Of rates of an event in a fixed set, at base rates."""
-    from ..statistics.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
-
-    for rate in rates:
-        for effect in EFFECTS:
-            difference = min(1.0, effect * margin)
-            base = max(0.0, min(rate, 1 - difference))
-            passes = min(
-                power_to_pass_rates(*sizes, rate=base, margin=margin, effect=difference)
-                for sizes in _either_higher(layout, effect)
-            )
-            yield Passing(effect=effect, passes=passes, rate=rate)
-
-
 def _either_higher(layout: Layout, effect: float) -> set[tuple[int, int]]:
     """The sizes of the higher side and of the other: which is which, nobody knows before."""
     return {layout.sizes, layout.sizes[::-1]} if effect else {layout.sizes}
@@ -105,17 +92,23 @@ class Outlook:
     rate: float | None = None
 
 
+Doubt = Literal["", "spread", "missing", "reading"]
+"""Reason for which no chances are given: replies recorded are skewed or nearly all alike; so many are missing
+that a verdict must hold in their worst case; or labels of people say how an event is read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
     """The power of a design for one hypothesis.
 
     ``largest_sd`` is the standard deviation (of a reply within its cell, or of one value per unit)
     up to which it clears at no effect with probability .90; ``sd`` the one that was recorded, None
-    where nothing is, or where it is ``doubted``, as what was recorded is skewed or nearly all
-    alike; ``outlooks`` are at that spread, or at base rates. ``problem`` says why no
-    verdict is possible at all. ``per_group`` is that of two equal groups; where the sides are not
-    two of that size (``equal``), what they are worth. ``clears`` is whether the units suffice for
-    anything to be cleared, and its measure has a positive control (``controlled``).
+    where nothing is, or where it is in ``doubt``; ``outlooks`` are at that spread, or at base
+    rates. ``problem`` says why no verdict is possible at all. ``per_group`` is that of two equal
+    groups; where the sides are not two of that size (``equal``), what they are worth. ``clears``
+    is whether the units suffice for anything to be cleared, and its measure has a positive control
+    (``controlled``). ``cells`` are those it must hold in too: a fixed set's are counted in what
+    clears, a population's are not. ``least_p`` is the smallest p that so few units can give, where its part of the budget is less.
 
     ``passing`` are the upgrade gate's chances, at the recorded spread or at base rates;
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
@@ -134,13 +127,15 @@ class Prospect:
     paired: bool
     largest_sd: float | None = None
     sd: float | None = None
-    doubted: bool = False
+    doubt: Doubt = ""
     outlooks: tuple[Outlook, ...] = ()
     problem: str = ""
     equal: bool = True
     clears: bool = True
     controlled: bool = True
     screens: bool = False
+    cells: int = 0
+    least_p: float | None = None
     passing: tuple[Passing, ...] = ()
     gate_sd: float | None = None
     pairs: bool = False
@@ -163,7 +158,6 @@ def prospect_of(
     """
     declared = cast("Declared", hypothesis)
     screens = design.screens
-    effects = _LARGE if screens else _SIZES
     measure = getattr(hypothesis, "measure", "")
     units = {each.name: each.unit for each in experiment.measures}
     layout = hypothesis.layout(experiment, design)
@@ -176,49 +170,48 @@ def prospect_of(
         per_group=None if layout is None else layout.per_group,
         unit_name=Units("units") if layout is None else layout.unit_name,
         paired=layout is not None and layout.shape == "paired",
-        problem="" if layout is None else layout.problem,
+        problem="" if layout is None else layout.problem or _too_few(layout, design),
         equal=layout is None or layout.equal,
         clears=controlled and not screens and (layout is None or layout.clears),
         controlled=controlled,
         screens=screens,
         why=getattr(hypothesis, "why", ""),
     )
-    margin = declared.margin
-    if margin is None:
+    if declared.margin is None:
         return given
     # Of what may only be found worse must be shown: an unchanged model passes that anyway.
     gated = given.claim == "clear" and not screens
+    worst = None if found is None else found.worst_case
+    if worst is not None and worst.needed:
+        return replace(given, doubt="missing")
     if layout is None or isinstance(hypothesis, RateRatio):
         # Chances of ratios depend on all rates, which nobody knows before.
-        return replace(given, passing=of_ratios(margin, found) if gated else ())
-    if layout.problem or layout.per_group < 2:  # noqa: PLR2004
+        return replace(given, passing=of_ratios(declared.margin, found) if gated else ())
+    if given.problem or layout.per_group < 2:  # noqa: PLR2004
         return given
+    chances = _Chances(
+        declared=declared,
+        experiment=experiment,
+        layout=layout,
+        margin=declared.margin,
+        null=_null(hypothesis, experiment, screens=screens),
+        found=found,
+        effects=_LARGE if screens else _SIZES,
+        alarm=alarm,
+        cells=_cells_of(declared, experiment, design),
+    )
+    given = replace(given, cells=sum(map(len, chances.cells.values())))
     rates_of = isinstance(hypothesis, GroupContrast) and is_event(hypothesis, experiment)
     if (rates_of or isinstance(hypothesis, RateDifference)) and declared.target == "fixed":
-        null = _null(hypothesis, experiment, screens=screens)
-        outlooks = tuple(_rate_outlooks(layout, margin, null, found, effects, alarm))
-        if not controlled:
-            outlooks = tuple(replace(each, clear=0.0) for each in outlooks)
-        rates = sorted({each.rate for each in outlooks if each.rate is not None})
-        passing = of_rates(layout, margin, rates) if gated else ()
-        return replace(given, outlooks=outlooks, passing=tuple(passing))
-    given = _of_spread(given, hypothesis, experiment, layout, margin, found, effects, alarm)
-    if not gated:
-        return given
-    from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
+        return chances.of_rates(given, gated=gated)
+    return chances.of_spread(given, gated=gated)
 
-    sd = given.sd
-    return replace(
-        given,
-        passing=_passing(margin, partial(_of_units, layout, margin, sd)) if sd else (),
-        gate_sd=largest_sd_to_pass(
-            layout.per_group,
-            margin=margin,
-            design=layout.shape,
-            paired=layout.unit_name.pair,
-        ),
-        pairs=layout.unit_name.pair,
-    )
+
+def _too_few(layout: Layout, design: Design) -> str:
+    if not 0 < layout.fewest < FEWEST_UNITS:
+        return ""
+    few = f"{layout.fewest} replies on a side, at least {FEWEST_UNITS} are needed"
+    return f"{design.name} design: {few}"
 
 
 def compared_by(hypothesis: Hypothesis) -> list[str]:
@@ -236,133 +229,248 @@ def _null(hypothesis: Hypothesis, experiment: Experiment, *, screens: bool) -> N
     return cast("Declared", hypothesis).null_of(experiment, compared_by(hypothesis))
 
 
-def _of_spread(
-    given: Prospect,
-    hypothesis: Hypothesis,
-    experiment: Experiment,
-    layout: Layout,
-    margin: float,
-    found: Finding | None,
-    effects: Sequence[float],
-    alarm: float,
-) -> Prospect:
-    from ..statistics.power import (  # noqa: PLC0415  (numpy)
-        largest_sd_to_clear,
-        units_to_clear,
-        verdict_chances,
-    )
+Cells = Mapping[str, Sequence[tuple[Layout, float]]]
+"""Cells in which a claim must hold, by the factor whose levels they are, with their margins."""
 
-    n, shape = layout.per_group, layout.shape
-    if _misses(hypothesis, experiment, layout, margin, found):
-        given = replace(given, clears=False)
-    largest = sd = None
-    if given.clears:
-        largest = largest_sd_to_clear(n, margin=margin, design=shape)
-    doubted = False
-    if found is not None and found.se is not None:
+
+def _cells_of(declared: Declared, experiment: Experiment, design: Design) -> Cells:
+    found: dict[str, list[tuple[Layout, float]]] = {}
+    for name, margin, confined in declared.confined(experiment):
+        layout = cast("Hypothesis", confined).layout(experiment, design)
+        if layout is not None:
+            found.setdefault(name.partition("=")[0], []).append((layout, margin))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chances:
+    """What the chances of one hypothesis depend on."""
+
+    declared: Declared
+    experiment: Experiment
+    layout: Layout
+    margin: float
+    null: Null
+    found: Finding | None
+    effects: Sequence[float]
+    alarm: float
+    cells: Cells
+
+    @property
+    def error(self) -> Misclassified | None:
+        """Rates at which its event is read, those that leave least of a difference."""
+        name = getattr(self.declared, "measure", MISSING)
+        error = None if name == MISSING else self.experiment.measure(name).error
+        return None if error is None else min((error, *error.also), key=lambda each: each.youden)
+
+    @property
+    def labelled(self) -> bool:
+        """Return whether the recording knows of an error of reading that nobody declared."""
+        extras = () if self.found is None else self.found.extras
+        return self.error is None and any(
+            name == AS_READ or name.startswith("at sensitivity") for name in extras
+        )
+
+    def in_all(self, chance: Callable[[Layout, float], float]) -> float:
+        """The chance to be clear on average and in every cell, by the same of one of them.
+
+        Cells of one factor are of different replies, those of two are of the same.
+        """
+        beside = (math.prod(chance(*each) for each in of) for of in self.cells.values())
+        return chance(self.layout, self.margin) * min(beside, default=1.0)
+
+    # --- rates of an event in a fixed set -----------------------------------------------------
+
+    def of_rates(self, given: Prospect, *, gated: bool) -> Prospect:
+        """Return chances at the rates recorded, or else at base rates."""
+        if self.labelled:
+            return replace(given, doubt="reading")
+        outlooks = tuple(self._rate_outlooks())
+        if not given.controlled:
+            outlooks = tuple(replace(each, clear=0.0) for each in outlooks)
+        rates = sorted({each.rate for each in outlooks if each.rate is not None})
+        passing = tuple(self._rates_passing(rates)) if gated else ()
+        return replace(given, outlooks=outlooks, passing=passing)
+
+    def _read(self, rate: float) -> float:
+        """The rate at which events are read that happen at ``rate``; recorded ones are read."""
+        error = self.error
+        if error is None or self.found is not None:
+            return rate
+        return rate * error.youden + 1 - error.specificity
+
+    @property
+    def _left(self) -> float:
+        """Share of a difference that is left when it is read."""
+        return 1.0 if self.error is None else self.error.youden
+
+    def _rate_outlooks(self) -> Iterator[Outlook]:
+        from ..statistics.rate_power import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415
+
+        rates: Sequence[float] = BASE_RATES
+        if self.found is not None:
+            rates = (math.fsum(arm.mean for arm in self.found.arms) / len(self.found.arms),)
+        # Rates of error of other replies correct nothing: an alarm is held against the margin.
+        corrected = self.error is None or self.error.sampled
+        scaled = self.margin * (self._left if corrected else 1.0)
+        alarm_margin = 0.0 if self.null == "zero" else scaled
+        for rate in rates:
+            for effect in self.effects:
+                difference = effect * self.margin
+                if difference > 1:  # no two rates are so far apart
+                    continue
+                difference *= self._left
+                base = min(self._read(rate), 1 - difference)
+
+                def clear(
+                    layout: Layout, margin: float, *, by: float = difference, base: float = base
+                ) -> float:
+                    margin *= self._left
+                    return min(
+                        power_to_clear_rate(
+                            *sizes, rate=base, margin=margin, difference=by, strata=layout.strata
+                        )
+                        if margin < 1
+                        else 1.0
+                        for sizes in _either_higher(layout, by)
+                    )
+
+                yield Outlook(
+                    effect=effect,
+                    clear=self.in_all(clear),
+                    biased=min(
+                        power_to_alarm_rate(
+                            *sizes,
+                            rate=base,
+                            difference=difference,
+                            alpha=self.alarm,
+                            margin=alarm_margin,
+                        )
+                        for sizes in _either_higher(self.layout, effect)
+                    ),
+                    rate=rate,
+                )
+
+    def _rates_passing(self, rates: Sequence[float]) -> Iterator[Passing]:
+        from ..statistics.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
+
+        for rate in rates:
+            for effect in EFFECTS:
+                difference = min(1.0, effect * self.margin) * self._left
+                base = max(0.0, min(self._read(rate), 1 - difference))
+                margin = self.margin * self._left
+                passes = min(
+                    power_to_pass_rates(*sizes, rate=base, margin=margin, effect=difference)
+                    for sizes in _either_higher(self.layout, effect)
+                )
+                yield Passing(effect=effect, passes=passes, rate=rate)
+
+    # --- means, and all of a population -------------------------------------------------------
+
+    def of_spread(self, given: Prospect, *, gated: bool) -> Prospect:
+        """Return chances at the spread recorded, and the spreads up to which they are .90."""
+        from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
+
+        layout = self.layout
+        every = [each for of in self.cells.values() for each in of]
+        if not all(each.clears for each, _ in every) or any(
+            self._misses(*each) for each in ((layout, self.margin), *every)
+        ):
+            given = replace(given, clears=False)
+        if given.clears:
+            given = replace(given, largest_sd=self._largest_sd())
+        given = self._at_recorded(given)
+        if not gated:
+            return given
+        sd, pair = given.sd, layout.unit_name.pair
+        return replace(
+            given,
+            passing=_passing(self.margin, partial(_of_units, layout, self.margin, sd))
+            if sd
+            else (),
+            gate_sd=largest_sd_to_pass(
+                layout.per_group, margin=self.margin, design=layout.shape, paired=pair
+            ),
+            pairs=pair,
+        )
+
+    def _clears(self, sd: float, difference: float = 0.0) -> float:
+        """The chance of CLEAR at a spread; of a population's cells nobody knows theirs."""
+        from ..statistics.power import verdict_chances  # noqa: PLC0415  (numpy)
+
+        def clear(layout: Layout, margin: float) -> float:
+            n, shape = layout.per_group, layout.shape
+            return verdict_chances(n, sd=sd, margin=margin, difference=difference, design=shape)[0]
+
+        if self.declared.target == "population":
+            return clear(self.layout, self.margin)
+        return self.in_all(clear)
+
+    def _largest_sd(self) -> float:
+        from ..statistics._distributions import crossing  # noqa: PLC0415  (numpy)
+        from ..statistics.power import largest_sd_to_clear  # noqa: PLC0415
+        from ..statistics.results import POWER  # noqa: PLC0415
+
+        layout = self.layout
+        alone = largest_sd_to_clear(layout.per_group, margin=self.margin, design=layout.shape)
+        if not self.cells or self._clears(alone) >= POWER:
+            return alone
+        return crossing(lambda sd: self._clears(sd) - POWER, alone / 1e3, alone)
+
+    def _at_recorded(self, given: Prospect) -> Prospect:
+        from ..statistics.power import units_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
+
+        found, layout = self.found, self.layout
+        n, shape = layout.per_group, layout.shape
+        least = 2.0 ** (1 - n) if shape == "paired" else 2 / math.comb(2 * n, n)
+        # Of so few p is a permutation's.
+        never = self.null == "zero" and n < FEWEST_TO_CLEAR and least > self.alarm
+        given = replace(given, least_p=least if never else None)
+        if found is None or found.se is None:
+            return given
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
         # Where it may be trusted, some number of units settles the question, if any does.
         settled = found.settle is not None or found.deterministic
-        doubted = not settled and units_to_clear(sd=sd, margin=margin, design=shape) is not None
-        sd = None if doubted else sd
-    outlooks: tuple[Outlook, ...] = ()
-    if sd:
-        null = _null(hypothesis, experiment, screens=given.screens)
-        at = partial(
-            verdict_chances,
-            n,
-            sd=sd,
-            margin=margin,
-            alarm_alpha=alarm,
-            design=shape,
-            null=null,
-        )
-        chances = [(effect, at(difference=effect * margin)) for effect in effects]
-        outlooks = tuple(
-            Outlook(effect=effect, clear=clear if given.clears else 0.0, biased=biased)
-            for effect, (clear, biased) in chances
-        )
-    return replace(given, largest_sd=largest, sd=sd, doubted=doubted, outlooks=outlooks)
-
-
-def _misses(
-    hypothesis: Hypothesis,
-    experiment: Experiment,
-    layout: Layout,
-    margin: float,
-    found: Finding | None,
-) -> bool:
-    """Return whether the replies clear nothing, as they may all miss some that make the margin.
-
-    Where nothing is recorded the means are taken to lie in the middle of the scale, and events not
-    to happen. Of the four of a difference of differences two make a side: the first with the last.
-    """
-    from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
-
-    scales = {each.name: each.bounds for each in experiment.measures}
-    event = is_event(hypothesis, experiment)
-    bounds = (0.0, 1.0) if event else scales.get(getattr(hypothesis, "measure", ""))
-    if bounds is None or not layout.fewest:
-        return False
-    means = [0.0 if event else sum(bounds) / 2]
-    if found is not None:
-        means = [
-            math.fsum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
-            for side in (found.arms[::3], found.arms[1:3])
-        ]
-    margin /= 1 + isinstance(hypothesis, Interaction)
-    return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
-
-
-def _rate_outlooks(
-    layout: Layout,
-    margin: float,
-    null: Null,
-    found: Finding | None,
-    effects: Sequence[float],
-    alarm: float,
-) -> Iterator[Outlook]:
-    from ..statistics.rate_power import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415
-
-    rates: tuple[float, ...] = BASE_RATES
-    if found is not None:
-        rates = (math.fsum(arm.mean for arm in found.arms) / len(found.arms),)
-    for rate in rates:
-        for effect in effects:
-            difference = effect * margin
-            if difference > 1:  # no two rates are so far apart
-                continue
-            base = min(rate, 1 - difference)
-            sides = _either_higher(layout, effect)
-            yield Outlook(
-                effect=effect,
-                clear=min(
-                    power_to_clear_rate(*each, rate=base, margin=margin, difference=difference)
-                    for each in sides
-                ),
-                biased=_alarm_of_rates(
-                    layout.per_group, base, difference, margin=margin, alarm=alarm
+        if not settled and units_to_clear(sd=sd, margin=self.margin, design=shape) is not None:
+            return replace(given, doubt="spread")
+        if self.labelled and AS_READ not in found.extras:
+            return replace(given, doubt="reading")
+        if self.error is not None and not self.error.sampled:
+            sd /= self._left  # what is read is not corrected, and less of a difference is left
+        at = partial(verdict_chances, n, sd=sd, margin=self.margin, alarm_alpha=self.alarm)
+        outlooks = []
+        for effect in self.effects if sd else ():
+            difference = effect * self.margin
+            _, biased = at(difference=difference, design=shape, null=self.null)
+            outlooks.append(
+                Outlook(
+                    effect=effect,
+                    clear=self._clears(sd, difference) if given.clears else 0.0,
+                    biased=0.0 if never else biased,
                 )
-                if null == "margin"
-                else min(
-                    power_to_alarm_rate(*each, rate=base, difference=difference, alpha=alarm)
-                    for each in sides
-                ),
-                rate=rate,
             )
+        return replace(given, sd=sd, outlooks=tuple(outlooks))
 
+    def _misses(self, layout: Layout, margin: float) -> bool:
+        """Return whether the replies clear nothing, as all may miss some that make the margin.
 
-def _alarm_of_rates(
-    n: int, rate: float, difference: float, *, margin: float, alarm: float
-) -> float:
-    """The chance that rates are shown to differ by more than the margin; by their variance."""
-    from ..statistics.power import verdict_chances  # noqa: PLC0415  (numpy)
+        Where nothing is recorded the means are taken to lie in the middle of the scale, and events
+        not to happen. Of the four of a difference of differences two make a side: the first with
+        the last.
+        """
+        from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
 
-    variances = [p * (1 - p) for p in (rate, rate + difference)]
-    sd = math.sqrt(max(math.fsum(variances), 0.0) / 2)
-    if not sd:  # nothing ever happens, or always: no replies differ
-        return 0.0
-    _, biased = verdict_chances(
-        n, sd=sd, margin=margin, difference=difference, alarm_alpha=alarm, null="margin"
-    )
-    return biased
+        scales = {each.name: each.bounds for each in self.experiment.measures}
+        event = is_event(self.declared, self.experiment)
+        name = getattr(self.declared, "measure", "")
+        bounds = (0.0, 1.0) if event else scales.get(name)
+        if bounds is None or not layout.fewest:
+            return False
+        means = [0.0 if event else sum(bounds) / 2]
+        if self.found is not None:
+            means = [
+                math.fsum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
+                for side in (self.found.arms[::3], self.found.arms[1:3])
+            ]
+        margin /= 1 + isinstance(self.declared, Interaction)
+        return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)

@@ -64,6 +64,7 @@ class Reach:
                 # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
                 clears=not within or min(two) >= FEWEST_TO_CLEAR,
                 sizes=two,
+                strata=self.strata,
             )
         units = self.units
         if self.nested:
@@ -80,18 +81,30 @@ class Reach:
                 equal=_are_equal(exemplars, worths),
                 clears=min(exemplars) >= FEWEST_TO_CLEAR,
             )
+        count = math.prod(map(self.count, units))
         return Layout(
             shape="paired",
-            per_group=math.prod(map(self.count, units)),
+            per_group=count,
             unit_name=Units.within(units, exemplars=has_exemplars(self.experiment, units[0])),
             problem=problem,
+            clears=count >= FEWEST_TO_CLEAR,
         )
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the factors and of the items."""
+        items = self.experiment.items
+        of_items = [] if items is None else [items.name]
+        return [*(factor.name for factor in self.experiment.factors), *of_items]
+
+    @property
+    def strata(self) -> int:
+        """Combinations of all that is not compared."""
+        return math.prod(self.count(name) for name in self.names if name not in self.sides[0])
 
     def trials(self, side: Sides) -> int:
         """Trials of a side."""
-        names = [factor.name for factor in self.experiment.factors]
-        names += [] if self.experiment.items is None else [self.experiment.items.name]
-        counts = (self.count(name, side.get(name, ())) for name in names)
+        counts = (self.count(name, side.get(name, ())) for name in self.names)
         return self.design.replicates * math.prod(counts)
 
     def _worth(self, side: Sides) -> Fraction:

@@ -94,7 +94,7 @@ class Layout:
     ``unit_name`` what they are. ``problem`` says why no verdict is possible.
     ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
     enough for anything to be cleared; ``sizes`` are the replies of the two sides, where these are
-    the units.
+    the units, in so many ``strata``.
     """
 
     shape: Shape
@@ -104,6 +104,7 @@ class Layout:
     equal: bool = True
     clears: bool = True
     sizes: tuple[int, int] = (0, 0)
+    strata: int = 1
 
     @property
     def fewest(self) -> int:

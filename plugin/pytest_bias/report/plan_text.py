@@ -6,7 +6,7 @@ import re
 import shlex
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..contrasts.power import Outlook, Passing, Prospect
@@ -313,10 +313,17 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
     yield from _why_margin(prospect)
     if why := _why_not_clear(prospect):
         yield why
-    if prospect.doubted:
+    if prospect.doubt:
+        yield _DOUBTS[prospect.doubt]
+    if prospect.cells and prospect.target == "population":
+        words = f"on average: that it must hold in each of its {prospect.cells} cells, too, is not"
+        yield f"What clears is told {words} counted."
+    elif prospect.cells:
+        yield f"CLEAR is to hold in each of its {prospect.cells} cells, too."
+    if prospect.least_p is not None:
         yield (
-            "No chances are given at the spread recorded: it is of replies that are skewed, or "
-            "nearly all alike, and says too little."
+            f"The smallest p of so few {prospect.unit_name.several} is {prospect.least_p:.2g}, "
+            "more than its part of the budget: alone it never alarms."
         )
     yield from _at(prospect)
     if prospect.largest_sd is not None:
@@ -328,6 +335,16 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
             f"It clears with probability {POWER:.2f} or more where nothing differs and the "
             f"standard deviation of {of} is at most {prospect.largest_sd:.3g}{unit}{passes}."
         )
+
+
+_DOUBTS: Mapping[str, str] = {
+    "spread": "No chances are given at the spread recorded: it is of replies that are skewed, or "
+    "nearly all alike, and says too little.",
+    "missing": "No chances are given: of what is recorded so much is missing that a verdict must "
+    "hold in the worst case of it.",
+    "reading": "No chances are given: labels, or second ratings, say that its event is read with "
+    "error.",
+}
 
 
 def _at(prospect: Prospect) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 Exact up to `LARGEST_EXACT` pairs of counts: all are tried and the binomial probabilities of those
 that clear or alarm are added. Beyond, both counts are taken as normal.
-Strata are pooled: a stratified comparison of the same total size has about this power.
+Strata are pooled: a stratified comparison of the same total size has about this power, unless a
+group has one unit in each.
 """
 
 from __future__ import annotations
@@ -72,14 +73,16 @@ def _normal(distance: float, rates: tuple[float, float], sizes: Sizes) -> float:
 
 @checked
 def power_to_clear_rate(
-    n_a: int, n_b: int, *, rate: float, margin: float, difference: float = 0.0
+    n_a: int, n_b: int, *, rate: float, margin: float, difference: float = 0.0, strata: int = 1
 ) -> float:
     """Return the probability that two one-sided score tests clear a difference of two rates.
 
     Group b has the probability `rate`, group a `rate` + `difference`; `n_a` and `n_b` independent
     units. Clears where the differences -margin and margin are both rejected at .05 with the
     variance at the null of each; not where nothing, or nothing else, ever happens and the smaller
-    group has fewer than `units_unseen`. Exact where n_a n_b is 160,000 at most, else normal.
+    group has fewer than `units_unseen`. Exact where n_a n_b is 160,000 at most, else normal; also
+    where a group has a single unit in each of its `strata`, whose variances are then the mean over
+    a stratum's counts.
     Source: Farrington & Manning (1990); Miettinen & Nurminen (1985).
     """
     sizes = (n_a, n_b)
@@ -87,7 +90,8 @@ def power_to_clear_rate(
     margin = fraction(margin, "margin")
     z = normal_isf(ALPHA)
     few = min(sizes) < units_unseen(margin)
-    if n_a * n_b <= LARGEST_EXACT:
+    single = count(strata, "strata") > 1 and min(sizes) < 2 * strata
+    if n_a * n_b <= LARGEST_EXACT and not single:
         a, b, mass = _enumerated(sizes, rates)
         above = (a - b + margin) / score_se(a, b, sizes=sizes, null=-margin)
         below = (margin - (a - b)) / score_se(a, b, sizes=sizes, null=margin)
@@ -95,38 +99,44 @@ def power_to_clear_rate(
         if few:
             cleared &= (a != b) | ((a > 0) & (a < 1))
         return min(1.0, float(mass[cleared].sum()))
-    a, b = map(np.array, rates)
-    chances = [
-        _normal(
-            margin
-            - sign * (rates[0] - rates[1])
-            - z * float(score_se(a, b, sizes=sizes, null=sign * margin)),
-            rates,
-            sizes,
-        )
-        for sign in (1, -1)
-    ]
+    each = max(1, n_a // strata), max(1, n_b // strata)
+    a, b, mass = _enumerated(each, rates) if single else (*map(np.array, rates), np.array(1.0))
+    chances = []
+    for sign in (1, -1):
+        of_one = score_se(a, b, sizes=each if single else sizes, null=sign * margin) ** 2
+        se = math.sqrt(float((mass * of_one).sum()) / (strata if single else 1))
+        apart = sign * (rates[0] - rates[1])
+        chances.append(_normal(margin - apart - z * se, rates, sizes))
     alike = rates[0] ** n_a * rates[1] ** n_b + (1 - rates[0]) ** n_a * (1 - rates[1]) ** n_b
     return max(0.0, math.fsum(chances) - 1 - few * alike)
 
 
 @checked
 def power_to_alarm_rate(
-    n_a: int, n_b: int, *, rate: float, difference: float, alpha: float
+    n_a: int, n_b: int, *, rate: float, difference: float, alpha: float, margin: float = 0.0
 ) -> float:
-    """Return the probability that the two-sided test of equal rates gives p <= alpha.
+    """Return the probability that the two-sided test of two rates gives p <= alpha.
 
-    That is Pearson's chi-square without Yates' correction, times (N - 1) / N as in
-    `score_difference`; of counts so small that an expected one is below 5 Fisher's test. All else
-    is as in `power_to_clear_rate`, and beyond 160,000 pairs the score test is taken for all.
+    Against equal rates that is Pearson's chi-square without Yates' correction, times (N - 1) / N
+    as in `score_difference`; of counts so small that an expected one is below 5 Fisher's test.
+    Against a difference of at most `margin` it is the score test at it. All else is as in
+    `power_to_clear_rate`, and beyond 160,000 pairs the score test is taken for all.
     Source: Miettinen & Nurminen (1985); Fisher (1935).
     """
     sizes = (n_a, n_b)
     rates = _rates(sizes, rate, difference)
     z = normal_isf(fraction(alpha, "alpha") / 2)
-    if n_a * n_b <= LARGEST_EXACT:
-        a, b, mass = _enumerated(sizes, rates)
-        found = (np.abs(a - b) >= z * score_se(a, b, sizes=sizes, null=0)) & (a != b)
+    exact = n_a * n_b <= LARGEST_EXACT
+    a, b, mass = _enumerated(sizes, rates) if exact else (*map(np.array, rates), np.array(1.0))
+    beyond = [z * score_se(a, b, sizes=sizes, null=sign * margin) + margin for sign in (1, -1)]
+    if not exact:
+        if not max(map(float, beyond)):  # both rates are 0, or both 1: the counts never differ
+            return 0.0
+        apart = rates[0] - rates[1]
+        far = (sign * apart - float(at) for sign, at in zip((1, -1), beyond, strict=True))
+        return min(1.0, math.fsum(_normal(each, rates, sizes) for each in far))
+    found = ((a - b >= beyond[0]) | (b - a >= beyond[1])) & (a != b)
+    if not margin:
         first, second = (
             np.rint(each * n).astype(int) for each, n in zip((a, b), sizes, strict=True)
         )
@@ -135,9 +145,4 @@ def power_to_alarm_rate(
         small = rarer * min(sizes) < SMALLEST_EXPECTED * both
         pairs = zip(first[small].tolist(), second[small].tolist(), strict=True)
         found[small] = [newcombe(one, n_a, other, n_b).p <= alpha for one, other in pairs]
-        return min(1.0, float(mass[found].sum()))
-    pooled = float(score_se(*map(np.array, rates), sizes=sizes, null=0))
-    if pooled == 0:  # both rates are 0, or both 1: the counts never differ
-        return 0.0
-    apart = rates[0] - rates[1]
-    return min(1.0, math.fsum(_normal(s * apart - z * pooled, rates, sizes) for s in (1, -1)))
+    return min(1.0, float(mass[found].sum()))

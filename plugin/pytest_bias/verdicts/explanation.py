@@ -227,9 +227,9 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
         return f"More {units} would not help: {verdict.reason}."
     if finding.margin is None:
         return f"More {units} could show an effect; without a margin none can be ruled out."
-    if finding.settle is not None and not verdict.reason.startswith(DOUBTED):
+    if finding.enough is not None and not verdict.reason.startswith(DOUBTED):
         return (
-            f"It takes more {units} than the {finding.fewest} there are{groups}: {finding.settle} "
+            f"It takes more {units} than the {finding.fewest} there are{groups}: {finding.enough} "
             "would have cleared it, were there no effect."
         )
     return f"It takes more {units} than the {finding.fewest} there are{groups}."

@@ -210,10 +210,10 @@ def _settle(finding: Finding | None, reason: str) -> int | None:
     """Units per group that clear at no effect; None where more units are not what it lacks."""
     if finding is None or reason not in (_UNDECIDED, _DOUBTED, too_few(finding)):
         return None
-    if not reason or finding.settle is None:
+    if not reason or finding.enough is None:
         return None
     # Doubting the spread may ask for more than this number knows of.
-    return finding.settle if finding.settle > finding.fewest else None
+    return finding.enough if finding.enough > finding.fewest else None
 
 
 def too_few(finding: Finding) -> str:

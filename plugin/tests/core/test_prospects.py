@@ -94,7 +94,7 @@ def test_at_a_recorded_spread_that_says_too_little_no_chances_are_told() -> None
     assert finding.p_clear is not None
     assert finding.p_clear > 0.05
     found = prospect_of(difference(), of, of.design(), finding)
-    assert (found.doubted, found.sd, found.outlooks, found.passing) == (True, None, (), ())
+    assert (found.doubt, found.sd, found.outlooks, found.passing) == ("spread", None, (), ())
     assert "No chances are given at the spread recorded" in prospect_words(found)
 
 
@@ -122,7 +122,7 @@ def test_at_a_spread_of_few_units_that_differ_no_chances_are_told(unit: str, sha
     )
     finding = hypothesis.analyse(of, drawn)
     found = prospect_of(hypothesis, of, of.design(), finding)
-    assert (found.doubted, found.sd is None, finding.settle is None) == (share < 1,) * 3
+    assert (found.doubt == "spread", found.sd is None, finding.settle is None) == (share < 1,) * 3
     told = "No chances are given at the spread recorded" in prospect_words(found)
     assert told == (share < 1)
 
@@ -505,5 +505,5 @@ def test_a_spread_is_not_doubted_because_no_number_of_replies_would_do() -> None
     vain = difference(margin=0.001)
     finding = vain.analyse(of, rows(of, scores))
     found = prospect_of(vain, of, of.design(), finding)
-    assert (finding.settle, found.doubted) == (None, False)
+    assert (finding.settle, found.doubt) == (None, "")
     assert found.outlooks[0].clear == pytest.approx(0, abs=1e-6)
