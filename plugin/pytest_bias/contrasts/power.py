@@ -93,8 +93,11 @@ class Outlook:
 
 
 Doubt = Literal["", "spread", "missing", "reading"]
-"""Reason for which no chances are given: replies recorded are skewed or nearly all alike; so many are missing
-that a verdict must hold in their worst case; or labels of people say how an event is read."""
+"""Reason for which no chances are given.
+
+Replies recorded are skewed or nearly all alike; so many are missing that a verdict must hold in
+their worst case; or labels of people say how an event is read.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,8 @@ class Prospect:
     groups; where the sides are not two of that size (``equal``), what they are worth. ``clears``
     is whether the units suffice for anything to be cleared, and its measure has a positive control
     (``controlled``). ``cells`` are those it must hold in too: a fixed set's are counted in what
-    clears, a population's are not. ``least_p`` is the smallest p that so few units can give, where its part of the budget is less.
+    clears, a population's are not. ``least_p`` is the smallest p that so few units can give, where
+    its part of the budget is less.
 
     ``passing`` are the upgrade gate's chances, at the recorded spread or at base rates;
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two

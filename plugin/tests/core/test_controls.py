@@ -30,6 +30,7 @@ from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NoControl
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
+from pytest_bias.experiments.records import Record, Records
 from pytest_bias.report.terminal import control_lines
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -303,6 +304,32 @@ def test_control_levels_stand_beside_the_first_levels_alone() -> None:
     ]
     assert of.levels("style") == ("plain", "odd")
     assert rude not in of.conditions_of(Design(2))
+
+
+def test_a_control_level_is_seen_beside_what_stands_at_every_level_of_the_other_factors() -> None:
+    """It stands at the first town alone, so that in the others nothing is set against it."""
+    of = experiment(
+        factors=[
+            Factor("who", {"ann": 1, "bob": 2}, controls={"boss": 3}),
+            Factor("town", ["rome", "oslo"]),
+        ],
+        replicates=40,
+        controls=6,
+    )
+    rng = np.random.default_rng(5)
+    rows = [
+        Record(
+            trial,
+            {"score": float(rng.normal(180 if trial.condition.id == "boss-rome" else 120, 4))},
+        )
+        for trial in plan(of, of.design())
+    ]
+    found = MeanDifference("score", "who", high="boss", low="ann").analyse(
+        of, Records(tuple(rows))
+    )
+    assert found.fewest == 6
+    assert found.estimate == pytest.approx(60, abs=6)
+    assert found.p_alarm < 0.001
 
 
 def test_a_contrast_that_names_no_control_is_what_it_would_be_without() -> None:

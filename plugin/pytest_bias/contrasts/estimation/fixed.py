@@ -190,12 +190,11 @@ def within_strata(grid: Grid, weights: Weights, *, alone: bool = False) -> Permu
     ``alone`` takes from replies what else than the contrast tells their cells apart.
     """
     cells, weighed = weights.used(grid).cells, weights.on(grid)
-    values = [cell.values for cell in cells]
+    # A level may stand in a stratum alone, as one of a control does: its mean is no difference.
+    values = centred(cells, weighed.strata)
     sizes = [each.size for each in values]
     if alone:
         values = contrast_alone(values, weighed.coefficients, weighed.strata)
-    else:
-        values = centred(cells, weighed.strata)
     labels = ["×".join(combination) for combination in weighed.combinations]
     return contrast_permutation(
         np.concatenate(values),
