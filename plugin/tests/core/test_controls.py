@@ -321,6 +321,7 @@ def test_a_control_level_is_seen_beside_what_stands_at_every_level_of_the_other_
         Record(
             trial,
             {"score": float(rng.normal(180 if trial.condition.id == "boss-rome" else 120, 4))},
+            None,
         )
         for trial in plan(of, of.design())
     ]
