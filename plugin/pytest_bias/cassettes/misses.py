@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from ..errors import NotRecorded
 from ..experiments.canonical import compact, digest
@@ -183,11 +184,11 @@ def _changed(request: Request, nearest: RecordedInteraction, cassette: Cassette)
 
 
 def _diff(old: str, new: str) -> str:
-    lines = [
-        line
-        for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
-        if not line.startswith(("---", "+++", "@@"))
-    ]
+    changes = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+    # After two lines with names: a line of a prompt may look like one of them.
+    lines = [line for line in islice(changes, 2, None) if not line.startswith("@@")]
+    if not lines:
+        return " only in its line ends"
     shown = lines[:_DIFF_LINES] + (["…"] if len(lines) > _DIFF_LINES else [])
     return "".join(f"\n    {line}" for line in shown)
 

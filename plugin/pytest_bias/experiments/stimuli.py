@@ -127,6 +127,9 @@ def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+
 def _text(path: Path) -> str:
     try:
         given = path.read_bytes().removeprefix(codecs.BOM_UTF8)
@@ -134,8 +137,12 @@ def _text(path: Path) -> str:
         raise BadStimuli(source=path.name, problem=f"there is no such file: {path}") from None
     except OSError as error:
         raise BadStimuli(source=path.name, problem=f"cannot be read: {error}") from None
+    if given.startswith(_LFS):
+        problem = "is what Git LFS left in its place; git lfs pull fetches it"
+        raise BadStimuli(source=path.name, problem=problem)
     try:
-        return given.decode()
+        # A prompt is the same whatever Git made of its line ends (core.autocrlf).
+        return given.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = given.count(b"\n", 0, error.start) + 1
         problem = "is not UTF-8; save the file in that encoding"

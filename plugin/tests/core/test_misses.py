@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias.cassettes.misses import not_recorded
+from pytest_bias.cassettes.misses import _diff, not_recorded
 from pytest_bias.cassettes.places import REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import NotRecorded
@@ -155,6 +155,21 @@ def test_what_differs_is_said(path: Path, of: Experiment, said: list[str]) -> No
     assert f"Cassette: {path}" in explanation
     command = f"pytest <the same arguments> --bias-model {MODEL} --bias-record=missing"
     assert explanation.endswith(f"To record what is missing: {command}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("---\nThink.\n-- no\n", "Think.\n", "\n    ----\n    --- no"),
+        ("Think.\n", "++ first\nThink.\n", "\n    +++ first"),
+        ("Think.\n", "Think.\r\n", " only in its line ends"),
+    ],
+    ids=["rule and dashes", "plusses", "line ends"],
+)
+def test_every_changed_line_is_shown_whatever_it_begins_with(
+    old: str, new: str, said: str
+) -> None:
+    assert _diff(old, new) == said
 
 
 def test_attempts_are_named(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_stimuli_stand_in_a_folder_beside_a_module_or_in_any_other(tmp_path: Pat
 
 def test_a_text_is_read_without_the_white_space_around_it(stimuli: Stimuli) -> None:
     write(stimuli, "vignette.txt", "\ufeff\nLena M.\r\n took it.\n\n")
-    assert stimuli.text("vignette") == stimuli.text("vignette.txt") == "Lena M.\r\n took it."
+    assert stimuli.text("vignette") == stimuli.text("vignette.txt") == "Lena M.\n took it."
 
 
 def test_a_template_is_checked_when_it_is_read(stimuli: Stimuli) -> None:
@@ -102,10 +102,24 @@ def test_csv_is_read_by_line(stimuli: Stimuli) -> None:
     assert stimuli.csv("b") == {}
 
 
+def test_line_ends_that_git_converted_are_those_of_the_file(stimuli: Stimuli) -> None:
+    """A return that no new line follows is the author's own."""
+    write(stimuli, "a.txt", b"one\rtwo\nthree\n")
+    write(stimuli, "b.txt", b"one\rtwo\r\nthree\r\n")
+    assert stimuli.text("a") == stimuli.text("b") == "one\rtwo\nthree"
+    write(stimuli, "c.csv", b'id,text\r\n1,"two\r\nlines"\r\n')
+    assert stimuli.csv("c") == {2: {"id": "1", "text": "two\nlines"}}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.txt", b"a\nb\xff", "a.txt, line 2: is not UTF-8"),
+        (
+            "a.txt",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+            "a.txt: is what Git LFS left in its place; git lfs pull fetches it",
+        ),
         ("a.json", '{"x":\n', "a.json, line 2: is no JSON"),
         ("a.json", '{"x": "1", "x": "2"}', "a.json: 'x' stands twice in one object"),
         ("a.json", '{"x": 1}', "a.json: x: Input should be a valid string"),
