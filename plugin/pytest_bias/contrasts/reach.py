@@ -54,7 +54,8 @@ class Reach:
                 problem = (
                     f"{self.design.name} design: one replicate has no variance within its cell"
                 )
-            two = _two(sizes)
+            # Means of levels weigh alike, and so do as many replies as the smallest level has.
+            two = _two(sizes if pooled else [*map(self._alike, self.sides)])
             return Layout(
                 shape="independent",
                 per_group=_as_if_equal(worths),
@@ -107,9 +108,16 @@ class Reach:
         counts = (self.count(name, side.get(name, ())) for name in self.names)
         return self.design.replicates * math.prod(counts)
 
-    def _worth(self, side: Sides) -> Fraction:
+    def _of_levels(self, side: Sides) -> list[int]:
+        """Trials of each combination of levels of a side."""
         each = [zip(side, levels, strict=True) for levels in product(*side.values())]
-        return _worth([self.trials({name: (level,) for name, level in at}) for at in each])
+        return [self.trials({name: (level,) for name, level in at}) for at in each]
+
+    def _worth(self, side: Sides) -> Fraction:
+        return _worth(self._of_levels(side))
+
+    def _alike(self, side: Sides) -> int:
+        return len(sizes := self._of_levels(side)) * min(sizes)
 
     def count(self, name: str, compared: Sequence[str] = ()) -> int:
         """Exemplars, or else levels, of a factor (or items) that the contrast meets."""

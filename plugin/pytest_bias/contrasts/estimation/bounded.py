@@ -159,7 +159,7 @@ def identical_exemplars(
     if abs(difference) <= ROUNDING * grid.magnitude:
         difference = 0.0
     sizes = [len(groups[level]) for level in levels]
-    pairs = smaller_side([part[level] for level in levels], sizes)
+    pairs = smaller_side([part[level] for level in levels], sizes, levels)
     width = grid.width * weights.reach
     found = identical_pairs(difference, pairs=pairs, width=width, margin=margin)
     permuted = contrast_permutation(

@@ -29,7 +29,7 @@ from ...statistics.score import (
 from ..findings import ALPHA, Null
 from ..units import REPLIES, Units
 from .bounded import bounded_p, cells_are_doubtful, identical_interval, units_to_see
-from .cells import Cell, Grid, Stratum, Weights
+from .cells import Cell, Grid, Stratum, Weighed, Weights
 from .tested import (
     FEW_UNITS,
     FEW_UNITS_NOTE,
@@ -41,6 +41,7 @@ from .tested import (
     permutation_words,
     remembered,
     smaller_side,
+    weighing_alike,
 )
 from .two_groups import compare_groups
 
@@ -84,6 +85,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         found,
         values,
         coefficients,
+        fewest=smaller_side(coefficients, [each.size for each in values], weighed.combinations),
         margin=margin,
         null=null,
         permute=lambda: within_strata(grid, weights, alone=True),
@@ -95,9 +97,7 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
         return tested
     # A difference of differences is twice that of the means of two cells each.
     margin /= weights.reach
-    a, b = (
-        np.concatenate([cell.values for cell in weighed.of_side(cells, sign)]) for sign in (1, -1)
-    )
+    a, b = (_alike(values, weighed, sign) for sign in (1, -1))
     to_see = units_to_see([float(a.mean()), float(b.mean())], bounds=grid.bounds, margin=margin)
     if tested.fewest >= FEW_UNITS and (doubtful or min(a.size, b.size) < to_see):
         robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
@@ -105,11 +105,12 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     return replace(tested, to_see=None if doubtful else to_see)
 
 
-def of_strata(
+def of_strata(  # noqa: PLR0913  (what is tested, and how sure it is)
     found: StratifiedContrast,
     values: Sequence[Floats],
     weights: Sequence[float],
     *,
+    fewest: int,
     margin: float | None,
     permute: Callable[[], Permutation],
     doubtful: bool,
@@ -118,11 +119,10 @@ def of_strata(
 ) -> Tested:
     """Test a weighted sum of means by t.
 
-    With few units on a side, or fewer than on the other and a spread that is ``doubtful``, by a
-    permutation as well.
+    With ``fewest`` units that are few, or with fewer on a side than on the other and a spread that
+    is ``doubtful``, by a permutation as well.
     """
     sizes = [each.size for each in values]
-    fewest = smaller_side(weights, sizes)
     few = fewest < FEW_UNITS
     of, by_t = ("cell means", "tests") if name == REPLIES else ("unit means", "t tests")
     tost = None if margin is None else found.tost(margin)
@@ -148,6 +148,20 @@ def of_strata(
     if tost is None:
         return tested
     return replace(tested, method=f"{tested.method}; two one-sided {by_t} at the margin")
+
+
+def _alike(values: Sequence[Floats], weighed: Weighed, sign: int) -> Floats:
+    """The replies of a side that weigh alike, drawn from levels that have more of them."""
+    sizes = [each.size for each in values]
+    levels = weighed.combinations
+    wanted = weighing_alike(weighed.coefficients, sizes, levels, sign)
+    rng = np.random.default_rng(SEED)
+    found = []
+    for level, n in wanted.items():
+        of = [v for v, at in zip(values, levels, strict=True) if at == level]
+        whole = np.concatenate(of)
+        found.append(whole if whole.size == n else rng.permutation(whole)[:n])
+    return np.concatenate(found)
 
 
 def _group(cell: Cell, weights: Weights) -> str:
@@ -217,7 +231,7 @@ def _identical(grid: Grid, weights: Weights, *, margin: float | None, null: Null
     coefficients = weighed.coefficients
     difference = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
     sizes = [cell.values.size for cell in cells]
-    fewest = smaller_side(coefficients, sizes)
+    fewest = smaller_side(coefficients, sizes, weighed.combinations)
     by_stratum: dict[Stratum, float] = {}
     for c, cell, stratum in zip(coefficients, cells, weighed.strata, strict=True):
         by_stratum[stratum] = by_stratum.get(stratum, 0.0) + c * cell.mean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import Concatenate, NamedTuple, ParamSpec
@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import NoFinding
 from ...experiments.design import frozen_mapping
+from ...statistics.checks import ROUNDING
 from ...statistics.means import StudentEstimate, p_from_t
 from ...statistics.power import units_to_clear, units_unseen
 from ...statistics.results import EffectSize, Interval, Permutation, Tost
@@ -153,9 +154,29 @@ def alarm_p(*, estimate: float, se: float, df: float, null: Null, margin: float 
     return p_from_t(beyond / se, df)
 
 
-def smaller_side(weights: Sequence[float], sizes: Sequence[int]) -> int:
-    """Units of the side of a contrast that has fewer: those that weigh above 0, or below."""
-    return min(_of_sides(weights, sizes))
+def weighing_alike(
+    weights: Sequence[float], sizes: Sequence[int], levels: Sequence[Hashable], sign: int
+) -> dict[Hashable, int]:
+    """Units of each level of a side that weigh alike; a side has weights above 0, or below.
+
+    A level's mean counts however few units it has: what 10 of them may not show, 30 of another
+    level do not vouch for.
+    """
+    units: dict[Hashable, int] = {}
+    shares: dict[Hashable, float] = {}
+    for weight, size, level in zip(weights, sizes, levels, strict=True):
+        if weight * sign > 0:
+            units[level] = units.get(level, 0) + size
+            shares[level] = shares.get(level, 0.0) + abs(weight)
+    least = min(units[level] / shares[level] for level in units)
+    return {level: int(least * share + ROUNDING) for level, share in shares.items()}
+
+
+def smaller_side(
+    weights: Sequence[float], sizes: Sequence[int], levels: Sequence[Hashable]
+) -> int:
+    """Units of the side of a contrast that has fewer, as many as :func:`weighing_alike`."""
+    return min(sum(weighing_alike(weights, sizes, levels, sign).values()) for sign in (1, -1))
 
 
 def are_uneven(weights: Sequence[float], sizes: Sequence[int]) -> bool:

@@ -269,6 +269,13 @@ def _several(
     found = stratified_contrast(values, weights)
     doubtful = any(is_skewed(each) or are_alike(each) for each in values)
     tested = of_strata(
-        found, values, weights, margin=margin, permute=permuted, doubtful=doubtful, name=name
+        found,
+        values,
+        weights,
+        fewest=min(each.size for each in values),
+        margin=margin,
+        permute=permuted,
+        doubtful=doubtful,
+        name=name,
     )
     return protected(tested, values, weights, margin=margin)

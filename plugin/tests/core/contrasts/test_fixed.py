@@ -14,9 +14,21 @@ from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
 
-from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
+from .designs import (
+    STYLE,
+    TONE,
+    Floats,
+    at,
+    fewer_weightings,
+    groups,
+    items,
+    level,
+    recorded,
+    study,
+)
 
 SEEDS = ["s0", "s1", "s2"]
 STYLES = list(STYLE.levels)
@@ -264,6 +276,39 @@ def test_a_side_too_small_to_show_rare_replies_differs_from_none(
     assert found.interval.excludes(0)
     assert found.p_alarm > 0.05
     assert "label permutation" in found.method
+
+
+FAR = Measure("score", bounds=(0, 12))
+
+
+def against_two(margin: float) -> MeanDifference:
+    return MeanDifference("score", "group", high="w", low=["b", "a"], margin=margin)
+
+
+def test_identical_replies_of_a_large_level_do_not_vouch_for_those_of_a_small_one() -> None:
+    """Levels of a side weigh alike: 3 exemplars against 12 are as good as 3 against 3."""
+    found = []
+    for sizes in ({"w": 12, "b": 3, "a": 12}, {"w": 12, "b": 3, "a": 3}):
+        of = study(factors=[groups(sizes)], measures=[FAR], replicates=6)
+        found.append(against_two(0.6).analyse(of, recorded(of, lambda _: 0.0)))
+    assert [each.fewest for each in found] == [36, 36]
+    assert found[0].p_clear == found[1].p_clear
+
+
+def test_at_the_margin_rare_replies_of_a_small_level_clear_seldom() -> None:
+    """One reply in twenty of a level with five exemplars is at the far end; .15 were cleared."""
+    sizes = {"w": 20, "b": 5, "a": 20}
+    of = study(factors=[groups(sizes)], measures=[FAR], replicates=8)
+    hypothesis = against_two(0.3)
+    rng = np.random.default_rng(7)
+    cleared = []
+    with fewer_weightings():
+        for _ in range(100):
+            drawn = recorded(
+                of, lambda t: 12.0 * (level(t, "group") == "b" and rng.random() < 0.05)
+            )
+            cleared.append((hypothesis.analyse(of, drawn).p_clear or 0) <= 0.05)
+    assert np.mean(cleared) <= 0.05
 
 
 def test_rare_replies_that_a_level_has_more_of_are_found() -> None:
