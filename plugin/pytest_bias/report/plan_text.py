@@ -315,11 +315,9 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         yield why
     if prospect.doubt:
         yield _DOUBTS[prospect.doubt]
-    if prospect.cells and prospect.target == "population":
-        words = f"on average: that it must hold in each of its {prospect.cells} cells, too, is not"
-        yield f"What clears is told {words} counted."
-    elif prospect.cells:
-        yield f"CLEAR is to hold in each of its {prospect.cells} cells, too."
+    if prospect.cells and prospect.clears:
+        counted = "is not counted" if prospect.target == "population" else "is counted"
+        yield f"That CLEAR must hold in each of its {prospect.cells} cells, too, {counted}."
     if prospect.least_p is not None:
         yield (
             f"The smallest p of so few {prospect.unit_name.several} is {prospect.least_p:.2g}, "

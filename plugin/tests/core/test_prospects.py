@@ -19,6 +19,7 @@ from pytest_bias import (
     Selection,
     TotalGap,
 )
+from pytest_bias.contrasts import cells
 from pytest_bias.contrasts.power import Prospect, prospect_of
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment
@@ -30,6 +31,8 @@ from pytest_bias.statistics.noninferiority_power import (
     power_to_pass_rates,
 )
 from pytest_bias.statistics.power import verdict_chances
+from pytest_bias.statistics.rate_power import power_to_clear_rate
+from pytest_bias.statistics.results import Misclassified
 
 from .contrasts.designs import recorded
 from .factories import experiment, rows
@@ -153,6 +156,139 @@ def test_chances_of_one_group_against_many_are_those_of_its_real_sizes(
     arms = replace(findings[0].arms[0], mean=rate), replace(findings[0].arms[1], mean=rate)
     found = prospect_of(hypothesis, of, of.design(), replace(findings[0], arms=arms))
     assert found.outlooks[0].clear == pytest.approx(clear, abs=0.13)
+
+
+TONES = {f"t{n}": n for n in range(4)}
+
+
+def clears(hypothesis: Any, of: Experiment, draw: Any, runs: int) -> tuple[float, Any]:
+    """The share of recordings that are CLEAR, in every cell too, and the last one's finding."""
+    found = [cells.found(hypothesis, of, recorded(of, draw)) for _ in range(runs)]
+    cleared = [
+        (each.p_clear or 0) <= 0.05 and (each.cells is None or each.cells.clear) for each in found
+    ]
+    return sum(cleared) / runs, found[-1]
+
+
+def test_cells_that_a_claim_must_hold_in_are_counted() -> None:
+    """On average it is CLEAR with .999 at that spread, and in all four tones with .90."""
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2}), Factor("tone", TONES)],
+        measures=[Measure("score")],
+        replicates=40,
+    )
+    alone = difference(margin=4.0)
+    hypothesis = replace(alone, within={"tone": 8.0})
+    found = prospect(hypothesis, of)
+    sd, without = found.largest_sd, prospect(alone, of).largest_sd
+    assert sd is not None
+    assert without is not None
+    assert sd < 0.95 * without
+    assert found.cells == 4
+    assert "in each of its 4 cells, too, is counted" in prospect_words(found)
+    rng = np.random.default_rng(1)
+    share, last = clears(hypothesis, of, lambda _: float(rng.normal(0, sd)), 60)
+    assert share == pytest.approx(0.9, abs=0.12)
+    at_it = prospect_of(hypothesis, of, of.design(), last)
+    assert at_it.outlooks[0].clear < prospect_of(alone, of, of.design(), last).outlooks[0].clear
+
+
+def test_cells_too_small_to_clear_leave_nothing_to_clear() -> None:
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2}), Factor("tone", TONES)],
+        measures=[Measure("score", bounds=(0, 10))],
+        replicates=9,
+    )
+    assert prospect(difference(margin=2.0), of).clears
+    found = prospect(difference(margin=2.0, within={"tone": 4.0}), of)
+    assert (found.clears, found.largest_sd) == (False, None)
+
+
+def test_cells_of_a_population_are_told_and_not_counted() -> None:
+    population = difference(target="population", unit="seed", within={"tone": 2.0})
+    found = prospect(population, CROSSED)
+    assert found.largest_sd == prospect(replace(population, within={}), CROSSED).largest_sd
+    assert "in each of its 2 cells, too, is not counted" in prospect_words(found)
+
+
+def test_where_the_worst_case_of_what_is_missing_must_hold_no_chances_are_given() -> None:
+    rng = np.random.default_rng(4)
+    drawn = recorded(
+        PLAIN, lambda _: None if rng.random() < 0.1 else float(np.clip(rng.normal(5, 1), 0, 10))
+    )
+    finding = difference().analyse(PLAIN, drawn)
+    assert finding.worst_case is not None
+    assert finding.worst_case.needed
+    assert finding.settle is not None
+    assert finding.enough is None
+    found = prospect_of(difference(), PLAIN, PLAIN.design(), finding)
+    assert (found.doubt, found.outlooks, found.passing, found.largest_sd) == (
+        "missing",
+        (),
+        (),
+        None,
+    )
+    assert "so much is missing" in prospect_words(found)
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_events_that_are_read_with_error_are_planned_as_they_are_read(*, sampled: bool) -> None:
+    """Of a difference .75 is left: as if they were read without error it would be .89."""
+    error = Misclassified(
+        sensitivity=0.85, specificity=0.9, se=0.0, source="labels", sampled=sampled
+    )
+    of = experiment(measures=[Measure("yes", take=happened, error=error)], replicates=400)
+    hypothesis = RateDifference("yes", "group", high="a", low="b", margin=0.1, claim="clear")
+    outlook = next(
+        each for each in prospect(hypothesis, of).outlooks if (each.rate, each.effect) == (0.1, 0)
+    )
+    read = 0.1 * 0.75 + 0.1
+    assert outlook.clear == pytest.approx(
+        power_to_clear_rate(400, 400, rate=read, margin=0.075), abs=1e-12
+    )
+    plain = replace(of, measures=[Measure("yes", take=happened)])
+    assert outlook.clear < prospect(hypothesis, plain).outlooks[3].clear - 0.1
+    rng = np.random.default_rng(2)
+    runs = [
+        hypothesis.analyse(of, recorded(of, lambda _: bool(rng.random() < read), "yes"))
+        for _ in range(60)
+    ]
+    share = sum((each.p_clear or 0) <= 0.05 for each in runs) / 60
+    assert outlook.clear == pytest.approx(share, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("unit", "names", "least"), [("seed", 5, 2**-7), ("group", 5, 2 / 252), (None, 5, 2 / 252)]
+)
+def test_what_so_few_can_never_show_is_not_promised(
+    unit: str | None, names: int, least: float
+) -> None:
+    """Eight seeds give no p below .0078, five against five no p below .0079."""
+    members = {group: [f"{group}{n}" for n in range(names)] for group in ("a", "b")}
+    exemplars = {"exemplars": members} if unit == "group" else {}
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2}, **exemplars)],  # type: ignore[arg-type]  # none
+        items=Items("seed", {f"s{n}": n for n in range(8)}) if unit == "seed" else None,
+        measures=[Measure("score")],
+        replicates=names,
+    )
+    how = {"target": "population", "unit": unit} if unit else {}
+    hypothesis = difference(margin=2.0, claim="detect", **how)
+    rng = np.random.default_rng(6)
+    finding = hypothesis.analyse(of, recorded(of, lambda _: float(rng.normal(0, 0.3))))
+    never = prospect_of(hypothesis, of, of.design(), finding, alarm=0.004)
+    assert never.least_p == pytest.approx(least)
+    assert [each.biased for each in never.outlooks] == [0.0] * 3
+    assert not any(each.clear for each in never.outlooks)
+    assert "alone it never alarms" in prospect_words(never)
+    assert prospect_of(hypothesis, of, of.design(), finding).outlooks[2].biased > 0.9
+
+
+def test_below_five_replies_a_side_no_verdict_is_possible() -> None:
+    few = replace(PLAIN, replicates=4)
+    found = prospect(difference(claim="detect"), few)
+    assert "4 replies on a side, at least 5 are needed" in found.problem
+    assert not prospect(difference(claim="detect"), replace(PLAIN, replicates=5)).problem
 
 
 def test_units_are_counted_as_the_target_says() -> None:

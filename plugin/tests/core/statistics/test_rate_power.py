@@ -25,7 +25,7 @@ from pytest_bias.statistics.rate_power import (
     power_to_clear_rate,
     score_se,
 )
-from pytest_bias.statistics.score import score_difference, tost_rates
+from pytest_bias.statistics.score import score_difference, score_difference_p, tost_rates
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.6])
@@ -79,12 +79,45 @@ def test_the_normal_approximation_takes_over_without_a_step() -> None:
         for power in (
             partial(power_to_clear_rate, margin=0.1),
             partial(power_to_alarm_rate, alpha=0.05),
+            partial(power_to_alarm_rate, alpha=0.05, margin=0.02),
         ):
             exact, normal = (
                 power(*sizes, rate=rate, difference=gap) for sizes in ((400, 400), (400, 401))
             )
             assert normal == pytest.approx(exact, abs=0.03)
     assert LARGEST_EXACT == 400 * 400
+
+
+@pytest.mark.parametrize(("strata", "rate", "margin"), [(25, 0.3, 0.3), (100, 0.3, 0.2)])
+def test_single_units_of_a_stratum_clear_as_often_as_computed(
+    strata: int, rate: float, margin: float
+) -> None:
+    """Pooled they would clear .54 and .86 of the time."""
+    rng, runs, ones = np.random.default_rng(strata), 300, [1] * strata
+    drawn = rng.binomial(1, rate, (runs, 2, strata)).tolist()
+    cleared = sum(tost_rates(a, ones, b, ones, margin=margin).p <= 0.05 for a, b in drawn) / runs
+    power = power_to_clear_rate(strata, strata, rate=rate, margin=margin, strata=strata)
+    assert power == pytest.approx(cleared, abs=0.08)
+    assert power < power_to_clear_rate(strata, strata, rate=rate, margin=margin) - 0.08
+
+
+@pytest.mark.parametrize("sizes", [(60, 60), (20, 140), (140, 20)])
+def test_beyond_the_margin_it_adds_up_what_the_score_test_at_it_flags(
+    sizes: tuple[int, int],
+) -> None:
+    n, m = sizes
+    rate, gap, margin, alpha = 0.05, 0.2, 0.1, 0.02
+    alarm = 0.0
+    for a, b in product(range(n + 1), range(m + 1)):
+        mass = stats.binom.pmf(a, n, rate + gap) * stats.binom.pmf(b, m, rate)
+        if mass > 1e-9:
+            p = min(
+                score_difference_p(a, n, b, m, null=margin, alternative="greater"),
+                score_difference_p(a, n, b, m, null=-margin, alternative="less"),
+            )
+            alarm += mass * (2 * p <= alpha)
+    found = power_to_alarm_rate(n, m, rate=rate, difference=gap, alpha=alpha, margin=margin)
+    assert found == pytest.approx(alarm, abs=1e-6)
 
 
 def test_rates_that_cannot_vary_have_a_certain_verdict() -> None:
