@@ -747,3 +747,25 @@ def test_it_prints_on_white(browser: Browser, tmp_path: Path) -> None:
     ink = opened.page.evaluate("getComputedStyle(document.body).color")
     opened.page.close()
     assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
+
+
+@pytest.mark.parametrize("route", ["#/", "#/audit", "#/hypotheses", "#/replies", "#/nowhere"])
+def test_every_page_prints_as_the_summary_with_the_record_and_the_record_alone(
+    browser: Browser, tmp_path: Path, route: str
+) -> None:
+    opened = Opened(browser, written(tmp_path, factory.usual()))
+    page = opened.at(route)
+    page.emulate_media(media="print")
+
+    def parts() -> list[str]:
+        ids: list[str] = page.locator("main > [id]:visible").evaluate_all(
+            "all => all.map(e => e.id)"
+        )
+        return [each for each in ids if each in ("summary", "audit")]
+
+    shown = parts()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert parts() == (["audit"] if route == "#/audit" else ["summary", "audit"])
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert parts() == shown
+    opened.page.close()
