@@ -487,6 +487,19 @@ def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> No
     assert len(text.splitlines()) == 1 + len(names)
 
 
+def test_a_model_is_filtered_by_whatever_signs_its_name_has(
+    browser: Browser, tmp_path: Path
+) -> None:
+    models = ("me/plain", "me/lrm\u200ex\x1b")
+    analyses = [factory.analysis(factory.verdict(model=each), model=each) for each in models]
+    opened = Opened(browser, written(tmp_path, factory.view(*analyses)))
+    page = opened.at("#/hypotheses")
+    page.locator("#view select[name=m]").select_option(r"me/lrm\u200ex\u001b")
+    shown = page.locator("#view h1").inner_text()
+    opened.page.close()
+    assert shown == "Hypotheses 1 of 2"
+
+
 @pytest.mark.parametrize("query", ["q=zzzqq", "verdict=NOTHING+FOUND"])
 def test_a_search_that_finds_nothing_says_so_and_leads_on(
     opened_up: Opened, up: Run, query: str
