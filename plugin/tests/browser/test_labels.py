@@ -6,6 +6,7 @@ import csv
 import io
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -302,6 +303,29 @@ def test_a_digit_answers_the_first_open_question_and_a_file_leaves_what_is_newer
     found = {row["reply key"]: row for row in rows_of(saved(page, "tiny/lab--one.csv"))}
     assert (found[first]["kind"], found[first]["sure"]) == (f"'{KINDS[1]}", "no")
     assert (found[other]["kind"], found[other]["sure"]) == ("", "yes")
+
+
+def test_names_that_every_object_or_form_has_are_names_like_others(
+    page: Page, tmp_path: Path
+) -> None:
+    name = "constructor"
+    measures = [Measure("children"), Measure(name, bounds=(0, 100))]
+    of = experiment(id=name, measures=measures, retention="raw")
+    values: dict[str, MeasureValue] = {"children": True, name: 3.5}
+    made = [
+        replace(outcome(name, each, MODELS[0]), values=values) for each in plan(of, of.design())
+    ]
+    view = factory.view(factory.analysis(experiment=name, model=MODELS[0]))
+    path = tmp_path / "bias-report.html"
+    path.write_text(report_html(view, [replies_of(of, MODELS[0], made)]), encoding="utf-8")
+    opened(page, path, f"#/label/{name}")
+    assert page.locator(f"input[name={name}]").get_attribute("value") is None
+    label(page, "1")
+    page.locator(f"input[name={name}]").fill("7")
+    label(page)
+    page.keyboard.press("s")
+    rows = rows_of(saved(page, f"{name}/lab--one.csv"))
+    assert sorted((row["children"], row[name]) for row in rows) == [("", "7"), ("yes", "")]
 
 
 def test_model_levels_and_grades_are_shown_where_they_are_asked_for(
