@@ -309,6 +309,24 @@ def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
     opened.page.close()
 
 
+@pytest.mark.parametrize(("estimate", "said"), [(7347.94, "no margin"), (None, "no estimate")])
+def test_what_is_not_drawn_of_an_upgrade_says_why(
+    browser: Browser, tmp_path: Path, estimate: float | None, said: str
+) -> None:
+    verdict = factory.verdict(factory.finding(margin=None, p_clear=None))
+    experiment, model, name = verdict.named
+    row = replace(
+        ROW, experiment=experiment, model=model, hypothesis=name, margin="",
+        now=replace(SIDE, estimate=estimate),
+    )  # fmt: skip
+    upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
+    run = factory.view(factory.analysis(verdict), upgrade=upgrade)
+    opened = Opened(browser, written(tmp_path, run))
+    drawn = opened.at("#/upgrade").locator("#view td.draw").inner_text()
+    opened.page.close()
+    assert drawn == said
+
+
 def test_what_may_have_got_worse_is_never_green_and_never_folded(
     opened_up: Opened, up: Run
 ) -> None:

@@ -67,7 +67,7 @@ const interval = rows => {
 };
 const dumbbell = row => {
   const [was, now] = [row.before && inMargins(row, row.before[2]), inMargins(row, row.now[2])];
-  if (now == null) return sub("no estimate");
+  if (now == null) return sub(row.now[2] == null ? "no estimate" : "no margin");
   const at = scaleOf(SPAN, 4, 192), tone = toneOf(row);
   return little(
     was != null && [s("path", { class: `thin t-${tone}`, d: `M${px(at(was))} 10H${px(at(now))}` }), s("path.hollow", { d: point("before", was, at, 10, SPAN), "data-before": row.before[2] })],
