@@ -32,6 +32,7 @@ from ..core.report import drawn, factory
 from ..core.report.reading import blocks
 from ..core.test_upgrade_words import ROW, SIDE
 from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
+from .test_access import check_layout
 
 # Every drawn estimate: what it says it is, and where its mark lies in the picture.
 DRAWN = """() => [...document.querySelectorAll("[data-estimate]")].map(mark => {
@@ -361,7 +362,7 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
 def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> Path:
     """The page of one experiment with a hypothesis on the ``score`` of its two groups."""
     number = len(values["a"])
-    of = experiment(measures=[Measure("score", bounds=(0, 500))], replicates=number)
+    of = experiment(measures=[Measure("score", bounds=(0, 500_000))], replicates=number)
     outcomes = [
         Outcome(trial, None, None, (), 1, (), values={"score": float(value)})
         for trial in plan(of, of.design())
@@ -393,6 +394,30 @@ def test_the_distribution_of_either_side_is_drawn_whatever_its_range(
     assert "NaN" not in "".join(drawn)
     assert "null" not in page.locator("#view").inner_text()
     opened.page.close()
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e5])
+def test_numbers_have_the_digits_that_tell_them_apart_and_the_room_they_need(
+    browser: Browser, tmp_path: Path, size: float
+) -> None:
+    values = {"a": [1.08314 * size, 1.3 * size], "b": [1.1 * size, 1.4 * size]}
+    bounds = Interval(low=-0.5 * size, high=0.3 * size, level=0.95)
+    path = tried(tmp_path, values, margin=0.03 * size, estimate=-0.1 * size, interval=bounds)
+    route = "#/h/tiny/simulated%2Fbiased/score-a-b"
+    opened = Opened(browser, path)
+    page = opened.at(route)
+    for picture in page.locator("#view .chart svg").all():
+        labels = picture.locator(".axis").all_text_contents()
+        assert len(labels) > 5
+        assert len({*labels}) == len(labels)
+    cells = page.locator("#view .levels td a").all_inner_texts()
+    assert len({*cells}) == 2
+    assert [float(each) for each in cells] == pytest.approx(
+        [1.19157 * size, 1.25 * size], rel=1e-2
+    )
+    rows = opened.at("#/replies/tiny").locator(".virtual-rows > * > :nth-child(2)")
+    assert min(map(float, rows.all_inner_texts())) == pytest.approx(1.08314 * size, rel=0.1)
+    check_layout(opened, [route])
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ const trialsOf = async (e, m) => {
   block.word = (measure, i) => {
     const value = measure.values[i];
     if (measure.kind === "category") return value === undefined || value < 0 ? "" : measure.labels[value];
-    return value == null ? "" : measure.kind === "flag" ? (value ? "yes" : "no") : Number.isInteger(value) ? String(value) : fixed(value, 2);
+    return value == null ? "" : measure.kind === "flag" ? (value ? "yes" : "no") : Number.isInteger(value) ? String(value) : fixed(value, digits(Math.abs(value)));
   };
   // Of a flag a share; "missing" is one that every experiment has.
   block.number = (name, i) => {

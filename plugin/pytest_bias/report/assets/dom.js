@@ -31,6 +31,8 @@ const none = () => h("p", "None is like that."), gone = e => h("p.remark", run.b
 // What is looked up by a name from outside: a name that every object knows ("constructor") is none of it.
 const map = pairs => ({ __proto__: null, ...pairs });
 const upTo = n => [...Array(n).keys()];
+// So many digits that what is as small as this is seen, and two at least.
+const digits = least => least > 1e-9 ? Math.max(2, Math.ceil(1 - Math.log10(least))) : 2;
 const fixed = (v, n) => (+v.toFixed(n) + 0).toFixed(n);
 // Without Intl, whose first use takes longer than a route may.
 const grouped = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
