@@ -133,7 +133,7 @@ def hard() -> RunView:
             factory.undecided(None, long, id=long),
             factory.verdict(factory.deterministic(), status="CLEAR", words="CLEAR within ±0.6"),
             name=long,
-            model=long,
+            model=long.replace("-", "_"),
             simulated=False,
             controls=(factory.control(seen=False),),
             counts=tuple(factory.cell(name, missing={long: 2}, planned=8) for name in conditions),

@@ -32,6 +32,7 @@ from ..core.report import drawn, factory
 from ..core.report.reading import blocks
 from ..core.test_upgrade_words import ROW, SIDE
 from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
+from .test_access import check_layout
 
 # Every drawn estimate: what it says it is, and where its mark lies in the picture.
 DRAWN = """() => [...document.querySelectorAll("[data-estimate]")].map(mark => {
@@ -309,6 +310,24 @@ def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
     opened.page.close()
 
 
+@pytest.mark.parametrize(("estimate", "said"), [(7347.94, "no margin"), (None, "no estimate")])
+def test_what_is_not_drawn_of_an_upgrade_says_why(
+    browser: Browser, tmp_path: Path, estimate: float | None, said: str
+) -> None:
+    verdict = factory.verdict(factory.finding(margin=None, p_clear=None))
+    experiment, model, name = verdict.named
+    row = replace(
+        ROW, experiment=experiment, model=model, hypothesis=name, margin="",
+        now=replace(SIDE, estimate=estimate),
+    )  # fmt: skip
+    upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
+    run = factory.view(factory.analysis(verdict), upgrade=upgrade)
+    opened = Opened(browser, written(tmp_path, run))
+    drawn = opened.at("#/upgrade").locator("#view td.draw").inner_text()
+    opened.page.close()
+    assert drawn == said
+
+
 def test_what_may_have_got_worse_is_never_green_and_never_folded(
     opened_up: Opened, up: Run
 ) -> None:
@@ -343,7 +362,7 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
 def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> Path:
     """The page of one experiment with a hypothesis on the ``score`` of its two groups."""
     number = len(values["a"])
-    of = experiment(measures=[Measure("score", bounds=(0, 500))], replicates=number)
+    of = experiment(measures=[Measure("score", bounds=(0, 500_000))], replicates=number)
     outcomes = [
         Outcome(trial, None, None, (), 1, (), values={"score": float(value)})
         for trial in plan(of, of.design())
@@ -375,6 +394,30 @@ def test_the_distribution_of_either_side_is_drawn_whatever_its_range(
     assert "NaN" not in "".join(drawn)
     assert "null" not in page.locator("#view").inner_text()
     opened.page.close()
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e5])
+def test_numbers_have_the_digits_that_tell_them_apart_and_the_room_they_need(
+    browser: Browser, tmp_path: Path, size: float
+) -> None:
+    values = {"a": [1.08314 * size, 1.3 * size], "b": [1.1 * size, 1.4 * size]}
+    bounds = Interval(low=-0.5 * size, high=0.3 * size, level=0.95)
+    path = tried(tmp_path, values, margin=0.03 * size, estimate=-0.1 * size, interval=bounds)
+    route = "#/h/tiny/simulated%2Fbiased/score-a-b"
+    opened = Opened(browser, path)
+    page = opened.at(route)
+    for picture in page.locator("#view .chart svg").all():
+        labels = picture.locator(".axis").all_text_contents()
+        assert len(labels) > 5
+        assert len({*labels}) == len(labels)
+    cells = page.locator("#view .levels td a").all_inner_texts()
+    assert len({*cells}) == 2
+    assert [float(each) for each in cells] == pytest.approx(
+        [1.19157 * size, 1.25 * size], rel=1e-2
+    )
+    rows = opened.at("#/replies/tiny").locator(".virtual-rows > * > :nth-child(2)")
+    assert min(map(float, rows.all_inner_texts())) == pytest.approx(1.08314 * size, rel=0.1)
+    check_layout(opened, [route])
 
 
 @pytest.mark.parametrize(
@@ -485,6 +528,19 @@ def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> No
     text = Path(download.value.path()).read_text("utf-8")
     assert text.splitlines()[0].startswith("experiment,model,hypothesis,")
     assert len(text.splitlines()) == 1 + len(names)
+
+
+def test_a_model_is_filtered_by_whatever_signs_its_name_has(
+    browser: Browser, tmp_path: Path
+) -> None:
+    models = ("me/plain", "me/lrm\u200ex\x1b")
+    analyses = [factory.analysis(factory.verdict(model=each), model=each) for each in models]
+    opened = Opened(browser, written(tmp_path, factory.view(*analyses)))
+    page = opened.at("#/hypotheses")
+    page.locator("#view select[name=m]").select_option(r"me/lrm\u200ex\u001b")
+    shown = page.locator("#view h1").inner_text()
+    opened.page.close()
+    assert shown == "Hypotheses 1 of 2"
 
 
 @pytest.mark.parametrize("query", ["q=zzzqq", "verdict=NOTHING+FOUND"])
@@ -747,3 +803,25 @@ def test_it_prints_on_white(browser: Browser, tmp_path: Path) -> None:
     ink = opened.page.evaluate("getComputedStyle(document.body).color")
     opened.page.close()
     assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
+
+
+@pytest.mark.parametrize("route", ["#/", "#/audit", "#/hypotheses", "#/replies", "#/nowhere"])
+def test_every_page_prints_as_the_summary_with_the_record_and_the_record_alone(
+    browser: Browser, tmp_path: Path, route: str
+) -> None:
+    opened = Opened(browser, written(tmp_path, factory.usual()))
+    page = opened.at(route)
+    page.emulate_media(media="print")
+
+    def parts() -> list[str]:
+        ids: list[str] = page.locator("main > [id]:visible").evaluate_all(
+            "all => all.map(e => e.id)"
+        )
+        return [each for each in ids if each in ("summary", "audit")]
+
+    shown = parts()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert parts() == (["audit"] if route == "#/audit" else ["summary", "audit"])
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert parts() == shown
+    opened.page.close()

@@ -35,9 +35,10 @@ const show = async () => {
   started = true;
 };
 addEventListener("hashchange", show);
-// A print of the summary has both its parts.
-addEventListener("beforeprint", () => summary.isConnected && main.append(audit));
-addEventListener("afterprint", () => summary.isConnected && audit.remove());
+// On paper every page is the summary with the record; the record may be printed alone.
+let printed = [];
+addEventListener("beforeprint", () => { printed = audit.isConnected ? [] : [summary, audit].filter(each => !each.isConnected); main.append(...printed); });
+addEventListener("afterprint", () => printed.forEach(each => each.remove()));
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && !/^(radio|checkbox)$/.test(event.target.type)) return;
   if (event.key === "Enter" && /^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) return;

@@ -28,13 +28,18 @@ const field = (at, high, span) => [
 ];
 // The intervals a verdict shows: the one that decides thick; of two the outer thin.
 const drawn = (row, at, y, span, wide) => {
-  const parts = [], data = { "data-id": row.id, "data-model": row.m, "data-estimate": row.estimate, "data-margin": row.margin, "data-verdict": row.label };
-  if (row.worst) parts.push(s("path", { class: `worst t-${row.tone}`, d: ends(row, row.worst, at, y + 7) }));
-  if (wide && row.wide) parts.push(s("path", { class: `hair t-${row.tone}`, d: ends(row, row.wide, at, y) }));
-  if (row.shown.length > 1) parts.push(s("path", { class: `thin t-${row.tone}`, d: ends(row, row.shown.at(-1), at, y) }));
-  if (row.shown.length) parts.push(s("path", { class: `thick t-${row.tone}`, d: ends(row, row.shown[0], at, y), "data-low": row.shown[0][0], "data-high": row.shown[0][1] }));
-  parts.push(s("path", { class: `mark t-${row.tone}`, d: point(row.tone, inMargins(row, row.estimate), at, y, span), ...data }));
-  return parts;
+  const [thick, ...thin] = row.shown;
+  const line = (kind, interval, high, data) => interval && s(`path.${kind}.t-${row.tone}`, { d: ends(row, interval, at, high), ...data });
+  return [line("worst", row.worst, y + 7), wide && line("hair", row.wide, y), line("thin", thin.at(-1), y), thick && line("thick", thick, y, { "data-low": thick[0], "data-high": thick[1] }),
+    s(`path.mark.t-${row.tone}`, { d: point(row.tone, inMargins(row, row.estimate), at, y, span), "data-id": row.id, "data-model": row.m, "data-estimate": row.estimate, "data-margin": row.margin, "data-verdict": row.label })];
+};
+// Labels below a picture: the middle one, and as many on either side as the longest leaves room for; those at the ends stay inside.
+const axis = (labels, middle, step, W, y) => {
+  const wide = 7.5 * Math.max(...labels.map(([, said]) => said.length)), at = ([x]) => Math.min(W - wide / 2, Math.max(wide / 2, x));
+  for (step = Math.ceil(step); ; step++) {
+    const shown = labels.filter((_, i) => (i - middle) % step === 0);
+    if (shown.every((one, i) => !i || at(one) - at(shown[i - 1]) > wide + 4)) return shown.map(one => s("text", { class: one[2] || "axis", x: px(at(one)), y }, one[1]));
+  }
 };
 const little = (...kids) => s("svg.strip", { viewBox: "0 0 200 20", "aria-hidden": "true" }, kids);
 const SPAN = 6;
@@ -55,23 +60,22 @@ const interval = rows => {
   const span = Math.min(FAR, Math.max(1.6, ...far) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
   const high = of.length * 38 + 8, one = of[0], margin = one.margin, ratio = one.scale === "ratio";
   const value = k => ratio ? margin ** k : k * margin;
-  const said = v => ratio ? v.toFixed(2) : `${v > 0 ? "+" : ""}${+v.toFixed(3)}`.replace("-", "−");
-  const step = Math.max(1, Math.ceil(span / 4));
-  const ticks = upTo(2 * Math.floor(span / step) + 1).map(i => (i - Math.floor(span / step)) * step);
+  const said = v => ratio ? v.toFixed(2) : `${v > 0 ? "+" : ""}${+v.toFixed(digits(margin) + 1)}`.replace("-", "−");
+  const most = Math.floor(span), ticks = upTo(2 * most + 1).map(i => i - most);
   return h("figure.chart", s("svg", { viewBox: `0 0 ${W} ${high + 40}`, role: "img", "aria-label": of.map(row => `${row.m}: ${row.label} ${row.text}, margin ${row.within}`).join("; ").slice(0, 290) },
     field(at, high, span),
     of.map((row, i) => [s("text", { x: 0, y: i * 38 + (W < 600 ? 12 : 26), class: "label" }, row.m.length > 20 ? row.m.slice(0, 19) + "…" : row.m), s("g", drawn(row, at, i * 38 + 22, span, true))]),
-    ticks.map(k => s("text", { x: px(at(k)), y: high + 15, class: Math.abs(k) === 1 ? "axis edge" : "axis" }, said(value(k)))),
+    axis(ticks.map(k => [at(k), said(value(k)), Math.abs(k) === 1 && "axis edge"]), most, span / 4, W, high + 15),
     s("text", { x: LEFT + WIDE / 2, y: high + 34, class: "axis" }, `${one.unit || one.quantity || ""}${ratio ? " (log scale)" : ""}`)),
   h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", far.some(v => v > FAR) && "; an estimate beyond what is drawn is an arrow, and lines end at the edge", "."));
 };
 const dumbbell = row => {
   const [was, now] = [row.before && inMargins(row, row.before[2]), inMargins(row, row.now[2])];
-  if (now == null) return sub("no estimate");
+  if (now == null) return sub(row.now[2] == null ? "no estimate" : "no margin");
   const at = scaleOf(SPAN, 4, 192), tone = toneOf(row);
   return little(
-    was != null && [s("path", { class: `thin t-${tone}`, d: `M${px(at(was))} 10H${px(at(now))}` }), s("path.hollow", { d: point("before", was, at, 10, SPAN), "data-before": row.before[2] })],
-    s("path", { class: `mark t-${tone}`, d: point(tone, now, at, 10, SPAN), "data-id": row.id, "data-now": row.now[2], "data-margin": row.margin }));
+    was != null && [s(`path.thin.t-${tone}`, { d: `M${px(at(was))} 10H${px(at(now))}` }), s("path.hollow", { d: point("before", was, at, 10, SPAN), "data-before": row.before[2] })],
+    s(`path.mark.t-${tone}`, { d: point(tone, now, at, 10, SPAN), "data-id": row.id, "data-now": row.now[2], "data-margin": row.margin }));
 };
 // Two arms over one axis, side by side where values are few.
 const histogram = (title, arms) => {
@@ -85,7 +89,7 @@ const histogram = (title, arms) => {
     s("svg", { viewBox: `0 0 ${W} 150`, role: "img", "aria-label": `Distribution of ${title}: ${arms.map(arm => arm.name).join(" and ")}` },
       counts.map((found, k) => s("path", { class: `bars s-${k}`, d: found.map((n, i) => n ? `M${px(i * one + (whole ? one * 0.1 + k * part : 0))} 120v${-px(n / most * 110)}h${px(part)}V120Z` : "").join("") })),
       s("path.zero", { d: `M0 120H${W}` }),
-      upTo(bins + (whole ? 0 : 1)).map(i => i % Math.ceil(bins / 12) === 0 && s("text.axis", { x: px(Math.min(W - 10, Math.max(10, i * one + (whole ? one / 2 : 0)))), y: 138 }, +(low + i * width).toFixed(2)))),
+      axis(upTo(bins + 1 - whole).map(i => [i * one + whole * one / 2, String(+(low + i * width).toFixed(digits(bins * width)))]), 0, bins / 12, W, 138)),
     h("figcaption", `Share of the valid replies of each side by ${spaced(title)}.`));
 };
 // Levels by levels: means with how many are missing; the colour is the distance from the mean of all, in margins.
@@ -104,7 +108,7 @@ const levelsTable = (block, m, name, rows, cols, row, open) => {
   // Of ratios it is a factor.
   const apart = v => !row.margin ? 4 * (v - mean) / far : inMargins(row, row.scale !== "ratio" ? v - mean : mean ? v / mean : 1);
   const share = name === "missing" || block.measure[name].kind === "flag";
-  const words = v => share ? percent(v, 0) : fixed(v, 2);
+  const words = v => share ? percent(v, 0) : fixed(v, digits(row.scale !== "ratio" && row.margin || (far + Math.abs(mean)) / 10));
   return table(`${spaced(name)} by ${rows ? spaced(rows.name) : "all"}${cols ? " and " + spaced(cols.name) : ""}, ${m}`, ["", ...levels(cols).map(spaced)],
     levels(rows).map((label, r) => [h("th", { scope: "row" }, spaced(label)), ...cell[r].map((c, k) => {
       const step = c.n ? Math.max(-4, Math.min(4, Math.round(apart(c.sum / c.n)))) : 0;

@@ -16,6 +16,7 @@ const rowsOf = columns => {
 let run;
 const load = async () => {
   run = await inflate("d-run");
+  run.beside = map(run.beside);
   run.hypotheses = rowsOf(run.hypotheses);
   if (run.upgrade) run.upgrade.rows = rowsOf(run.upgrade.rows);
   run.named = new Map(run.hypotheses.map(row => [`${row.e}\n${row.m}\n${row.id}`, row]));
@@ -58,13 +59,13 @@ const trialsOf = async (e, m) => {
     ...(items && items.at[i] >= 0 ? [items.levels[items.at[i]]] : []),
   ].join("/") + "#" + n);
   block.at = new Map(block.ids.map((name, i) => [name, i]));
-  block.measure = Object.fromEntries(block.measures.map(each => [each.name, each]));
+  block.measure = map(Object.fromEntries(block.measures.map(each => [each.name, each])));
   block.control = i => block.factors.some(f => f.controls && f.at[i] >= f.levels.length - f.controls);
   block.why = i => block.missing[i] < 0 ? "" : block.reasons[block.missing[i]];
   block.word = (measure, i) => {
     const value = measure.values[i];
     if (measure.kind === "category") return value === undefined || value < 0 ? "" : measure.labels[value];
-    return value == null ? "" : measure.kind === "flag" ? (value ? "yes" : "no") : Number.isInteger(value) ? String(value) : fixed(value, 2);
+    return value == null ? "" : measure.kind === "flag" ? (value ? "yes" : "no") : Number.isInteger(value) ? String(value) : fixed(value, digits(Math.abs(value)));
   };
   // Of a flag a share; "missing" is one that every experiment has.
   block.number = (name, i) => {

@@ -1,23 +1,26 @@
 // Elements. Text from outside goes in as text only; what would be obeyed in it is made visible.
 const OBEYED = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const visible = text => String(text).replace(OBEYED, c => (c[1] ? "\\U" : "\\u") + c.codePointAt().toString(16).padStart(4 * c.length, "0"));
-// ("p.note", {href: …}, text, nodes, lists): what is null, false or empty is left out.
+// ("p.note", {href: …}, text, nodes, lists): what is null, false or empty is left out. The value of a field is no
+// text but data, and kept as it is.
 const fill = (node, kids) => {
   for (const kid of kids.flat(9)) {
     if (kid == null || kid === false || kid === "") continue;
     if (typeof kid !== "object" || kid instanceof Node) node.append(kid instanceof Node ? kid : visible(kid));
     else for (const [name, value] of Object.entries(kid)) {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-      else if (value != null && value !== false) node.setAttribute(name, value === true ? "" : visible(value));
+      else if (value != null && value !== false) node.setAttribute(name, value === true ? "" : name === "value" ? value : visible(value));
     }
   }
   return node;
 };
 // In the place of what a node had: of replaceChildren a list or a null would be text.
 const put = (node, ...kids) => { node.replaceChildren(); return fill(node, kids); };
-const named_ = (made, classes) => { if (classes.length) made.setAttribute("class", classes.join(" ")); return made; };
-const h = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElement(tag), classes), kids); };
-const s = (name, ...kids) => { const [tag, ...classes] = name.split("."); return fill(named_(document.createElementNS("http://www.w3.org/2000/svg", tag), classes), kids); };
+const made = space => (name, ...kids) => {
+  const [tag, ...classes] = name.split("."), node = document.createElementNS(`http://www.w3.org/${space}`, tag);
+  return fill(node, [classes.length > 0 && { class: classes.join(" ") }, kids]);
+};
+const h = made("1999/xhtml"), s = made("2000/svg");
 const a = (href, ...kids) => h("a", { href }, kids);
 const h1 = (...kids) => h("h1", { tabindex: -1 }, kids);
 const sub = (...kids) => h("span.sub", kids);
@@ -25,7 +28,11 @@ const id = name => document.getElementById(name);
 const say = words => { id("said").textContent = words; };
 const spaced = label => String(label).replaceAll("_", " ");
 const none = () => h("p", "None is like that."), gone = e => h("p.remark", run.beside[e] ? `${decodeURI(run.beside[e][0])} is not beside this page, or is of another run: copy the folder of the same run with the page.` : `The trials are not in this copy${run.replies.length ? "" : ": it is made of results alone, and the reports of the runs that gave them have theirs"}.`);
+// What is looked up by a name from outside: a name that every object knows ("constructor") is none of it.
+const map = pairs => ({ __proto__: null, ...pairs });
 const upTo = n => [...Array(n).keys()];
+// So many digits that what is as small as this is seen, and two at least.
+const digits = least => least > 1e-9 ? Math.max(2, Math.ceil(1 - Math.log10(least))) : 2;
 const fixed = (v, n) => (+v.toFixed(n) + 0).toFixed(n);
 // Without Intl, whose first use takes longer than a route may.
 const grouped = n => String(n).replace(/\B(?=(\d{3})+$)/g, ",");

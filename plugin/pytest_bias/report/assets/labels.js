@@ -36,7 +36,7 @@ const labelView = async (e, key, q) => {
   const desk = await deskOf(e, q.m), at = Math.max(-1, key ? desk.findIndex(each => each.key === key) : Math.max(0, desk.findIndex(each => !given.has(each.key))));
   if (modelsOf(e).length && !await trialsOf(e, modelsOf(e)[0])) return [`Label replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))];
   if (!desk[at]) return nothing("reply that can be labelled", key ? [e, key] : [e]);
-  const { m, block, i, key: own } = desk[at], kept = given.get(own), values = drafts.get(own) || (kept ? { ...kept.values, [NOTE]: kept.note } : {}), blocks = [...new Set(desk.map(each => each.block))];
+  const { m, block, i, key: own } = desk[at], kept = given.get(own), values = map(drafts.get(own) || kept && { ...kept.values, [NOTE]: kept.note }), blocks = [...new Set(desk.map(each => each.block))];
   const there = each => to(["label", e, each.key], q), near = (by, words, pressed) => desk[at + by] && h("a", { href: there(desk[at + by]), "data-key": pressed }, words);
   const asked = names => names.map(name => question(block.measure[name], blocks, values[name]));
   // A note keeps every sign of it: set as it is, and not shown as text from outside is.
@@ -56,7 +56,7 @@ const labelView = async (e, key, q) => {
   h("button", { "data-key": "Enter" }, kept ? "change the label" : "label, and on to the next"));
   // A digit answers the first question that is open.
   const keyed = () => {
-    const open = [...form.children].find(each => each.tagName === "FIELDSET" && !each.querySelector(":checked"));
+    const open = form.querySelector(":scope > fieldset:not(:has(:checked))");
     form.querySelectorAll("[data-digit]").forEach(each => { if (open && open.contains(each)) each.dataset.key = each.dataset.digit; else delete each.dataset.key; });
   };
   keyed();
@@ -72,7 +72,7 @@ const labelRows = (e, m) => {
   own.forEach(each => { each.saved = true; });
   setTimeout(show);
   return [["trial", KEY, ...names, ...(noted ? [NOTE] : [])], ...own.map(each => [each.trial, each.key, ...names.map(name => {
-    const value = each.values[name] ?? "";
+    const value = map(each.values)[name] ?? "";
     return value !== "" && String(+value) === value ? +value : value;
   }), ...(noted ? [each.note] : [])])];
 };
