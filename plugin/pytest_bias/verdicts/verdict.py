@@ -249,7 +249,8 @@ def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
     """
     if shown is None:
         shown = () if finding.interval is None else (finding.interval,)
-    form = number_form(finding.margin, finding.scale, shown)
+    ends = [end for interval in shown for end in (interval.low, interval.high)]
+    form = number_form(finding.margin, finding.scale, ends)
     chance = finding.extras.get(CHANCE)
     beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
     bounds = [bounds_words(interval, form) for interval in shown]
@@ -273,18 +274,17 @@ def level_words(interval: Interval) -> str:
     return f"{100 * interval.level:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
-def number_form(margin: float | None, scale: Scale | None, shown: Sequence[Interval] = ()) -> str:
+def number_form(margin: float | None, scale: Scale | None, bounds: Sequence[float] = ()) -> str:
     """Return the format of estimates: with the sign they have, as finely as the margin.
 
-    And so finely that no bound of what is ``shown`` reads as no effect, or as the margin, that
-    lies beside it: which side it lies on may be what decides.
+    And so finely that none of the ``bounds`` reads as no effect, or as the margin, that lies
+    beside it: which side it lies on may be what decides.
     """
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > _EQUAL
     edges = [1.0 if scale == "ratio" else 0.0]
     if margin is not None:
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
-    bounds = [bound for interval in shown for bound in (interval.low, interval.high)]
     return f"{sign}z.{digits_beside(bounds, edges, fine_digits(margin, _DIGITS + fine))}f"
 
 

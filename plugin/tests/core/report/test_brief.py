@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -81,7 +82,28 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
     [
         (
             replace(ROW, outcome="worse", before=BEFORE, now=NOW, compared=HELD, stops=True),
-            "+0.90 → +1.80  grew by up to 1.2, allowed 1",
+            "+0.90 → +1.80  grew by up to 1.20, allowed 1",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="worse",
+                before=BEFORE,
+                now=NOW,
+                compared=replace(HELD, bound=133_241.07, margin=3000.0),
+            ),
+            "+0.90 → +1.80  grew by up to 133241.07, allowed 3000 (does not stop it)",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="known",
+                scale="ratio",
+                before=BEFORE,
+                now=NOW,
+                compared=replace(HELD, bound=math.log(1.2499), margin=math.log(1.25)),
+            ),
+            "+0.90 → +1.80  grew, if at all, by up to a factor of 1.2499, allowed 1.25",
         ),
         (
             replace(ROW, outcome="new", before=SIDE, now=NOW, compared=HELD, stops=True),
@@ -110,7 +132,16 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
             "+0.90 → +1.80  but in cv=a1 it is shown to be worse (does not stop it)",
         ),
     ],
-    ids=["worse", "new", "no longer clear", "a cell is worse"],
+    ids=[
+        "worse",
+        "large",
+        "a ratio",
+        "clear by itself",
+        "clear now",
+        "new",
+        "no longer clear",
+        "a cell is worse",
+    ],
 )
 def test_a_row_says_why_it_stops(row: UpgradeRow, said: str) -> None:
     assert why_words(row) == said
