@@ -106,6 +106,21 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
             "+0.90 → +1.80  grew, if at all, by up to a factor of 1.2499, allowed 1.25",
         ),
         (
+            replace(
+                ROW,
+                outcome="as before",
+                before=SIDE,
+                now=SIDE,
+                compared=replace(HELD, bound=0.1014, margin=0.1),
+                said="",
+            ),
+            "+0.0 → +0.0  CLEAR before and now; may be larger by up to 0.101, allowed 0.1",
+        ),
+        (
+            replace(ROW, before=BEFORE, now=SIDE, compared=HELD),
+            "BIASED → CLEAR  +0.90 → +0.0  improved: it was BIASED",
+        ),
+        (
             replace(ROW, outcome="new", before=SIDE, now=NOW, compared=HELD, stops=True),
             "CLEAR → BIASED  +1.80, 95 % [+1.50, +2.10], allowed ±1",
         ),
