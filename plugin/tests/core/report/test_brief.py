@@ -71,10 +71,11 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
     of = failing()
     (analysis,) = of.analyses
     (control, *_) = analysis.controls
-    unseen = replace(control, seen=False, meaning="it hears nothing")
+    few = "a group has 3 unit(s), at least 5 are needed"
+    unseen = replace(control, seen=False, meaning="it hears nothing", reason=few)
     lines = brief_lines(replace(of, analyses=(replace(analysis, controls=(unseen,)),)))
     (said,) = [line for line in lines if "control NOT SEEN: " in line]
-    assert said.endswith(" replies; it hears nothing")
+    assert said.endswith(f" replies: {few}; it hears nothing")
 
 
 @pytest.mark.parametrize(
