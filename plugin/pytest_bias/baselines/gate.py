@@ -23,6 +23,7 @@ from ..verdicts.verdict import (
     allowed_words,
     arms_words,
     estimate_words,
+    number_form,
     settle_words,
 )
 from .entries import Acceptance, AcceptedCell, Entry, is_stopped
@@ -255,13 +256,13 @@ def _shown(
     on_average = alike and new.cells and verdict and _is_clear_on_average(verdict.finding)
     if found.no_worse or on_average:
         return "no worse", ""
-    than = _number(before)
+    ours, than = (f"{e.estimate:{number_form(new.margin, e.scale)}}" for e in (now, before))
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
     shown: Evidence = "worse" if found.worse else "neither"
-    said = f"{_number(now)} is shown to be worse than {than}"
+    said = f"{ours} is shown to be worse than {than}"
     if not found.worse:
-        said = f"whether {_number(now)} is worse than {than} is open"
+        said = f"whether {ours} is worse than {than} is open"
     return shown, f"but {said}: {found.words}"
 
 
@@ -428,10 +429,6 @@ def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
     else:
         start = f"it was {old.words} at a smaller share of the suite's alarms"
     return "; ".join([start, *notes])
-
-
-def _number(effect: Effect) -> str:
-    return f"{effect.estimate:{'+' if effect.scale == 'difference' else ''}.4g}"
 
 
 def stopped_by(

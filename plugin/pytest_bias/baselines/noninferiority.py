@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contrasts.findings import ALPHA, AS_READ, LABELLED, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
+from ..verdicts.verdict import number_as_given, number_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +39,11 @@ Z90 = 1.6448536269514722
 
 LARGE = 1e6
 """Degrees of freedom of what is taken as normal."""
+
+_LARGEST_LOG = 99.0
+"""Of a ratio; what is larger is printed as its exponential, and what is ``_LARGE`` as a power."""
+
+_LARGE = 1e12
 
 EXCHANGES = 10_000
 
@@ -501,13 +507,24 @@ def _stretched(line: _Line, end: float) -> float:
 
 def _larger(found: Compared, *, worse: bool, ratio: bool) -> str:
     """``it is larger by 0.1 to 0.3, margin 0.1``."""
-
-    def shown(value: float | None, form: str = ".4g") -> str:
-        value = 0.0 if value is None else value
-        return f"{math.exp(min(value, 99.0)) if ratio else value:{form}}"
-
+    (least, margin), (bound, _) = (
+        grown_words(by or 0.0, found.margin, ratio=ratio) for by in (found.least, found.bound)
+    )
     by = "by a factor of " if ratio else "by "
-    beside = "there is no margin" if found.margin is None else f"margin {shown(found.margin, 'g')}"
-    if worse:
-        return f"it is larger {by}{shown(found.least)} to {shown(found.bound)}, {beside}"
-    return f"it may be larger {by}{shown(found.bound)}, {beside}"
+    by += f"{least.lstrip('+')} to " if worse else ""
+    beside = f"margin {margin}" if margin else "there is no margin"
+    return f"it {'is' if worse else 'may be'} larger {by}{bound.lstrip('+')}, {beside}"
+
+
+def grown_words(grown: float, margin: float | None, *, ratio: bool) -> tuple[str, str]:
+    """Word by how much an effect is larger, as finely as its margin, and that; '' without one.
+
+    Both are logarithms of a ``ratio``, and worded as factors.
+    """
+    if not ratio:
+        words = "" if margin is None else number_as_given(margin)
+        return f"{grown:{number_form(margin, 'difference', [grown])}}", words
+    factor = math.exp(min(grown, _LARGEST_LOG))
+    limit = None if margin is None else math.exp(margin)
+    form = number_form(limit, "ratio", [factor]) if factor < _LARGE else "z.3g"
+    return f"{factor:{form}}", "" if limit is None else f"{limit:.2f}"

@@ -23,6 +23,7 @@ from ..verdicts.verdict import (
     with_interval,
 )
 from .gate import Change
+from .noninferiority import grown_words
 
 if TYPE_CHECKING:
     from ..contrasts.findings import Finding
@@ -46,8 +47,6 @@ DRIFT_NOTE = (
     "Drift, described and never gating; in brackets the difference with its 95 % interval over "
     "cells, * where that excludes none (one in twenty does by chance)."
 )
-_LARGEST_LOG = 99.0
-"""Of a ratio; whatever is larger is printed as its exponential, too large for any word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,9 +306,9 @@ def bound_words(row: UpgradeRow) -> tuple[str, str]:
     if compared is None or compared.bound is None or compared.margin is None:
         return "", ""
     if row.scale == "ratio":
-        bound = math.exp(min(compared.bound, _LARGEST_LOG))
-        return f"a factor of {bound:z.3g}", f"{math.exp(compared.margin):.3g}"
-    return f"{compared.bound:+z.3g}", f"{compared.margin:.3g}"
+        bound, margin = grown_words(compared.bound, compared.margin, ratio=True)
+        return f"a factor of {bound}", margin
+    return grown_words(compared.bound, compared.margin, ratio=False)
 
 
 def drift_words(drift: Drift) -> Iterator[str]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 NOT_DEFINED = "not defined"
 
+FEWEST = 2
+"""Values of a side below which it has no variance."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooled:
@@ -35,9 +38,16 @@ class Pooled:
     sides: Mapping[str, Sequence[Cell]]
     flags: bool = False
 
-    def numbers(self) -> list[NDArray[np.float64]]:
-        """The values of each side, events as 0 and 1, whatever cell they come from."""
-        return [_values(side) for side in self.sides.values()]
+    def numbers(self, needed: int = 0) -> list[NDArray[np.float64]]:
+        """The values of each side, events as 0 and 1, whatever cell they come from.
+
+        TooFewUnits, which names the side, of fewer than ``needed``.
+        """
+        found = [_values(side) for side in self.sides.values()]
+        for words, values in zip(self.sides, found, strict=True):
+            if values.size < needed:
+                raise TooFewUnits(group=words, found=values.size, needed=needed)
+        return found
 
     def labels(self, factor: str) -> list[str]:
         """The level of ``factor`` under which each value of all cells was given."""
@@ -88,7 +98,7 @@ class WelchTest:
         from ..statistics.effect_size import cohen_d  # noqa: PLC0415  (numpy)
         from ..statistics.means import welch  # noqa: PLC0415  (numpy)
 
-        a, b = _two(pooled)
+        a, b = pooled.numbers(FEWEST)
         found = welch(a, b)
         return {"t": found.t, "df": found.df, "p": found.p, "d": cohen_d(a, b)}
 
@@ -103,7 +113,7 @@ class MannWhitneyTest:
         """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
         from ..statistics.ranks import mann_whitney, vargha_delaney  # noqa: PLC0415
 
-        a, b = _two(pooled)
+        a, b = pooled.numbers(FEWEST)
         found = mann_whitney(a, b)
         mean = float(a.mean() - b.mean())
         return {"U": found.u, "p": found.p, "mean": mean, "A": vargha_delaney(a, b)}
@@ -147,7 +157,7 @@ class FisherTest:
         """``odds ratio``, its 95 % interval in words, and ``p``."""
         from ..statistics.counts import conditional_odds_ratio  # noqa: PLC0415
 
-        a, b = _two(pooled)
+        a, b = pooled.numbers(1)
         if not pooled.flags:
             raise BadStatisticInput(
                 function="FisherTest", argument="measure", problem="is no event"
@@ -172,7 +182,7 @@ class OneWayAnova:
         """``F``, both degrees of freedom, ``p`` and eta²."""
         from ..statistics.anova import one_way  # noqa: PLC0415
 
-        found = one_way(pooled.numbers())
+        found = one_way(pooled.numbers(FEWEST))
         return {
             "F": found.f,
             "df": found.df_between,
@@ -306,8 +316,3 @@ def _values(cells: Sequence[Cell]) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415  (loaded by then: an analysis is running)
 
     return np.concatenate([np.empty(0), *(cell.values for cell in cells)])
-
-
-def _two(pooled: Pooled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    a, b = pooled.numbers()
-    return a, b

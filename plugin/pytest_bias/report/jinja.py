@@ -16,7 +16,7 @@ from ..verdicts.verdict import (
     range_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
-from .numbers import writable
+from .numbers import plain_number, recorded_words, writable
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -27,12 +27,13 @@ _FILTERS = {
     "code": code_markdown,
     "fixed": format,
     "flat": flat_markdown,
+    "number": plain_number,
     "plain": plain_markdown,
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
     *(cell_words, digits_beside, interval_words, margin_words, number_words, range_words),
-    *(counts_words, notes_words, simulated_words),
+    *(counts_words, notes_words, recorded_words, simulated_words),
 )
 """Functions that templates call by their names."""
 

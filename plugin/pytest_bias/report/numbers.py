@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..statistics.results import Interval
+from ..verdicts.verdict import number_form, with_interval
 
 _SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much
 
@@ -12,6 +16,15 @@ def plain_number(value: float) -> str:
     if abs(value) >= _LARGE:
         return f"{value:.3g}"
     return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:z.2f}"
+
+
+def recorded_words(finding: Mapping[str, Any], decided: Sequence[Mapping[str, float]]) -> str:
+    """``+0.47, 99.96 % [+0.33, +0.61] points``: a finding as JSON, with what decided."""
+    of = decided[0] if decided else finding["interval"]
+    interval = None if of is None else Interval(**of)
+    ends = () if interval is None else (interval.low, interval.high)
+    form = number_form(finding["margin"], finding["scale"], ends)
+    return f"{with_interval(finding['estimate'], interval, form)} {finding['unit']}".rstrip()
 
 
 def reasons_words(reasons: Mapping[str, int]) -> str:

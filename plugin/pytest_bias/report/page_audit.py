@@ -9,6 +9,7 @@ from typing import Any
 from ..contrasts.impact import LINE
 from ..verdicts.verdict import digits_beside, number_words, range_words
 from .audit import NOTICE, RECORDED, REHEARSED
+from .numbers import plain_number
 
 AuditRecord = Mapping[str, Any]
 
@@ -167,7 +168,7 @@ def _notes(of_models: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
 
 def _reservations(impact: Mapping[str, Any]) -> Iterator[str]:
     if impact["median"] is not None:
-        yield f"a score above the median of {impact['median']:.3g} counts as selected"
+        yield f"a score above the median of {plain_number(impact['median'])} counts as selected"
     unknown: dict[int, list[str]] = {}
     for table in impact["tables"]:
         if table["unknown"]:

@@ -9,8 +9,10 @@ from ..verdicts.verdict import (
     Verdict,
     bounds_words,
     cell_words,
+    fine_digits,
     interval_words,
     margin_words,
+    number_as_given,
     number_form,
     range_words,
     unit_words,
@@ -137,16 +139,18 @@ def number_facts(finding: Finding) -> Iterator[Fact]:
     for arm in finding.arms:
         value = f" ({arm.value})" if arm.value and arm.value != arm.level else ""
         missing = "".join(f", {count} missing ({why})" for why, count in arm.missing.items())
-        yield f"{what} at {arm.level}{value}", f"{arm.mean:z.2f}", f"{arm.units} units{missing}"
+        mean = f"{arm.mean:z.{fine_digits(finding.margin)}f}"
+        yield f"{what} at {arm.level}{value}", mean, f"{arm.units} units{missing}"
     tost, size = finding.equivalence, finding.effect_size
     if tost is not None:
-        for side, edge, p, t in (
-            ("above", -tost.margin, tost.p_lower, tost.t_lower),
-            ("below", tost.margin, tost.p_upper, tost.t_upper),
+        edge = number_as_given(tost.margin)
+        for side, p, t in (
+            (f"above -{edge}", tost.p_lower, tost.t_lower),
+            (f"below +{edge}", tost.p_upper, tost.t_upper),
         ):
             degrees = f"t = {t:z.2f}, df = {tost.df:.1f}"
-            yield f"Equivalence test, {side} {edge:+g}", p_words(p), degrees
-        needs = f"CLEAR needs it to lie within ±{tost.margin:g}"
+            yield f"Equivalence test, {side}", p_words(p), degrees
+        needs = f"CLEAR needs it to lie within ±{edge}"
         yield "Interval of the equivalence test", bounds_words(tost.interval, form), needs
     if size is not None:
         yield "Cohen’s d", f"{size.d:+z.2f}, {bounds_words(size.interval)}", ""

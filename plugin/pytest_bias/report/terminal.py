@@ -181,7 +181,7 @@ def control_lines(control: Control) -> Iterator[str]:
     said = f"{control.id} ({control.reason})"
     if finding is not None:
         said = f"{finding.measure} {finding.contrast} {interval_words(finding)}"
-        said += f", {units_words(finding)}"
+        said += f", {units_words(finding)}" + (f": {control.reason}" if control.reason else "")
     yield f"control {word}: {said}"
     if control.meaning:
         yield f"  {control.meaning}"

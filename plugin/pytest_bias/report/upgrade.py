@@ -141,6 +141,12 @@ def _why(row: UpgradeRow) -> str:
         if compared.no_worse or not beyond:
             return row.said
         grew = "grew by" if row.outcome == "worse" else "may have grown by"
+    elif beyond:
+        # What it shows by itself decided, whatever the comparison does.
+        if row.said or row.before is None:
+            return row.said
+        alike = "before and now" if row.before.label == row.now.label else "now"
+        grew = f"{row.now.label} {alike}; may be larger by"
     elif compared.bound < 0:
         return "smaller"
     else:

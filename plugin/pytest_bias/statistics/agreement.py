@@ -28,7 +28,8 @@ class Alpha:
     """Krippendorff's alpha: 1 is agreement, 0 chance, and below 0 systematic disagreement.
 
     `interval` is a percentile bootstrap over units, at 95 %, without those resamples that drew a
-    single category.
+    single category. It is widened to hold `alpha` where resamples, which use fewer categories than
+    there are, all lie below it: eight units in as many categories that agree in none.
     """
 
     alpha: float
@@ -174,7 +175,8 @@ def krippendorff_alpha(
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:
             low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-            interval = Interval(low=low, high=high, level=LEVEL) if low < high else None
+            if low < high:
+                interval = Interval(low=min(low, alpha), high=max(high, alpha), level=LEVEL)
     return Alpha(alpha=alpha, interval=interval)
 
 

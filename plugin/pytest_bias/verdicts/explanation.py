@@ -8,7 +8,15 @@ from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Finding, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
-from .verdict import DOUBTED, Verdict, level_words, margin_words, settle_words, unit_words
+from .verdict import (
+    DOUBTED,
+    Verdict,
+    fine_digits,
+    level_words,
+    margin_words,
+    settle_words,
+    unit_words,
+)
 
 _CLAIMS = {
     "clear": "The design is sized to clear it.",
@@ -77,7 +85,7 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
 
 
 def _found(verdict: Verdict, finding: Finding) -> str:
-    arms = ", ".join(f"{arm.level} {_plain(arm.mean)}" for arm in finding.arms)
+    arms = ", ".join(f"{arm.level} {_plain(arm.mean, finding)}" for arm in finding.arms)
     between = "".join(
         f", with {level_words(interval)} confidence between {_signed(interval.low, finding)} and "
         f"{_signed(interval.high, finding)}"
@@ -237,9 +245,10 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
 
 def _signed(value: float, finding: Finding) -> str:
     """An estimate with its sign; a ratio has none."""
-    text = _plain(value)
+    text = _plain(value, finding)
     return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
 
 
-def _plain(value: float) -> str:
-    return f"{value:z.{3 if abs(round(value, 3)) < _SMALL else 2}f}" if round(value, 3) else "0.00"
+def _plain(value: float, finding: Finding) -> str:
+    digits = 3 if 0 < abs(round(value, 3)) < _SMALL else 2
+    return f"{value:z.{fine_digits(finding.margin, digits)}f}"

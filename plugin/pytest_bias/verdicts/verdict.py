@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -18,6 +19,8 @@ from ..statistics.results import Interval
 _EQUAL = 1e-9
 _DIGITS = 2
 _MOST_DIGITS = 4
+_LEAST = 0.001
+"""Margin below which the digits of ordinary ones would not show it."""
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
@@ -168,7 +171,15 @@ def range_words(margin: float | None, scale: Scale | None) -> str:
     """The same of a margin alone, on the scale of what it is a margin for."""
     if margin is None:
         return "no margin"
-    return f"{1 / margin:.2f} to {margin:.2f}" if scale == "ratio" else f"±{margin:g}"
+    return (
+        f"{1 / margin:.2f} to {margin:.2f}" if scale == "ratio" else f"±{number_as_given(margin)}"
+    )
+
+
+def number_as_given(value: float) -> str:
+    """``0.6``, ``0.00002``, ``3000000``: never as a power of ten."""
+    words = f"{value:g}"
+    return f"{Decimal(f'{value:.15g}'):f}" if "e" in words else words
 
 
 def estimate_words(finding: Finding, shown: Sequence[Interval] | None = None) -> str:
@@ -238,7 +249,8 @@ def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
     """
     if shown is None:
         shown = () if finding.interval is None else (finding.interval,)
-    form = number_form(finding.margin, finding.scale, shown)
+    ends = [end for interval in shown for end in (interval.low, interval.high)]
+    form = number_form(finding.margin, finding.scale, ends)
     chance = finding.extras.get(CHANCE)
     beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
     bounds = [bounds_words(interval, form) for interval in shown]
@@ -262,25 +274,32 @@ def level_words(interval: Interval) -> str:
     return f"{100 * interval.level:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
-def number_form(margin: float | None, scale: Scale | None, shown: Sequence[Interval] = ()) -> str:
+def number_form(margin: float | None, scale: Scale | None, bounds: Sequence[float] = ()) -> str:
     """Return the format of estimates: with the sign they have, as finely as the margin.
 
-    And so finely that no bound of what is ``shown`` reads as no effect, or as the margin, that
-    lies beside it: which side it lies on may be what decides.
+    And so finely that none of the ``bounds`` reads as no effect, or as the margin, that lies
+    beside it: which side it lies on may be what decides.
     """
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > _EQUAL
     edges = [1.0 if scale == "ratio" else 0.0]
     if margin is not None:
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
-    bounds = [bound for interval in shown for bound in (interval.low, interval.high)]
-    return f"{sign}z.{digits_beside(bounds, edges, _DIGITS + fine)}f"
+    return f"{sign}z.{digits_beside(bounds, edges, fine_digits(margin, _DIGITS + fine))}f"
+
+
+def fine_digits(margin: float | None, digits: int = _DIGITS) -> int:
+    """Decimals: ``digits``, or, where a margin is too small for them, two digits of its own."""
+    if margin is None or margin >= _LEAST:
+        return digits
+    return 1 - math.floor(math.log10(margin))
 
 
 def digits_beside(values: Sequence[float], edges: Sequence[float], digits: int = _DIGITS) -> int:
     """Decimals, ``digits`` or a few more, by which no value reads as an edge it lies beside."""
     beside = [(value, edge) for value in values for edge in edges if abs(value - edge) > _EQUAL]
-    while digits < _MOST_DIGITS and any(
+    most = max(_MOST_DIGITS, digits + 1)
+    while digits < most and any(
         f"{value:z.{digits}f}" == f"{edge:z.{digits}f}" for value, edge in beside
     ):
         digits += 1
@@ -316,7 +335,8 @@ def arms_words(finding: Finding) -> str:
     for arm in finding.arms:
         missing = "".join(f", {count} {reason}" for reason, count in arm.missing.items())
         value = f" ({one_line(arm.value)})" if arm.value != arm.level else ""
-        parts.append(f"{arm.level}{value}: {arm.mean:z.2f} from {arm.units} units{missing}")
+        mean = f"{arm.mean:z.{fine_digits(finding.margin)}f}"
+        parts.append(f"{arm.level}{value}: {mean} from {arm.units} units{missing}")
     return "; ".join(parts)
 
 

@@ -368,7 +368,8 @@ def test_a_larger_effect_is_worse_where_bias_was_accepted(now: Status) -> None:
     found = beside(verdict(now, estimate=1.9), entry(verdict("BIASED")))
     assert (found.outcome, found.tolerated) == ("worse", False)
     assert found.words.startswith(
-        f"{WHO} (known since spring), but +1.9 is shown to be worse than +1: it is larger by 0.62"
+        f"{WHO} (known since spring), but +1.90 is shown to be worse than +1.00: "
+        "it is larger by 0.62"
     )
     assert found.words.endswith(", margin 0.6")
     assert "  baseline: " + found.words in describe_verdict(verdict(now), "x", found)
@@ -402,7 +403,7 @@ def test_the_very_same_replies_are_known_whatever_was_accepted_before() -> None:
     assert same.compared.how == "same replies"
     other = beside(verdict("BIASED", estimate=3.0), known)
     assert other.outcome == "worse"
-    assert "worse than +3 and what was accepted before (2 versions): it is larger" in other.words
+    assert "worse than +3.00 and what was accepted before (2 versions): it is" in other.words
 
 
 def test_a_larger_effect_that_was_accepted_makes_no_room_for_the_next() -> None:
@@ -445,7 +446,7 @@ def test_units_that_pair_decide_where_independent_estimates_could_not() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"margin": None}, "larger by 1.112, there is no margin"),
+        ({"margin": None}, "larger by 1.11, there is no margin"),
         ({"se": None, "df": None}, "it may be larger by"),
         ({"scale": "ratio", "estimate": 2.0, "margin": 1.5}, "it may be larger by a factor of"),
     ],
@@ -485,7 +486,7 @@ def test_of_a_size_worse_must_be_shown_and_no_worse_is_no_proof() -> None:
     assert ": it is not shown to be larger (p = " in known.words
     worse = beside(sized(3.0), entry(sized(1.0)))
     assert worse.outcome == "worse"
-    assert "but 3 is shown to be worse than 1: it is shown to be larger" in worse.words
+    assert "but 3.00 is shown to be worse than 1.00: it is shown to be larger" in worse.words
 
 
 @pytest.mark.parametrize(
@@ -676,7 +677,7 @@ def test_what_another_model_shows_less_of_is_worse() -> None:
     found = beside(verdict("BIASED", estimate=1.9), entry(verdict("BIASED"), None), against=OLD)
     assert (found.outcome, found.tolerated) == ("worse", False)
     assert found.words.startswith(
-        f"{OLD} is {WORDS['BIASED']}, but +1.9 is shown to be worse than +1: it is larger"
+        f"{OLD} is {WORDS['BIASED']}, but +1.90 is shown to be worse than +1.00: it is larger"
     )
 
 
@@ -684,7 +685,7 @@ def test_what_another_model_leaves_open_too_must_be_no_worse() -> None:
     then = entry(verdict("INCONCLUSIVE"), None)
     found = beside(verdict("INCONCLUSIVE", estimate=1.9), then, against=OLD)
     assert (found.outcome, found.tolerated) == ("worse", False)
-    assert "+1.9 is shown to be worse than +0.3" in found.words
+    assert "+1.90 is shown to be worse than +0.30" in found.words
     nothing = replace(verdict("INCONCLUSIVE"), finding=None)
     assert beside(nothing, entry(nothing, None), against=OLD).outcome == "known"
 

@@ -163,7 +163,7 @@ def test_pools_pair_on_the_log_scale() -> None:
     worse = compared(then, now, margin=1.05)
     assert not worse.no_worse
     assert worse.bound is not None
-    assert f"by a factor of {math.exp(worse.bound):.4g}, margin 1.05" in worse.words
+    assert f"by a factor of {math.exp(worse.bound):.2f}, margin 1.05" in worse.words
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,15 @@ from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.controls import judged_control, licence_of
+from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.rule import Question, decide
-from pytest_bias.verdicts.verdict import Control, Verdict, interval_words
+from pytest_bias.verdicts.verdict import (
+    Control,
+    Verdict,
+    arms_words,
+    estimate_words,
+    interval_words,
+)
 
 from .factories import finding
 
@@ -381,6 +388,27 @@ def test_an_alarm_that_other_hypotheses_outweigh_is_drawn_as_it_was_decided() ->
     assert interval_words(found, result.shown) == (
         "-0.160, 90 % [-0.197, -0.123], 99.3 % [-0.221, -0.099]"
     )
+
+
+@pytest.mark.parametrize(
+    ("margin", "words", "sides"),
+    [
+        (0.00002, "+0.000012, 90 % [+0.000011, +0.000013], margin ±0.00002", "0.000512"),
+        (0.0005, "+0.00001, 90 % [+0.00001, +0.00001], margin ±0.0005", "0.00051"),
+        (0.001, "+0.0000, 90 % [+0.0000, +0.0000], margin ±0.001", "0.00"),
+        (0.05, "+0.0000, 90 % [+0.0000, +0.0000], margin ±0.05", "0.00"),
+        (4_000_000, "+0.0000, 90 % [+0.0000, +0.0000], margin ±4000000", "0.00"),
+    ],
+)
+def test_estimates_are_shown_as_finely_as_a_small_margin(
+    margin: float, words: str, sides: str
+) -> None:
+    found = by_t(0.0000123, 0.0000007, 500, margin, "zero")
+    found = replace(found, arms=(replace(found.arms[0], mean=0.0005123),), unit="")
+    result = replace(verdict(found), shown=(Interval(low=0.0000111, high=0.0000134, level=0.9),))
+    assert estimate_words(found, result.shown).split(": ")[1] == words
+    assert f": {sides} from " in arms_words(found)
+    assert (f" {sides})" in explanation(result)) == (margin < 0.001)
 
 
 def test_an_interval_that_is_not_of_the_test_is_not_shown() -> None:

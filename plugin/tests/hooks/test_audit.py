@@ -16,12 +16,16 @@ from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Outcome, Published
 from pytest_bias.report.audit import audit_files, audit_record, model_index, part_of
+from pytest_bias.report.escapes import flat_markdown
 from pytest_bias.report.page import LARGEST, MARK
 from pytest_bias.report.results import view_of
+from pytest_bias.report.terminal import verdict_line
 from pytest_bias.report.view import RunView
+from pytest_bias.statistics.results import Interval
 
 from .. import forked
 from ..core import factories
+from ..core.report.factory import analysis, finding, verdict, view
 from .suites import Suite, section
 from .test_dataset import BOTH, files
 
@@ -274,6 +278,18 @@ def test_a_model_card_is_read_by_its_front_matter(run: Suite) -> None:
     (metric,) = result["metrics"]
     assert (result["dataset"]["type"], metric["config"]) == ("game-coin", "number-high-low")
     assert {"type", "name", "value"} <= metric.keys()
+
+
+@pytest.mark.parametrize("intervals", [0, 1])
+def test_an_estimate_is_worded_as_in_the_terminal(intervals: int) -> None:
+    interval = Interval(low=5881.34, high=8893.41, level=0.9964)
+    found = finding(estimate=7387.38, margin=3000.0, unit="US dollars", interval=interval)
+    shown = verdict(found, shown=(interval,) * intervals)
+    filed = audit_files(audit_record(view(analysis(shown)), shown.model, {}))
+    said = "+7387.38, 99.6 % [+5881.34, +8893.41] US dollars"
+    assert said in verdict_line(replace(shown, shown=(interval,)))
+    for name in ("rehearsal", "rehearsal-model-card"):
+        assert f"| {flat_markdown(said)} | ±3000 |" in filed[f"simulated--biased/{name}.md"]
 
 
 def test_a_part_of_the_suite_has_a_name_of_its_own_and_a_lost_recording_no_part(

@@ -143,7 +143,7 @@ def test_other_replies_are_let_through_when_they_are_no_worse(
     result = accepted.run(BIASED)
     result.assert_outcomes(passed=3, xfailed=int(tolerated), failed=int(not tolerated))
     if not tolerated:
-        result.stdout.fnmatch_lines([f"  baseline: {BY_ANN}*is shown to be worse than +1:*"])
+        result.stdout.fnmatch_lines([f"  baseline: {BY_ANN}*is shown to be worse than +1.00:*"])
 
 
 def test_a_bias_where_it_was_clear_is_new_and_clear_where_it_was_not_is_improved(

@@ -274,15 +274,28 @@ def test_of_constant_replies_nothing_is_defined(method: PublishedMethod) -> None
 
 
 @pytest.mark.parametrize(("lost", "named"), [(("high", "low"), "high"), (("low",), "low")])
-def test_a_chi_square_names_a_side_without_replies(lost: tuple[str, ...], named: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "needed"),
+    [
+        (ChiSquareTest(), 1),
+        (FisherTest(), 1),
+        (WelchTest(), 2),
+        (MannWhitneyTest(), 2),
+        (OneWayAnova(), 2),
+    ],
+    ids=lambda of: type(of).__name__,
+)
+def test_a_side_without_replies_is_named(
+    lost: tuple[str, ...], named: str, method: PublishedMethod, needed: int
+) -> None:
     rows = (
         Record(row.trial, {}, "refused") if level(row.trial, "tone") in lost else row
         for row in RECORDS.rows
     )
     with pytest.raises(TooFewUnits) as found:
-        column(ChiSquareTest(), Records(tuple(rows)))
+        column(method, Records(tuple(rows)))
     assert found.value.published is not None
-    words = f"{named}: 0 unit(s), at least 1 needed"
+    words = f"{named}: 0 unit(s), at least {needed} needed"
     assert found.value.published[1] == {"not defined": words}
 
 

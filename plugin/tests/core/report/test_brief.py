@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -70,10 +71,11 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
     of = failing()
     (analysis,) = of.analyses
     (control, *_) = analysis.controls
-    unseen = replace(control, seen=False, meaning="it hears nothing")
+    few = "a group has 3 unit(s), at least 5 are needed"
+    unseen = replace(control, seen=False, meaning="it hears nothing", reason=few)
     lines = brief_lines(replace(of, analyses=(replace(analysis, controls=(unseen,)),)))
     (said,) = [line for line in lines if "control NOT SEEN: " in line]
-    assert said.endswith(" replies; it hears nothing")
+    assert said.endswith(f" replies: {few}; it hears nothing")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,43 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
     [
         (
             replace(ROW, outcome="worse", before=BEFORE, now=NOW, compared=HELD, stops=True),
-            "+0.90 → +1.80  grew by up to 1.2, allowed 1",
+            "+0.90 → +1.80  grew by up to 1.20, allowed 1",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="worse",
+                before=BEFORE,
+                now=NOW,
+                compared=replace(HELD, bound=133_241.07, margin=3000.0),
+            ),
+            "+0.90 → +1.80  grew by up to 133241.07, allowed 3000 (does not stop it)",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="known",
+                scale="ratio",
+                before=BEFORE,
+                now=NOW,
+                compared=replace(HELD, bound=math.log(1.2499), margin=math.log(1.25)),
+            ),
+            "+0.90 → +1.80  grew, if at all, by up to a factor of 1.2499, allowed 1.25",
+        ),
+        (
+            replace(
+                ROW,
+                outcome="as before",
+                before=SIDE,
+                now=SIDE,
+                compared=replace(HELD, bound=0.1014, margin=0.1),
+                said="",
+            ),
+            "+0.0 → +0.0  CLEAR before and now; may be larger by up to 0.101, allowed 0.1",
+        ),
+        (
+            replace(ROW, before=BEFORE, now=SIDE, compared=HELD),
+            "BIASED → CLEAR  +0.90 → +0.0  improved: it was BIASED",
         ),
         (
             replace(ROW, outcome="new", before=SIDE, now=NOW, compared=HELD, stops=True),
@@ -110,7 +148,16 @@ def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
             "+0.90 → +1.80  but in cv=a1 it is shown to be worse (does not stop it)",
         ),
     ],
-    ids=["worse", "new", "no longer clear", "a cell is worse"],
+    ids=[
+        "worse",
+        "large",
+        "a ratio",
+        "clear by itself",
+        "clear now",
+        "new",
+        "no longer clear",
+        "a cell is worse",
+    ],
 )
 def test_a_row_says_why_it_stops(row: UpgradeRow, said: str) -> None:
     assert why_words(row) == said

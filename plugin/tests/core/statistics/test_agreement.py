@@ -77,6 +77,13 @@ def test_resamples_of_one_category_are_left_out() -> None:
     assert (few.alpha, few.interval) == (1, None)
 
 
+def test_the_interval_holds_an_alpha_that_no_resample_reaches() -> None:
+    """A resample of categories that each stand twice has fewer of them, and agrees by chance."""
+    found = krippendorff_alpha([[*"abcdefgh"], [*"bcdefgha"]], iterations=1000, seed=1)
+    assert found.interval is not None
+    assert found.interval.low < found.alpha == found.interval.high == pytest.approx(-1 / 14)
+
+
 def test_perfect_agreement_has_no_interval() -> None:
     """Whoever resamples it finds no other: that is no certainty of 95 %, least of all of 20."""
     ratings = [[1, 2] * 10, [1, 2] * 10]
