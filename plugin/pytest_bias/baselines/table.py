@@ -133,7 +133,7 @@ class UpgradeRow:
 
 
 Claimed = tuple[str, str]
-"""An experiment and a hypothesis on it."""
+"""An experiment and a hypothesis on it; '' for whatever is asked there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +141,8 @@ class Upgrade:
     """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
 
     ``rows`` stand worst first; ``notes`` say of which experiments there is nothing to hold
-    against, and what could not be compared. ``unasked`` is what was accepted of ``old`` and
-    nobody asked here, though it may be asked in another part of the suite.
+    against, and what could not be compared. ``unasked`` is what was accepted or recorded of
+    ``old`` and nobody asked here, though it may be asked in another part of the suite.
     """
 
     old: str
@@ -349,14 +349,18 @@ def to_ask(
 
 
 def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
-    """Name what was accepted of ``old`` and is not asked again: a sentence for each experiment."""
+    """Name what was accepted or recorded of ``old`` and is not asked again, by experiment."""
     by_experiment: dict[str, list[str]] = {}
     for experiment, name in found:
         by_experiment.setdefault(experiment, []).append(name)
     return tuple(
-        f"{experiment}: accepted of {old} and not in {where}: {', '.join(names)}. Nothing shows "
+        f"{experiment}: accepted of {old} and not in {where}: {', '.join(claims)}. Nothing shows "
         f"that there it is no worse: ask it again, or accept {old} anew with this suite "
         f"(--bias-model={old} --bias-accept)"
+        if (claims := [name for name in names if name])
+        else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
+        "no worse: check the experiment out, or, where it is retired or of another suite, move "
+        "its recordings elsewhere"
         for experiment, names in by_experiment.items()
     )
 
