@@ -348,7 +348,7 @@ NEWER = "A newer pytest-bias wrote it: upgrade this one, which reads it then"
 _MARKER = re.compile(r"^(?:<{7}|={7}|>{7})(?=\s|$)", re.MULTILINE)
 
 
-def conflict_words(text: str, path: Path | str) -> str:
+def conflict_words(text: str, path: object) -> str:
     """Say how to take one side of the conflict that Git left in a text; '' where it left none."""
     if not _MARKER.search(text):
         return ""
