@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.cli import project
 from pytest_bias.cli.entry import main
+from pytest_bias.settings.budget import read_budget
 from pytest_bias.workbench.suite import find_experiments
 
 AUDIT = "linguistic-audit"
@@ -120,6 +122,20 @@ def test_an_own_error_budget_gets_the_share_said_that_it_lacks(
     text = "\n".join(told(capsys, AUDIT))
     assert f"bias_budget.toml has no share for {AUDIT}" in text
     assert 'families = ["missing", "names with english", "primary"]' in text
+
+
+def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("politeness", "tone"):
+        assert main(["new", name]) == 0
+    text = "\n".join(told(capsys, AUDIT))
+    shares = read_budget(here / "bias_budget.toml").shares
+    for name, part in (("politeness", 1 / 7), ("tone", 1 / 8)):
+        assert shares[name].families == ("primary",)
+        assert shares[name].share == pytest.approx(1 / 8)
+        assert f"{name} has {Fraction(part).limit_denominator(9)} of the suite's false" in text
+    assert told(capsys, AUDIT)[-1] == "next: pytest -n 2"
 
 
 @pytest.mark.parametrize(
