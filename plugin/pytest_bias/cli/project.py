@@ -222,16 +222,24 @@ def configure(into: Path) -> bool:
         section = pytest_section(path)
         if section is None:
             continue
-        if "bias_models" in section and SUITE in str(section.get("testpaths", "")):
+        there = section.get("testpaths", [])
+        paths = there if isinstance(there, list) else shlex.split(str(there))
+        lacking: dict[str, list[str]] = {}
+        if SUITE not in str(paths):
+            lacking["testpaths"] = [*paths, SUITE]
+        if "bias_models" not in section:
+            lacking["bias_models"] = [SUBJECT]
+        if not lacking:
             return True
         toml = path.suffix == ".toml"
         name = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}.get(
             path.name, "pytest"
         )
         older = ".ini_options" * ("tool.pytest.ini_options" in path.read_text(encoding="utf-8"))
-        tell(f"{path} configures pytest and is kept; add under [{name}{older}]:")
-        for key, values in _KEYS.items():
-            tell(f"  {key} = {json.dumps(values) if toml else values[0]}")
+        instead = ", in place of the testpaths there" if paths and "testpaths" in lacking else ""
+        tell(f"{path} configures pytest and is kept; add under [{name}{older}]{instead}:")
+        for key, values in lacking.items():
+            tell(f"  {key} = {json.dumps(values) if toml else shlex.join(values)}")
         return False
     path = into / PYTEST_FILES[0]
     keys = "".join(f"{key} = {json.dumps(values)}\n" for key, values in _KEYS.items())

@@ -92,15 +92,33 @@ def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
             "[tool.pytest]\n",
             '[tool.pytest]: testpaths = ["bias_tests"] bias_models = ["simulated/even"]',
         ),
+        (
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
+            (
+                "[tool.pytest.ini_options], in place of the testpaths there: "
+                'testpaths = ["tests", "bias_tests"] bias_models = ["simulated/even"]'
+            ),
+        ),
+        (
+            "setup.cfg",
+            "[tool:pytest]\ntestpaths =\n  tests\n  'a b'\nbias_models = own/x\n",
+            "[tool:pytest], in place of the testpaths there: testpaths = tests 'a b' bias_tests",
+        ),
+        (
+            "pytest.ini",
+            "[pytest]\ntestpaths = bias_tests tests\n",
+            "[pytest]: bias_models = simulated/even",
+        ),
     ],
 )
 def test_a_configuration_there_is_gets_the_lines_to_add_said(
     here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
 ) -> None:
     (here / name).write_text(text, encoding="utf-8")
-    *_, about, keys, more, last = told(capsys, AUDIT)
-    assert " ".join(f"{about} {keys} {more}".split()) == (
-        f"{name} configures pytest and is kept; add under {said}"
+    *lines, last = told(capsys, AUDIT)
+    assert " ".join(" ".join(lines).split()).endswith(
+        f" {name} configures pytest and is kept; add under {said}"
     )
     assert last == "next: pytest bias_tests -n 2 --bias-model simulated/even"
     assert not (here / "pytest.toml").exists()
