@@ -278,10 +278,12 @@ def shipping_words(upgrade: Upgrade, but: str = "") -> str:
 
 def hint_words(upgrade: Upgrade) -> str:
     """Say how to hold the next version to what is improved; '' where it is too early for that."""
-    if upgrade.stopped or not any(row.outcome == "improved" for row in upgrade.rows):
+    improved = {row.model for row in upgrade.rows if row.outcome == "improved"}
+    if upgrade.stopped or not improved:
         return ""
+    models = " and ".join(model for model in upgrade.new if model in improved)
     after = f" --bias-accept-after={upgrade.old}"
-    said = f"to hold the next version to what is improved, accept {' and '.join(upgrade.new)}"
+    said = f"to hold the next version to what is improved, accept {models}"
     own = not upgrade.file or upgrade.old in upgrade.new
     return f"{said}: --bias-accept{'' if own else after}"
 
