@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Effect
-from ..errors import BiasError, Unserialisable
+from ..errors import NEWER, BiasError, Unserialisable, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..statistics.results import Interval
@@ -306,11 +306,21 @@ def baseline_from(text: str, path: object) -> Baseline:
     try:
         value = _object(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise DamagedBaseline(path=path, problem=f"it is no baseline ({error})") from None
+        mend = conflict_words(text, path)
+        if mend:
+            mend += ". Then accept what the other side had accepted again (--bias-accept)."
+        raise DamagedBaseline(
+            path=path, problem=f"it is no baseline ({error})", mend=mend
+        ) from None
+    if "analyses" in value:
+        problem = "these are the results of a run, not a baseline"
+        mend = "A baseline is what --bias-accept writes, one for each model."
+        raise DamagedBaseline(path=path, problem=problem, mend=mend)
     written = value.pop("format", None)
     if type(written) is not int or written != FORMAT:
         problem = f"its format is {written!r}, this version of pytest-bias reads {FORMAT}"
-        raise DamagedBaseline(path=path, problem=problem)
+        mend = f"{NEWER}." if type(written) is int and written > FORMAT else ""
+        raise DamagedBaseline(path=path, problem=problem, mend=mend)
     checksum = value.pop("checksum", None)
     try:
         known = digest(dumps({"format": written, **value}))

@@ -132,7 +132,7 @@ class UpgradeRow:
 
 
 Claimed = tuple[str, str]
-"""An experiment and a hypothesis on it."""
+"""An experiment and a hypothesis on it; '' for whatever is asked there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +140,8 @@ class Upgrade:
     """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
 
     ``rows`` stand worst first; ``notes`` say of which experiments there is nothing to hold
-    against, and what could not be compared. ``unasked`` is what was accepted of ``old`` and
-    nobody asked here, though it may be asked in another part of the suite.
+    against, and what could not be compared. ``unasked`` is what was accepted or recorded of
+    ``old`` and nobody asked here, though it may be asked in another part of the suite.
     """
 
     old: str
@@ -277,10 +277,12 @@ def shipping_words(upgrade: Upgrade, but: str = "") -> str:
 
 def hint_words(upgrade: Upgrade) -> str:
     """Say how to hold the next version to what is improved; '' where it is too early for that."""
-    if upgrade.stopped or not any(row.outcome == "improved" for row in upgrade.rows):
+    improved = {row.model for row in upgrade.rows if row.outcome == "improved"}
+    if upgrade.stopped or not improved:
         return ""
+    models = " and ".join(model for model in upgrade.new if model in improved)
     after = f" --bias-accept-after={upgrade.old}"
-    said = f"to hold the next version to what is improved, accept {' and '.join(upgrade.new)}"
+    said = f"to hold the next version to what is improved, accept {models}"
     own = not upgrade.file or upgrade.old in upgrade.new
     return f"{said}: --bias-accept{'' if own else after}"
 
@@ -348,14 +350,18 @@ def to_ask(
 
 
 def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
-    """Name what was accepted of ``old`` and is not asked again: a sentence for each experiment."""
+    """Name what was accepted or recorded of ``old`` and is not asked again, by experiment."""
     by_experiment: dict[str, list[str]] = {}
     for experiment, name in found:
         by_experiment.setdefault(experiment, []).append(name)
     return tuple(
-        f"{experiment}: accepted of {old} and not in {where}: {', '.join(names)}. Nothing shows "
+        f"{experiment}: accepted of {old} and not in {where}: {', '.join(claims)}. Nothing shows "
         f"that there it is no worse: ask it again, or accept {old} anew with this suite "
         f"(--bias-model={old} --bias-accept)"
+        if (claims := [name for name in names if name])
+        else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
+        "no worse: check the experiment out, or, where it is retired or of another suite, move "
+        "its recordings elsewhere"
         for experiment, names in by_experiment.items()
     )
 

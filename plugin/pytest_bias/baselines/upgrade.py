@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..cassettes.places import SUFFIX, place_of
 from ..cassettes.staleness import of_others
 from ..errors import BadSetting
+from ..settings.budget import read_budget
 from ..settings.model_names import answered_words, file_stem
 from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
@@ -76,6 +78,19 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
         for name, entry in sorted(entries.items())
         if entry.claim != "describe" and (experiment, name) not in asked
     )
+
+
+def untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:
+    """The experiments that nobody tests though the model is recorded, each without a hypothesis.
+
+    Other suites may keep theirs in the same folder: where the suite has an error budget, only
+    those count that it provides for.
+    """
+    budget = read_budget(settings.error_budget)
+    recorded = settings.cassettes.glob(f"*/{glob.escape(file_stem(old))}{SUFFIX}*")
+    found = {path.parent.name for path in recorded if place_of(path).suffix == SUFFIX}
+    mine = found if budget.path is None else found & budget.shares.keys()
+    return tuple((experiment, "") for experiment in sorted(mine - {*tested}))
 
 
 class Against:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from ..errors import DamagedCassette
+from ..errors import NEWER, DamagedCassette
 from ..experiments.canonical import compact, digest, plain
 from ..experiments.design import Condition, Trial, frozen_mapping
 from ..experiments.keys import parameters_of, request_parts
@@ -315,13 +315,14 @@ def decode_header(line: bytes, path: str) -> Header:
         version = parsed["format"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DamagedCassette(path=path, line=1, problem="this is not a cassette header") from None
-    problem = None
+    problem, mend = None, ""
     if version != FORMAT:
         problem = f"format version {version!r} is not {FORMAT}, the one known here"
+        mend = f"{NEWER}." if type(version) is int and version > FORMAT else ""
     elif without_sum(line) is None:
         problem = "the header is truncated or was changed after recording"
     if problem is not None:
-        raise DamagedCassette(path=path, line=1, problem=problem)
+        raise DamagedCassette(path=path, line=1, problem=problem, mend=mend)
     try:
         _check_texts(parsed["experiment"], parsed["model"], parsed["checksum"])
         return Header(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from ..errors import DamagedCassette
+from ..errors import DamagedCassette, conflict_words
 from .format import (
     HEADER_START,
     KEY_START,
@@ -140,15 +140,36 @@ def raise_damage(text: bytes, header: Header, path: str) -> None:
 def damaged_journal(journal: Path | str, found: Sifted) -> DamagedCassette:
     """The error for a journal of which lines are spoilt: what is intact of it can go on."""
     problem = f"{spoilt_words(found)} changed or cut after recording"
-    if not found.replies:
-        return DamagedCassette(path=journal, line=found.spoilt[0], problem=problem)
     mode = "all" if str(journal).endswith(REJOURNAL_SUFFIX) else "missing"
-    mend = (
-        f"Restore the file from a copy, which costs nothing. Where there is none, "
+    otherwise = (
         f"--bias-record={mode} keeps the {found.replies} replies on the other lines, sets the "
         "file aside as it is, and pays only for what is lost."
+        if found.replies
+        else f"move it away and record again (--bias-record={mode})."
     )
+    mend = f"Restore the file from a copy, which costs nothing. Where there is none, {otherwise}"
     return DamagedCassette(path=journal, line=found.spoilt[0], problem=problem, mend=mend)
+
+
+def after_merge(damage: DamagedCassette, text: bytes) -> DamagedCassette:
+    """The same of a cassette; where Git has put both sides of a merge into it, how to take one.
+
+    Whole as it may be in a commit, it is not restored from there while a merge goes on.
+    """
+    mend = conflict_words(text.decode(errors="replace"), damage.path)
+    if not mend and text.count(b"\n" + HEADER_START):
+        mend = (
+            "It has the lines of both sides of a merge (merge=union in .gitattributes, which "
+            f"cassettes cannot have): git checkout COMMIT^1 -- {damage.path} takes one side, "
+            "COMMIT^2 the other, where COMMIT is the merge"
+        )
+    if not mend:
+        return damage
+    mend += (
+        ". Where they hold different trials, write both into folders of their own, and "
+        "pytest-bias cassettes merge joins them."
+    )
+    return DamagedCassette(path=damage.path, line=damage.line, problem=damage.problem, mend=mend)
 
 
 def with_way_out(damage: DamagedCassette, text: bytes, journal: Path) -> DamagedCassette:

@@ -31,6 +31,7 @@ from .intact_lines import (
     LONGEST_LINE,
     NO_LINE,
     SHORTEST_LINE,
+    after_merge,
     check_place,
     damaged_journal,
     lines_of,
@@ -214,10 +215,11 @@ class Cassette:
             written = hashlib.sha256(rest).hexdigest(), rest.count(b"\n")
             if written != (header.checksum, header.lines):
                 raise_damage(rest, header, str(self.path))
-        except DamagedCassette as damage:
-            if self.path != self.place or is_there(self.recording_path):
-                raise
-            raise with_way_out(damage, data, self.recording_path) from None
+        except DamagedCassette as found:
+            damage = after_merge(found, data)
+            if not (damage.mend or self.path != self.place or is_there(self.recording_path)):
+                damage = with_way_out(damage, data, self.recording_path)
+            raise damage from None
         self.header, self._first_line = header, first
         self._written_lost = self.lost
 

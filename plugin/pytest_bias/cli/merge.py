@@ -322,6 +322,7 @@ def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
     if not tables:
         return None
     judged = {(experiment, id_) for p in parts for experiment, _, id_ in p.view.judged or ()}
+    judged |= {(analysis.experiment, "") for p in parts for analysis in p.view.analyses}
     rows = {(row.experiment, row.model, row.hypothesis): row for t in tables for row in t.rows}
     drift = {(each.experiment, each.new): each for table in tables for each in table.drift}
     return replace(

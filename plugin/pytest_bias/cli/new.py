@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import argparse
 import keyword
-import re
 import tempfile
-import tomllib
-from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
 from ..errors import BadSetting, ReportNotWritten
 from ..experiments.design import LABEL
-from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
 from ..workbench.suite import TESTS
 from . import tell
 from .project import SUBJECT, configure
+from .shares import with_share
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".txt"
-_FAMILY = "primary"
 _TAKEN = (TESTS, "baselines", "labels")
-_SHARE = re.compile(r'^(\s*share\s*=\s*)"?([^"\s#]+)"?', re.MULTILINE)
 
 
 def _new(given: argparse.Namespace) -> int:
@@ -34,7 +29,7 @@ def _new(given: argparse.Namespace) -> int:
     _check(name, target)
     id_ = name.replace("_", "-")
     table = Path(str(OPTIONS["error_budget"].default))
-    budget, said = _with_share(table, id_) if table.exists() else ("", "")
+    budget, said = with_share(table, id_) if table.exists() else ("", "")
     try:
         _write(target, {"name": name, "NAME": name.upper(), "id": id_, "title": _title(name)})
         configured = configure(Path())
@@ -94,46 +89,3 @@ def _write(target: Path, words: dict[str, str]) -> None:
             (copy / place).write_text(text, encoding="utf-8")
         copy.rename(target)
     tell(f"written: {target}")
-
-
-def _with_share(table: Path, experiment: str) -> tuple[str, str]:
-    """The error budget with a share for one more experiment, and what was changed, in words.
-
-    It has what is left, or where less than its equal part is, the others give it that, each in
-    proportion. The text is empty where nothing is to be changed, or the table is not written as it
-    is read here: then the words say what to add.
-
-    Raises BadSetting for a table that is none, or has the experiment with other families.
-    """
-    known = read_budget(table).shares
-    if experiment in known:
-        if known[experiment].families == (_FAMILY,):
-            return "", ""
-        problem = f"{table} has a share for {experiment}, with other families; choose another name"
-        raise BadSetting(option="NAME", value=experiment, problem=problem)
-    text = table.read_text(encoding="utf-8")
-    old = _shares(text)
-    fair = Fraction(1, len(old) + 1)
-    whole = sum(old.values())
-    times = Fraction(1) if 1 - whole >= fair else (1 - fair) / whole
-    lines = f'[shares.{experiment}]\nshare = "{fair}"\nfamilies = ["{_FAMILY}"]\n'
-    wanted = {**{name: share * times for name, share in old.items()}, experiment: fair}
-    try:
-        if times != 1:
-            text = _SHARE.sub(lambda m: f'{m[1]}"{Fraction(m[2]) * times}"', text)
-        text = f"{text.rstrip()}\n\n{lines}"
-        is_mended = _shares(text) == wanted
-    except ValueError:  # it was written otherwise than is read here, though it was TOML
-        is_mended = False
-    if not is_mended:
-        multiplied = f"multiply the shares by {times}, and " if times != 1 else ""
-        return "", f"{table} has no share for {experiment}: {multiplied}add\n{lines.rstrip()}"
-    said = f"{table}: {experiment} has {fair} of the suite's false alarms"
-    if times != 1:
-        said += f", for which all other shares were multiplied by {times}"
-    return text, f"{said}; decide this before there are replies"
-
-
-def _shares(text: str) -> dict[str, Fraction]:
-    tables = tomllib.loads(text)["shares"].items()
-    return {name: Fraction(str(table["share"])) for name, table in tables}

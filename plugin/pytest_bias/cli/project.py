@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..cassettes.files import write_atomically
 from ..cassettes.places import SUFFIX, packed_path, place_of
 from ..errors import NotShipped, ReportNotWritten, UnknownName
 from ..settings.budget import read_budget
@@ -20,6 +21,7 @@ from ..settings.options import OPTIONS
 from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
 from . import tell
+from .shares import with_share
 
 SUBJECT = "simulated/even"
 """Model that is judged where nobody names another: its recordings travel with the package."""
@@ -30,6 +32,7 @@ _BUDGET, _ROSTER, _CASSETTES = (
 )
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
 _ID = re.compile(r'\bid="([^"]+)"')
+_OWN_ID = re.compile(r'\bExperiment\(\s*id="([^"]+)"')
 _LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 _KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
@@ -81,8 +84,10 @@ def _init(given: argparse.Namespace) -> int:
     if given.recordings:
         units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
     units += [Path(SUITE, "__init__.py"), Path(str(OPTIONS["calibration"].default))]
+    is_new = not (into / _BUDGET).exists()
     try:
         _copy(suite, into, [*units, _BUDGET, _ROSTER])
+        lacking += _share_out(into) if is_new else []
         configured = configure(into)
     except OSError as error:
         raise ReportNotWritten(
@@ -130,6 +135,18 @@ def _lacking_shares(into: Path, ids: Sequence[str]) -> Iterator[str]:
                 f'with what is left of 1 or taken from others:\n  [shares.{id_}]\n  share = "…"\n'
                 f"  families = [{families}]"
             )
+
+
+def _share_out(into: Path) -> Iterator[str]:
+    """Give the project's own experiments a share in the table just written, and say so of each."""
+    table = into / _BUDGET
+    for module in sorted((into / SUITE).glob("*/experiment.py")):
+        for id_ in _OWN_ID.findall(module.read_text(encoding="utf-8", errors="replace")):
+            if id_ not in read_budget(table).shares:
+                text, said = with_share(table, id_)
+                if text:
+                    write_atomically(table, text.encode())
+                yield said
 
 
 def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
@@ -206,16 +223,24 @@ def configure(into: Path) -> bool:
         section = pytest_section(path)
         if section is None:
             continue
-        if "bias_models" in section and SUITE in str(section.get("testpaths", "")):
+        there = section.get("testpaths", [])
+        paths = there if isinstance(there, list) else shlex.split(str(there))
+        lacking: dict[str, list[str]] = {}
+        if SUITE not in str(paths):
+            lacking["testpaths"] = [*paths, SUITE]
+        if "bias_models" not in section:
+            lacking["bias_models"] = [SUBJECT]
+        if not lacking:
             return True
         toml = path.suffix == ".toml"
         name = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}.get(
             path.name, "pytest"
         )
         older = ".ini_options" * ("tool.pytest.ini_options" in path.read_text(encoding="utf-8"))
-        tell(f"{path} configures pytest and is kept; add under [{name}{older}]:")
-        for key, values in _KEYS.items():
-            tell(f"  {key} = {json.dumps(values) if toml else values[0]}")
+        instead = ", in place of the testpaths there" if paths and "testpaths" in lacking else ""
+        tell(f"{path} configures pytest and is kept; add under [{name}{older}]{instead}:")
+        for key, values in lacking.items():
+            tell(f"  {key} = {json.dumps(values) if toml else shlex.join(values)}")
         return False
     path = into / PYTEST_FILES[0]
     keys = "".join(f"{key} = {json.dumps(values)}\n" for key, values in _KEYS.items())

@@ -9,6 +9,7 @@ does not pass is a failed expectation, so pytest reports it as a failure and an 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
@@ -342,6 +343,20 @@ class LabelShown(BiasError):
 # --- recordings, reports and verdicts -----------------------------------------------------------
 
 
+NEWER = "A newer pytest-bias wrote it: upgrade this one, which reads it then"
+
+_MARKER = re.compile(r"^(?:<{7}|={7}|>{7})(?=\s|$)", re.MULTILINE)
+
+
+def conflict_words(text: str, path: object) -> str:
+    """Say how to take one side of the conflict that Git left in a text; '' where it left none."""
+    if not _MARKER.search(text):
+        return ""
+    return (
+        f"Git left a conflict in it: git checkout --ours {path} takes one side, --theirs the other"
+    )
+
+
 class FileProblem(BiasError):
     """A problem with a file or folder, told in the ``words`` of its kind."""
 
@@ -362,6 +377,7 @@ class DamagedCassette(BiasError):
         self.path = str(path)
         self.line = line
         self.problem = problem
+        self.mend = mend
         restore = (
             f"Restore the file from version control or a copy (git checkout -- {path}), which "
             "costs nothing. Only where there is none, move it away and record it again "

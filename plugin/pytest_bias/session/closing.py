@@ -13,7 +13,7 @@ import pytest
 from ..baselines.accepted import ends_soon, read_baseline
 from ..baselines.entries import DamagedBaseline
 from ..baselines.table import to_ask, unasked_of_models, unasked_words, uncompared_words
-from ..baselines.upgrade import check_old, unasked, upgrade_of
+from ..baselines.upgrade import check_old, unasked, untested, upgrade_of
 from ..errors.said import Said
 from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
@@ -278,8 +278,11 @@ def upgrade_of_run(
     claims = accepted or _accepted_of(settings, upgrade.old)
     if _is_complete(ledger):
         lacking = () if claims is None else unasked(claims, _asked(ledger))
+        tested = _tested(ledger)
+        if accepted is None and tested:
+            lacking += untested(settings, upgrade.old, tested)
         if not coverage.is_part:
-            expected = to_ask(lacking, _tested(ledger), elsewhere=not coverage.is_all)
+            expected = to_ask(lacking, tested, elsewhere=not coverage.is_all)
             problems += uncompared_words(upgrade)
             problems += unasked_words(expected, upgrade.old, "this suite")
         upgrade = replace(upgrade, unasked=lacking)

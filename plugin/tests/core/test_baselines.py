@@ -155,7 +155,6 @@ DAMAGED: dict[str, tuple[str, str]] = {
     "empty": ("", "it is no baseline"),
     "cut": (TEXT[: len(TEXT) // 2], "it is no baseline"),
     "edited": (TEXT.replace("2026-12-31", "2099-12-31"), "its checksum is not that of its cont"),
-    "merged": (f"<<<<<<< ours\n{TEXT}", "it is no baseline"),
     "a list": ("[]", "a JSON object is needed"),
     "deep": ("[" * 100_000, "it is no baseline"),
     "deep inside": (f'{{"format": 3, "x": {"[" * DEEP}{"]" * DEEP}}}', "it is no baseline"),
@@ -184,6 +183,21 @@ def test_damage_names_the_file_and_how_to_mend_it(text: str, problem: str) -> No
     assert problem in said
     assert "Restore the file from version control, or delete it and accept" in said
     assert not isinstance(damaged.value, AssertionError)
+
+
+OTHERWISE: dict[str, tuple[str, str]] = {
+    "merged": (f"<<<<<<< ours\n{TEXT}", "git checkout --ours x.json takes one side, --theirs"),
+    "merged on Windows": (f"{{\r\n=======\r\n{TEXT}", "Then accept what the other side had acc"),
+    "newer": (edited(lambda v: v.update(format=4)), "its format is 4, .* A newer pytest-bias wr"),
+    "results": ('{"format": 7, "analyses": []}', "these are the results of a run, not a baseline"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), OTHERWISE.values(), ids=OTHERWISE)
+def test_what_no_restoring_mends_is_mended_otherwise(text: str, words: str) -> None:
+    with pytest.raises(DamagedBaseline, match=words) as damaged:
+        baseline_from(text, "x.json")
+    assert "Restore the file" not in str(damaged.value)
 
 
 @pytest.mark.parametrize("day", ["never", "31.12.2027", "2027-02-30", "20271231"])

@@ -154,6 +154,13 @@ def test_what_a_part_does_not_know_of_the_old_model_others_do() -> None:
     assert whole.upgrade.unasked == (("a", "gone"),)
     (said,) = whole.problems
     assert said.startswith(f"a: accepted of {OLD} and not in this suite: gone. ")
+    # What one part does not test at all, another may.
+    tables = [
+        replace(t, unasked=((name, ""), ("c", ""))) for t, name in ((table, "b"), (blind, "a"))
+    ]
+    whole = merge(run("a", upgrade=tables[0]), run("b", upgrade=tables[1]))
+    (said,) = whole.problems
+    assert said.startswith(f"c: recorded of {OLD} and not in this suite. ")
     # Of a case that is lost nobody knows what it asked.
     lost = run("b", upgrade=blind, lost=("test_b",), judged=())
     whole = merge(run("a", upgrade=table), replace(lost, analyses=()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.cli import project
 from pytest_bias.cli.entry import main
+from pytest_bias.settings.budget import read_budget
 from pytest_bias.workbench.suite import find_experiments
 
 AUDIT = "linguistic-audit"
@@ -90,15 +92,33 @@ def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
             "[tool.pytest]\n",
             '[tool.pytest]: testpaths = ["bias_tests"] bias_models = ["simulated/even"]',
         ),
+        (
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
+            (
+                "[tool.pytest.ini_options], in place of the testpaths there: "
+                'testpaths = ["tests", "bias_tests"] bias_models = ["simulated/even"]'
+            ),
+        ),
+        (
+            "setup.cfg",
+            "[tool:pytest]\ntestpaths =\n  tests\n  'a b'\nbias_models = own/x\n",
+            "[tool:pytest], in place of the testpaths there: testpaths = tests 'a b' bias_tests",
+        ),
+        (
+            "pytest.ini",
+            "[pytest]\ntestpaths = bias_tests tests\n",
+            "[pytest]: bias_models = simulated/even",
+        ),
     ],
 )
 def test_a_configuration_there_is_gets_the_lines_to_add_said(
     here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
 ) -> None:
     (here / name).write_text(text, encoding="utf-8")
-    *_, about, keys, more, last = told(capsys, AUDIT)
-    assert " ".join(f"{about} {keys} {more}".split()) == (
-        f"{name} configures pytest and is kept; add under {said}"
+    *lines, last = told(capsys, AUDIT)
+    assert " ".join(" ".join(lines).split()).endswith(
+        f" {name} configures pytest and is kept; add under {said}"
     )
     assert last == "next: pytest bias_tests -n 2 --bias-model simulated/even"
     assert not (here / "pytest.toml").exists()
@@ -120,6 +140,20 @@ def test_an_own_error_budget_gets_the_share_said_that_it_lacks(
     text = "\n".join(told(capsys, AUDIT))
     assert f"bias_budget.toml has no share for {AUDIT}" in text
     assert 'families = ["missing", "names with english", "primary"]' in text
+
+
+def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("politeness", "tone"):
+        assert main(["new", name]) == 0
+    text = "\n".join(told(capsys, AUDIT))
+    shares = read_budget(here / "bias_budget.toml").shares
+    for name, part in (("politeness", 1 / 7), ("tone", 1 / 8)):
+        assert shares[name].families == ("primary",)
+        assert shares[name].share == pytest.approx(1 / 8)
+        assert f"{name} has {Fraction(part).limit_denominator(9)} of the suite's false" in text
+    assert told(capsys, AUDIT)[-1] == "next: pytest -n 2"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,8 @@ def test_only_the_lost_trial_is_recorded_again(place: Path) -> None:
 def test_where_no_reply_is_intact_nothing_is_recorded_over_it(place: Path) -> None:
     journal = killed(place)
     journal.write_bytes(b"GITCRYPT\n" * 9)
-    with pytest.raises(DamagedCassette, match=r"9 of 9 lines \(1, 2, .* Restore the file"):
+    words = r"9 of 9 lines \(1, 2, .* Restore the file from a copy, .* move it away"
+    with pytest.raises(DamagedCassette, match=words):
         salvage(place, anew=False)
     assert aside(journal) == []
 
@@ -178,6 +179,27 @@ def test_of_two_replies_under_one_key_neither_counts(place: Path, *, turned: boo
     assert len(trials) == 1
     record(place.parents[1], SMALL, trials=trials)
     assert place.read_bytes() == whole
+
+
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"], ids=repr)
+@pytest.mark.parametrize("journalled", [False, True])
+def test_both_sides_of_a_merge_are_told_apart_by_git(
+    place: Path, ends: bytes, *, journalled: bool
+) -> None:
+    lines = record(place.parents[1], SMALL).read_bytes().splitlines()
+    marked = [b"<<<<<<< HEAD", *lines, b"=======", lines[0], b">>>>>>> theirs"]
+    if journalled:
+        journals_of(place)[0].touch()
+    for both, words in (
+        (marked, f"git checkout --ours {place} takes one side, --theirs the other"),
+        ([lines[0], *marked], f"git checkout --ours {place} "),
+        ([lines[0], *lines], rf"git checkout COMMIT\^1 -- {place} takes one side"),
+    ):
+        place.write_bytes(b"".join(line + ends for line in both))
+        with pytest.raises(DamagedCassette, match=words) as caught:
+            Cassette(place)
+        assert "pytest-bias cassettes merge joins them" in str(caught.value)
+        assert "Restore" not in str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", [JOURNAL_SUFFIX, REJOURNAL_SUFFIX])

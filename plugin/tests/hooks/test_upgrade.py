@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -221,6 +222,27 @@ def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
         found = merged(*more)
         assert found.ret == 1
         found.stdout.fnmatch_lines([f"*{said}", "NO VERDICT*"])
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_an_experiment_that_is_recorded_and_not_there_leaves_no_verdict(
+    many: Suite, workers: int | None
+) -> None:
+    shutil.copytree(many.cassettes / "game-many", many.cassettes / "game-gone")
+    arguments = (f"--bias-model={EVEN}", f"--bias-baseline={OLD}")
+    said = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows*"
+    result = many.run(*arguments, workers=workers)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([said, "NO VERDICT*"])
+    result.stdout.no_fnmatch_line("MAY SHIP*")
+    part = many.run(*arguments, "-k", "fresh or noticed")
+    assert part.ret == 0
+    part.stdout.no_fnmatch_line(said)
+    share = '[shares.game-many]\nshare = 1\nfamilies = ["primary"]\n'
+    many.file("bias_budget.toml", share)  # the folder's other recordings are of another suite
+    result = many.run(*arguments)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["MAY SHIP*"])
 
 
 def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> None:
