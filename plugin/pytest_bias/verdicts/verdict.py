@@ -290,8 +290,8 @@ def number_form(margin: float | None, scale: Scale | None, bounds: Sequence[floa
 
 def fine_digits(margin: float | None, digits: int = _DIGITS) -> int:
     """Decimals: ``digits``, or, where a margin is too small for them, two digits of its own."""
-    if margin is None or margin >= _LEAST:
-        return digits
+    if margin is None or not 0 < margin < _LEAST:
+        return digits  # a file may be damaged
     return 1 - math.floor(math.log10(margin))
 
 
