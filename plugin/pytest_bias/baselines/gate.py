@@ -256,7 +256,10 @@ def _shown(
     on_average = alike and new.cells and verdict and _is_clear_on_average(verdict.finding)
     if found.no_worse or on_average:
         return "no worse", ""
-    ours, than = (f"{e.estimate:{number_form(new.margin, e.scale)}}" for e in (now, before))
+    form = number_form(
+        new.margin, now.scale, (now.estimate, before.estimate), beside=(before.estimate,)
+    )
+    ours, than = f"{now.estimate:{form}}", f"{before.estimate:{form}}"
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
     shown: Evidence = "worse" if found.worse else "neither"

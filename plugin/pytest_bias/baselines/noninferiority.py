@@ -527,4 +527,7 @@ def grown_words(grown: float, margin: float | None, *, ratio: bool) -> tuple[str
     factor = math.exp(min(grown, _LARGEST_LOG))
     limit = None if margin is None else math.exp(margin)
     form = number_form(limit, "ratio", [factor]) if factor < _LARGE else "z.3g"
-    return f"{factor:{form}}", "" if limit is None else f"{limit:.2f}"
+    if limit is None:
+        return f"{factor:{form}}", ""
+    # 1.125 is not within 1.12, but 1.2500 is 1.25.
+    return f"{factor:{form}}", max(f"{limit:.2f}", f"{limit:{form}}".rstrip("0"), key=len)

@@ -360,8 +360,8 @@ def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, 
         f"(--bias-model={old} --bias-accept)"
         if (claims := [name for name in names if name])
         else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
-        "no worse: check the experiment out, or, where it is retired or of another suite, move "
-        "its recordings elsewhere"
+        "no worse: check the experiment out, or, where it is retired, move its recordings "
+        "elsewhere (where it is of another suite, give this one an error budget without it)"
         for experiment, names in by_experiment.items()
     )
 

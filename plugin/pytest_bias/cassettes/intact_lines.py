@@ -181,9 +181,12 @@ def with_way_out(damage: DamagedCassette, text: bytes, journal: Path) -> Damaged
     replies = sifted(text, damage.path, journal.with_suffix("")).replies
     if not replies:
         return damage
-    mend = (
+    whole = damage.mend or (
         f"Restore the file from version control or a copy (git checkout -- {damage.path}), which "
-        f"costs nothing. Where there is none, rename it to {journal.name}: --bias-record=missing "
+        "costs nothing."
+    )
+    mend = (
+        f"{whole} Where nobody has it whole, rename it to {journal.name}: --bias-record=missing "
         f"then keeps the {replies} replies on lines that are intact, and pays only for the others."
     )
     return DamagedCassette(path=damage.path, line=damage.line, problem=damage.problem, mend=mend)

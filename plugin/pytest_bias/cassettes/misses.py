@@ -188,7 +188,7 @@ def _diff(old: str, new: str) -> str:
     # After two lines with names: a line of a prompt may look like one of them.
     lines = [line for line in islice(changes, 2, None) if not line.startswith("@@")]
     if not lines:
-        return " only in its line ends"
+        return " only in its line ends" * (old != new)
     shown = lines[:_DIFF_LINES] + (["…"] if len(lines) > _DIFF_LINES else [])
     return "".join(f"\n    {line}" for line in shown)
 

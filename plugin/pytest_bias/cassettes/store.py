@@ -217,7 +217,7 @@ class Cassette:
                 raise_damage(rest, header, str(self.path))
         except DamagedCassette as found:
             damage = after_merge(found, data)
-            if not (damage.mend or self.path != self.place or is_there(self.recording_path)):
+            if self.path == self.place and not is_there(self.recording_path):
                 damage = with_way_out(damage, data, self.recording_path)
             raise damage from None
         self.header, self._first_line = header, first

@@ -32,7 +32,7 @@ _BUDGET, _ROSTER, _CASSETTES = (
 )
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
 _ID = re.compile(r'\bid="([^"]+)"')
-_OWN_ID = re.compile(r'\bExperiment\(\s*id="([^"]+)"')
+_OWN_ID = re.compile(r'^[^#\n]*\bExperiment\(\s*id="([a-z0-9]+(?:-[a-z0-9]+)*)"', re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 _KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
@@ -146,6 +146,7 @@ def _share_out(into: Path) -> Iterator[str]:
                 text, said = with_share(table, id_)
                 if text:
                     write_atomically(table, text.encode())
+                    said += "; its family is primary: name its own where it has others"
                 yield said
 
 
@@ -226,7 +227,7 @@ def configure(into: Path) -> bool:
         there = section.get("testpaths", [])
         paths = there if isinstance(there, list) else shlex.split(str(there))
         lacking: dict[str, list[str]] = {}
-        if SUITE not in str(paths):
+        if not any(SUITE in Path(str(each)).parts for each in paths):
             lacking["testpaths"] = [*paths, SUITE]
         if "bias_models" not in section:
             lacking["bias_models"] = [SUBJECT]
@@ -237,7 +238,9 @@ def configure(into: Path) -> bool:
             path.name, "pytest"
         )
         older = ".ini_options" * ("tool.pytest.ini_options" in path.read_text(encoding="utf-8"))
-        instead = ", in place of the testpaths there" if paths and "testpaths" in lacking else ""
+        instead = ""
+        if "testpaths" in lacking:
+            instead = ", in place of the testpaths there" if paths else ", beside your own tests"
         tell(f"{path} configures pytest and is kept; add under [{name}{older}]{instead}:")
         for key, values in lacking.items():
             tell(f"  {key} = {json.dumps(values) if toml else shlex.join(values)}")

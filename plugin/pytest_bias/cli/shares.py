@@ -41,7 +41,11 @@ def with_share(table: Path, experiment: str) -> tuple[str, str]:
             text = _SHARE.sub(lambda m: f'{m[1]}"{Fraction(m[2]) * times}"', text)
         text = f"{text.rstrip()}\n\n{lines}"
         is_mended = _shares(text) == wanted
-    except ValueError:  # it was written otherwise than is read here, though it was TOML
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+    ):  # it was written otherwise than is read here, though it was TOML
         is_mended = False
     if not is_mended:
         multiplied = f"multiply the shares by {times}, and " if times != 1 else ""

@@ -98,6 +98,14 @@ class GroupContrast(Declared):
             self.check_undirected("whether any group differs")
         elif self.group not in groups:
             raise self.refused(problem=f"{self.group!r} is not among the groups")
+        self._check_share(len(groups), event=is_event(self, experiment))
+
+    def _check_share(self, groups: int, *, event: bool) -> None:
+        """Refuse a margin of an event that no difference of two rates reaches."""
+        share = 1.0 if self.group is not None else 1 - 1 / groups
+        of_rates = event and self.target == "fixed"
+        if of_rates and self.margin is not None and self.margin >= share:
+            raise self.refused(problem=f"margin is a share, below {share:.3g}")
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
@@ -198,13 +206,18 @@ class GroupContrast(Declared):
         population = self.target == "population"
         unit = self.units_of(experiment, [self.factor]) if population else None
         if group is None:
-            return lambda grid, _: largest_of(
-                grid,
-                lambda: self._each_group(experiment, groups),
-                lambda: any_group(grid, self.factor, groups, unit),
-                margin=self.margin,
-                null=self.null_of(experiment, [self.factor]),
-            )
+
+            def largest(grid: Grid, _: Weights) -> Tested:
+                self._check_share(len(groups), event=grid.flags)
+                return largest_of(
+                    grid,
+                    lambda: self._each_group(experiment, groups),
+                    lambda: any_group(grid, self.factor, groups, unit),
+                    margin=self.margin,
+                    null=self.null_of(experiment, [self.factor]),
+                )
+
+            return largest
         if unit == (self.factor,):
             return lambda grid, _: group_against_rest(
                 grid, self.factor, group, groups, margin=self.margin

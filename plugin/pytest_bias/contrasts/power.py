@@ -111,8 +111,8 @@ class Prospect:
     groups; where the sides are not two of that size (``equal``), what they are worth. ``clears``
     is whether the units suffice for anything to be cleared, and its measure has a positive control
     (``controlled``). ``cells`` are those it must hold in too: a fixed set's are counted in what
-    clears, a population's are not. ``least_p`` is the smallest p that so few units can give, where
-    its part of the budget is less.
+    clears, a population's are not; ``small_cells`` are why nothing does. ``least_p`` is the
+    smallest p that so few units can give, where its part of the budget is less.
 
     ``passing`` are the upgrade gate's chances, at the recorded spread or at base rates;
     ``gate_sd`` is the spread up to which each is .90 or more. ``pairs`` is whether units of two
@@ -139,6 +139,7 @@ class Prospect:
     controlled: bool = True
     screens: bool = False
     cells: int = 0
+    small_cells: bool = False
     least_p: float | None = None
     passing: tuple[Passing, ...] = ()
     gate_sd: float | None = None
@@ -334,8 +335,6 @@ class _Chances:
                         power_to_clear_rate(
                             *sizes, rate=base, margin=margin, difference=by, strata=layout.strata
                         )
-                        if margin < 1
-                        else 1.0
                         for sizes in _either_higher(layout, by)
                     )
 
@@ -376,11 +375,10 @@ class _Chances:
         from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
 
         layout = self.layout
-        every = [each for of in self.cells.values() for each in of]
-        if not all(each.clears for each, _ in every) or any(
-            self._misses(*each) for each in ((layout, self.margin), *every)
-        ):
-            given = replace(given, clears=False)
+        cells = [each for of in self.cells.values() for each in of]
+        small = any(not each.clears or self._misses(each, margin) for each, margin in cells)
+        if given.clears and (small or self._misses(layout, self.margin)):
+            given = replace(given, clears=False, small_cells=not self._misses(layout, self.margin))
         if given.clears:
             given = replace(given, largest_sd=self._largest_sd())
         given = self._at_recorded(given)
@@ -426,9 +424,13 @@ class _Chances:
 
         found, layout = self.found, self.layout
         n, shape = layout.per_group, layout.shape
-        least = 2.0 ** (1 - n) if shape == "paired" else 2 / math.comb(2 * n, n)
+        least = 2.0 ** (1 - n)
+        if shape == "independent":  # labels are exchanged within strata
+            a, b = (each // layout.strata for each in layout.sizes) if layout.fewest else (n, n)
+            least = 2 / math.comb(a + b, a) ** layout.strata
         # Of so few p is a permutation's.
-        never = self.null == "zero" and n < FEWEST_TO_CLEAR and least > self.alarm
+        few = (layout.fewest or n) < FEWEST_TO_CLEAR
+        never = self.null == "zero" and few and least > self.alarm
         given = replace(given, least_p=least if never else None)
         if found is None or found.se is None:
             return given
@@ -441,11 +443,14 @@ class _Chances:
             return replace(given, doubt="reading")
         if self.error is not None and not self.error.sampled:
             sd /= self._left  # what is read is not corrected, and less of a difference is left
-        at = partial(verdict_chances, n, sd=sd, margin=self.margin, alarm_alpha=self.alarm)
+        at = partial(verdict_chances, n, sd=sd, alarm_alpha=self.alarm)
         outlooks = []
         for effect in self.effects if sd else ():
             difference = effect * self.margin
-            _, biased = at(difference=difference, design=shape, null=self.null)
+            # What clears nothing alarms whatever the margin is.
+            alone = not given.clears and self.null == "zero"
+            margin = self.margin * (1e-6 if alone else 1.0)
+            _, biased = at(difference=difference, design=shape, null=self.null, margin=margin)
             outlooks.append(
                 Outlook(
                     effect=effect,

@@ -80,7 +80,7 @@ class Reach:
                 unit_name=Units("groups", (units[0],)),
                 problem=problem,
                 equal=_are_equal(exemplars, worths),
-                clears=min(exemplars) >= FEWEST_TO_CLEAR,
+                clears=min(map(min, each)) >= FEWEST_TO_CLEAR,
             )
         count = math.prod(map(self.count, units))
         return Layout(
@@ -138,12 +138,13 @@ class Reach:
             return ""
         units, clear = self.units, self.declared.claim == "clear"
         if self.nested:
-            smallest = min(self.count(units[0], side[units[0]]) for side in self.sides)
+            levels = {level for side in self.sides for level in side[units[0]]}
+            smallest = min(self.count(units[0], (level,)) for level in levels)
             fewest = FEWEST_TO_CLEAR if clear else FEWEST_UNITS
             if smallest >= fewest:
                 return ""
             return (
-                f"{self.design.name} design: {smallest} exemplars of {units[0]} on a side, "
+                f"{self.design.name} design: {smallest} exemplars of {units[0]} in a group, "
                 f"{fewest} are needed {'to clear it' if clear else 'for any verdict'}"
             )
         count = math.prod(map(self.count, units))
@@ -182,11 +183,11 @@ def _are_equal(sizes: Sequence[int], worths: Sequence[Fraction]) -> bool:
 
 
 def _two(sizes: Sequence[int]) -> tuple[int, int]:
-    """Units of two sides; of a difference of differences two of its four make one."""
+    """Units of two sides; of a difference of differences two of its four, that weigh alike."""
     if len(sizes) == 2:  # noqa: PLR2004
         return sizes[0], sizes[1]
     high_high, high_low, low_high, low_low = sizes
-    return high_high + low_low, high_low + low_high
+    return 2 * min(high_high, low_low), 2 * min(high_low, low_high)
 
 
 def check_compared(

@@ -353,7 +353,8 @@ def conflict_words(text: str, path: object) -> str:
     if not _MARKER.search(text):
         return ""
     return (
-        f"Git left a conflict in it: git checkout --ours {path} takes one side, --theirs the other"
+        f"Git left a conflict in it: git checkout --ours {path} takes one side, --theirs the "
+        f"other; once the merge is committed, git checkout COMMIT^1 -- {path} does, or COMMIT^2"
     )
 
 

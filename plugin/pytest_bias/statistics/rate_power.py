@@ -3,7 +3,7 @@
 Exact up to `LARGEST_EXACT` pairs of counts: all are tried and the binomial probabilities of those
 that clear or alarm are added. Beyond, both counts are taken as normal.
 Strata are pooled: a stratified comparison of the same total size has about this power, unless a
-group has one unit in each.
+group has few units in each.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def power_to_clear_rate(
     units. Clears where the differences -margin and margin are both rejected at .05 with the
     variance at the null of each; not where nothing, or nothing else, ever happens and the smaller
     group has fewer than `units_unseen`. Exact where n_a n_b is 160,000 at most, else normal; also
-    where a group has a single unit in each of its `strata`, whose variances are then the mean over
-    a stratum's counts.
+    where a group has fewer than four units in each of its `strata`, whose variances are then the
+    mean over a stratum's counts.
     Source: Farrington & Manning (1990); Miettinen & Nurminen (1985).
     """
     sizes = (n_a, n_b)
@@ -90,8 +90,8 @@ def power_to_clear_rate(
     margin = fraction(margin, "margin")
     z = normal_isf(ALPHA)
     few = min(sizes) < units_unseen(margin)
-    single = count(strata, "strata") > 1 and min(sizes) < 2 * strata
-    if n_a * n_b <= LARGEST_EXACT and not single:
+    thin = count(strata, "strata") > 1 and min(sizes) < 4 * strata
+    if n_a * n_b <= LARGEST_EXACT and not thin:
         a, b, mass = _enumerated(sizes, rates)
         above = (a - b + margin) / score_se(a, b, sizes=sizes, null=-margin)
         below = (margin - (a - b)) / score_se(a, b, sizes=sizes, null=margin)
@@ -100,11 +100,11 @@ def power_to_clear_rate(
             cleared &= (a != b) | ((a > 0) & (a < 1))
         return min(1.0, float(mass[cleared].sum()))
     each = max(1, n_a // strata), max(1, n_b // strata)
-    a, b, mass = _enumerated(each, rates) if single else (*map(np.array, rates), np.array(1.0))
+    a, b, mass = _enumerated(each, rates) if thin else (*map(np.array, rates), np.array(1.0))
     chances = []
     for sign in (1, -1):
-        of_one = score_se(a, b, sizes=each if single else sizes, null=sign * margin) ** 2
-        se = math.sqrt(float((mass * of_one).sum()) / (strata if single else 1))
+        of_one = score_se(a, b, sizes=each if thin else sizes, null=sign * margin) ** 2
+        se = math.sqrt(float((mass * of_one).sum()) / (strata if thin else 1))
         apart = sign * (rates[0] - rates[1])
         chances.append(_normal(margin - apart - z * se, rates, sizes))
     alike = rates[0] ** n_a * rates[1] ** n_b + (1 - rates[0]) ** n_a * (1 - rates[1]) ** n_b

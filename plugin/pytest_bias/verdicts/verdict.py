@@ -21,6 +21,8 @@ _DIGITS = 2
 _MOST_DIGITS = 4
 _LEAST = 0.001
 """Margin below which the digits of ordinary ones would not show it."""
+_LEAST_ALONE = 0.01
+"""The same of numbers that have no margin."""
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
@@ -274,18 +276,27 @@ def level_words(interval: Interval) -> str:
     return f"{100 * interval.level:.{decimals}f}".rstrip("0").rstrip(".") + " %"
 
 
-def number_form(margin: float | None, scale: Scale | None, bounds: Sequence[float] = ()) -> str:
+def number_form(
+    margin: float | None,
+    scale: Scale | None,
+    bounds: Sequence[float] = (),
+    beside: Sequence[float] = (),
+) -> str:
     """Return the format of estimates: with the sign they have, as finely as the margin.
 
-    And so finely that none of the ``bounds`` reads as no effect, or as the margin, that lies
-    beside it: which side it lies on may be what decides.
+    And so finely that none of the ``bounds`` reads as no effect, as the margin, or as what it
+    stands ``beside``: which side it lies on may be what decides. Without a margin the bounds say
+    how fine that is.
     """
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > _EQUAL
-    edges = [1.0 if scale == "ratio" else 0.0]
+    edges = [1.0 if scale == "ratio" else 0.0, *beside]
+    digits = fine_digits(margin, _DIGITS + fine)
     if margin is not None:
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
-    return f"{sign}z.{digits_beside(bounds, edges, fine_digits(margin, _DIGITS + fine))}f"
+    elif bounds and scale != "ratio" and (most := max(map(abs, bounds))) < _LEAST_ALONE:
+        digits = fine_digits(most / 10, digits)
+    return f"{sign}z.{digits_beside(bounds, edges, digits)}f"
 
 
 def fine_digits(margin: float | None, digits: int = _DIGITS) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from pytest_bias.baselines.gate import (
     describe_verdict,
     outcome_of,
 )
+from pytest_bias.baselines.noninferiority import grown_words
 from pytest_bias.contrasts.findings import (
     CellClaim,
     CellClaims,
@@ -373,6 +375,40 @@ def test_a_larger_effect_is_worse_where_bias_was_accepted(now: Status) -> None:
     )
     assert found.words.endswith(", margin 0.6")
     assert "  baseline: " + found.words in describe_verdict(verdict(now), "x", found)
+
+
+@pytest.mark.parametrize(
+    ("margin", "before", "now", "said"),
+    [
+        (None, 0.0001, 0.00019, "+0.000190 is shown to be worse than +0.000100: it is larger"),
+        (None, 0.0012, 0.0024, "+0.00240 is shown to be worse than +0.00120: it is larger"),
+        (0.05, 0.0312, 0.0338, "whether +0.034 is worse than +0.031 is open"),
+        (100.0, 112.341, 112.345, "whether +112.345 is worse than +112.341 is open"),
+    ],
+)
+def test_estimates_that_differ_do_not_read_alike(
+    margin: float | None, before: float, now: float, said: str
+) -> None:
+    se = 1e-3 * abs(now - before) if margin is None else 99.0
+    of: dict[str, Any] = {"margin": margin, "se": se, "p_clear": None}
+    found = beside(
+        verdict("BIASED", estimate=now, **of), entry(verdict("BIASED", estimate=before, **of))
+    )
+    assert said in found.words
+
+
+@pytest.mark.parametrize(
+    ("grown", "margin", "said"),
+    [
+        (1.1235, 1.125, ("1.123", "1.125")),
+        (1.2, 1.25, ("1.20", "1.25")),
+        (1.0009, 1.001, ("1.0009", "1.001")),
+    ],
+)
+def test_a_ratios_margin_has_the_digits_of_what_stands_beside_it(
+    grown: float, margin: float, said: tuple[str, str]
+) -> None:
+    assert grown_words(math.log(grown), math.log(margin), ratio=True) == said
 
 
 def test_an_open_question_that_was_accepted_may_stay_open_but_not_get_worse() -> None:

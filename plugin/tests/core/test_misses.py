@@ -163,8 +163,9 @@ def test_what_differs_is_said(path: Path, of: Experiment, said: list[str]) -> No
         ("---\nThink.\n-- no\n", "Think.\n", "\n    ----\n    --- no"),
         ("Think.\n", "++ first\nThink.\n", "\n    +++ first"),
         ("Think.\n", "Think.\r\n", " only in its line ends"),
+        ("Think.\n", "Think.\n", ""),
     ],
-    ids=["rule and dashes", "plusses", "line ends"],
+    ids=["rule and dashes", "plusses", "line ends", "its role"],
 )
 def test_every_changed_line_is_shown_whatever_it_begins_with(
     old: str, new: str, said: str

@@ -84,13 +84,23 @@ def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
         (
             "pytest.ini",
             "[pytest]\n",
-            "[pytest]: testpaths = bias_tests bias_models = simulated/even",
+            (
+                "[pytest], beside your own tests: testpaths = bias_tests "
+                "bias_models = simulated/even"
+            ),
         ),
-        ("tox.ini", "[pytest]\n", "[pytest]: testpaths = bias_tests bias_models = simulated/even"),
+        (
+            "tox.ini",
+            "[pytest]\ntestpaths = old_bias_tests\nbias_models = own/x\n",
+            ("[pytest], in place of the testpaths there: testpaths = old_bias_tests bias_tests"),
+        ),
         (
             "pyproject.toml",
             "[tool.pytest]\n",
-            '[tool.pytest]: testpaths = ["bias_tests"] bias_models = ["simulated/even"]',
+            (
+                '[tool.pytest], beside your own tests: testpaths = ["bias_tests"] '
+                'bias_models = ["simulated/even"]'
+            ),
         ),
         (
             "pyproject.toml",
@@ -147,12 +157,18 @@ def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(
 ) -> None:
     for name in ("politeness", "tone"):
         assert main(["new", name]) == 0
+    module = here / "bias_tests" / "tone" / "experiment.py"
+    text = module.read_text("utf-8")
+    written = '# Experiment(id="old")\nWORDS = \'Experiment(id="no.id")\'\n'
+    module.write_text(f"{text}{written}", encoding="utf-8")
     text = "\n".join(told(capsys, AUDIT))
     shares = read_budget(here / "bias_budget.toml").shares
     for name, part in (("politeness", 1 / 7), ("tone", 1 / 8)):
         assert shares[name].families == ("primary",)
         assert shares[name].share == pytest.approx(1 / 8)
         assert f"{name} has {Fraction(part).limit_denominator(9)} of the suite's false" in text
+    assert not {"old", "no", "no.id"} & shares.keys()
+    assert "its family is primary: name its own where it has others" in text
     assert told(capsys, AUDIT)[-1] == "next: pytest -n 2"
 
 

@@ -21,6 +21,7 @@ from pytest_bias import (
 )
 from pytest_bias.contrasts import cells
 from pytest_bias.contrasts.power import Prospect, prospect_of
+from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
@@ -202,6 +203,61 @@ def test_cells_too_small_to_clear_leave_nothing_to_clear() -> None:
     assert prospect(difference(margin=2.0), of).clears
     found = prospect(difference(margin=2.0, within={"tone": 4.0}), of)
     assert (found.clears, found.largest_sd) == (False, None)
+    assert "In cells of so few replies (within=) nothing can be cleared" in prospect_words(found)
+
+
+def test_a_level_of_few_exemplars_is_what_a_pooled_side_is_planned_by() -> None:
+    """Its verdict says that a group has three units, whatever the others of its side have."""
+    names = {g: [f"{g}{n}" for n in range(size)] for g, size in (("a", 20), ("b", 20), ("c", 3))}
+    of = experiment(
+        factors=[Factor("group", dict.fromkeys(names, ""), exemplars=names)],
+        measures=[Measure("score", bounds=(0, 10))],
+        replicates=2,
+    )
+    pooled = difference(high=("b", "c"), low="a", target="population", unit="group")
+    assert "3 exemplars of group in a group, 10 are needed" in prospect(pooled, of).problem
+    with pytest.raises(BadDesign, match="3 exemplars of group in a group"):
+        pooled.check(of)
+
+
+def test_an_interaction_of_unequal_levels_is_planned_by_the_smaller_ones() -> None:
+    names = {g: [f"{g}{n}" for n in range(size)] for g, size in (("a", 1), ("b", 12))}
+    of = experiment(
+        factors=[
+            Factor("group", dict.fromkeys(names, ""), exemplars=names),
+            Factor("tone", {"x": 1, "y": 2}),
+        ],
+        measures=[Measure("score")],
+        replicates=4,
+    )
+    four = Interaction("score", {"group": ("a", "b"), "tone": ("x", "y")}, margin=2.0)
+    layout = four.layout(of, of.design())
+    assert layout is not None
+    assert layout.sizes == (8, 8)
+    rng = np.random.default_rng(1)
+    finding = four.analyse(of, recorded(of, lambda _: float(rng.normal())))
+    assert finding.fewest == 8
+    assert not prospect(four, of).clears
+
+
+def test_labels_exchanged_within_items_give_no_smaller_p_than_they_can() -> None:
+    """Of three items with two replies a side 2 / 6³ is the smallest, and not 2 / C(12, 6)."""
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2})],
+        items=Items("seed", {f"s{n}": n for n in range(3)}),
+        measures=[Measure("score")],
+        replicates=2,
+    )
+    rng = np.random.default_rng(1)
+    hypothesis = difference(margin=2.0, claim="detect")
+    drawn = recorded(
+        of, lambda t: float(rng.normal(9 if t.condition.levels["group"] == "a" else 0, 0.1))
+    )
+    finding = hypothesis.analyse(of, drawn)
+    assert finding.p_alarm == pytest.approx(2 / 6**3, rel=0.2)
+    found = prospect_of(hypothesis, of, of.design(), finding, alarm=0.005)
+    assert found.least_p == pytest.approx(2 / 6**3)
+    assert {each.biased for each in found.outlooks} == {0.0}
 
 
 def test_cells_of_a_population_are_told_and_not_counted() -> None:

@@ -125,7 +125,7 @@ def test_what_is_intact_of_a_damaged_cassette_goes_on_as_a_journal(place: Path) 
     with pytest.raises(DamagedCassette) as caught:
         Cassette(place)
     said = str(caught.value)
-    assert f"(git checkout -- {place}), which costs nothing. Where there is none, rename" in said
+    assert f"(git checkout -- {place}), which costs nothing. Where nobody has it whole," in said
     assert f"{place.name}.recording: --bias-record=missing then keeps the {REPLIES - 1} " in said
     journal = place.rename(journals_of(place)[0])
     (said,) = salvage(place, anew=False)
@@ -200,6 +200,10 @@ def test_both_sides_of_a_merge_are_told_apart_by_git(
             Cassette(place)
         assert "pytest-bias cassettes merge joins them" in str(caught.value)
         assert "Restore" not in str(caught.value)
+        # Also once the merge is committed, where nothing is --ours.
+        assert f"git checkout COMMIT^1 -- {place}" in str(caught.value)
+        kept = f"rename it to {place.name}.recording" in str(caught.value)
+        assert kept != journalled
 
 
 @pytest.mark.parametrize("suffix", [JOURNAL_SUFFIX, REJOURNAL_SUFFIX])

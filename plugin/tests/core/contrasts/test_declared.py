@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.measures import Measure
 
-from .designs import SCALE, STYLE, TONE, YES, groups, items, study
+from .designs import SCALE, STYLE, TONE, YES, groups, items, recorded, study
 
 ONE = study()
 MANY = study(
@@ -97,7 +98,7 @@ def test_populations_that_pass(kind: str, unit: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["mean", "group"])
 def test_six_names_a_group_can_clear_nothing(kind: str) -> None:
-    with pytest.raises(BadDesign, match="6 exemplars of group on a side, 10 are needed to clear"):
+    with pytest.raises(BadDesign, match="6 exemplars of group in a group, 10 are needed to clear"):
         ALL[kind](target="population", claim="clear").check(MANY)
 
 
@@ -248,9 +249,34 @@ def test_one_stimulus_is_no_population(kind: str) -> None:
         ALL[kind](**levels[kind], target="population", unit="group").check(BLANK)
 
 
+def happened(_: object) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(("group", "share"), [("a", 1.0), (None, 0.67)])
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_margin_that_no_rates_of_a_group_reach_is_refused(
+    group: str | None, share: float, *, typed: bool
+) -> None:
+    """Where no annotation says that it is an event, its replies do, and name the hypothesis."""
+    of = study(
+        factors=[Factor("group", {"a": 1, "b": 2, "c": 3})],
+        measures=[Measure("yes", take=happened if typed else lambda _: False)],
+        replicates=12,
+    )
+    over = GroupContrast("yes", "group", group=group, margin=share, claim="detect")
+    just = GroupContrast("yes", "group", group=group, margin=share - 0.01, claim="detect")
+    just.check(of)
+    never = recorded(of, lambda _: False, "yes")
+    assert just.analyse(of, never).margin == share - 0.01
+    refuses = partial(over.check, of) if typed else partial(over.analyse, of, never)
+    with pytest.raises(BadDesign, match=r"^yes-.*margin is a share, below"):
+        refuses()
+
+
 @pytest.mark.parametrize("kind", OPEN)
 def test_a_population_too_small_for_any_verdict_is_refused(kind: str) -> None:
-    with pytest.raises(BadDesign, match="4 exemplars of group on a side, 5 are needed"):
+    with pytest.raises(BadDesign, match="4 exemplars of group in a group, 5 are needed"):
         ALL[kind](target="population", claim="detect").check(FEW)
     crossed = ALL[kind](target="population", unit="seed", claim="detect")
     if kind == "gap":  # labels are exchanged within units, whose signs are not flipped

@@ -161,7 +161,7 @@ def test_too_few_exemplars_are_named() -> None:
     found = MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())
     assert found is not None
     assert found.problem == (
-        "gate design: 4 exemplars of group on a side, 5 are needed for any verdict"
+        "gate design: 4 exemplars of group in a group, 5 are needed for any verdict"
     )
 
 

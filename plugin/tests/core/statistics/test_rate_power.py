@@ -88,17 +88,21 @@ def test_the_normal_approximation_takes_over_without_a_step() -> None:
     assert LARGEST_EXACT == 400 * 400
 
 
-@pytest.mark.parametrize(("strata", "rate", "margin"), [(25, 0.3, 0.3), (100, 0.3, 0.2)])
-def test_single_units_of_a_stratum_clear_as_often_as_computed(
-    strata: int, rate: float, margin: float
+@pytest.mark.parametrize(
+    ("strata", "each", "rate", "margin"),
+    [(25, 1, 0.3, 0.3), (100, 1, 0.3, 0.2), (30, 2, 0.1, 0.15), (20, 3, 0.1, 0.15)],
+)
+def test_few_units_of_a_stratum_clear_as_often_as_computed(
+    strata: int, each: int, rate: float, margin: float
 ) -> None:
-    """Pooled they would clear .54 and .86 of the time."""
-    rng, runs, ones = np.random.default_rng(strata), 300, [1] * strata
-    drawn = rng.binomial(1, rate, (runs, 2, strata)).tolist()
-    cleared = sum(tost_rates(a, ones, b, ones, margin=margin).p <= 0.05 for a, b in drawn) / runs
-    power = power_to_clear_rate(strata, strata, rate=rate, margin=margin, strata=strata)
-    assert power == pytest.approx(cleared, abs=0.08)
-    assert power < power_to_clear_rate(strata, strata, rate=rate, margin=margin) - 0.08
+    """Pooled they would clear .54, .86, .68 and .68 of the time."""
+    n, sizes = strata * each, [each] * strata
+    rng, runs = np.random.default_rng(strata), 300
+    drawn = rng.binomial(each, rate, (runs, 2, strata)).tolist()
+    cleared = sum(tost_rates(a, sizes, b, sizes, margin=margin).p <= 0.05 for a, b in drawn) / runs
+    power = power_to_clear_rate(n, n, rate=rate, margin=margin, strata=strata)
+    assert power == pytest.approx(cleared, abs=0.09)
+    assert power < power_to_clear_rate(n, n, rate=rate, margin=margin) - 0.08
 
 
 @pytest.mark.parametrize("sizes", [(60, 60), (20, 140), (140, 20)])
