@@ -310,7 +310,7 @@ class _Chances:
         return 1.0 if self.error is None else self.error.youden
 
     def _rate_outlooks(self) -> Iterator[Outlook]:
-        from ..statistics.rate_power import power_to_alarm_rate, power_to_clear_rate  # noqa: PLC0415
+        from ..statistics.rate_power import power_to_alarm_rate  # noqa: PLC0415  (numpy)
 
         rates: Sequence[float] = BASE_RATES
         if self.found is not None:
@@ -326,21 +326,11 @@ class _Chances:
                     continue
                 difference *= self._left
                 base = min(self._read(rate), 1 - difference)
-
-                def clear(
-                    layout: Layout, margin: float, *, by: float = difference, base: float = base
-                ) -> float:
-                    margin *= self._left
-                    return min(
-                        power_to_clear_rate(
-                            *sizes, rate=base, margin=margin, difference=by, strata=layout.strata
-                        )
-                        for sizes in _either_higher(layout, by)
-                    )
-
                 yield Outlook(
                     effect=effect,
-                    clear=self.in_all(clear),
+                    clear=self.in_all(
+                        partial(self._rates_clear, rate=base, difference=difference)
+                    ),
                     biased=min(
                         power_to_alarm_rate(
                             *sizes,
@@ -353,6 +343,16 @@ class _Chances:
                     ),
                     rate=rate,
                 )
+
+    def _rates_clear(
+        self, layout: Layout, margin: float, *, rate: float, difference: float
+    ) -> float:
+        """The chance to clear a margin where rates are read so, whichever side is the higher."""
+        from ..statistics.rate_power import power_to_clear_rate  # noqa: PLC0415  (numpy)
+
+        at = partial(power_to_clear_rate, rate=rate, difference=difference, strata=layout.strata)
+        sides = _either_higher(layout, difference)
+        return min(at(*sizes, margin=margin * self._left) for sizes in sides)
 
     def _rates_passing(self, rates: Sequence[float]) -> Iterator[Passing]:
         from ..statistics.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
@@ -377,8 +377,9 @@ class _Chances:
         layout = self.layout
         cells = [each for of in self.cells.values() for each in of]
         small = any(not each.clears or self._misses(each, margin) for each, margin in cells)
-        if given.clears and (small or self._misses(layout, self.margin)):
-            given = replace(given, clears=False, small_cells=not self._misses(layout, self.margin))
+        whole = not self._misses(layout, self.margin)
+        if given.clears and (small or not whole):
+            given = replace(given, clears=False, small_cells=whole)
         if given.clears:
             given = replace(given, largest_sd=self._largest_sd())
         given = self._at_recorded(given)
@@ -443,21 +444,25 @@ class _Chances:
             return replace(given, doubt="reading")
         if self.error is not None and not self.error.sampled:
             sd /= self._left  # what is read is not corrected, and less of a difference is left
-        at = partial(verdict_chances, n, sd=sd, alarm_alpha=self.alarm)
-        outlooks = []
-        for effect in self.effects if sd else ():
-            difference = effect * self.margin
-            # What clears nothing alarms whatever the margin is.
-            alone = not given.clears and self.null == "zero"
-            margin = self.margin * (1e-6 if alone else 1.0)
-            _, biased = at(difference=difference, design=shape, null=self.null, margin=margin)
-            outlooks.append(
-                Outlook(
-                    effect=effect,
-                    clear=self._clears(sd, difference) if given.clears else 0.0,
-                    biased=0.0 if never else biased,
-                )
+        # What clears nothing alarms whatever the margin is.
+        alone = not given.clears and self.null == "zero"
+        at = partial(
+            verdict_chances,
+            n,
+            sd=sd,
+            margin=self.margin * (1e-6 if alone else 1.0),
+            alarm_alpha=self.alarm,
+            design=shape,
+            null=self.null,
+        )
+        outlooks = [
+            Outlook(
+                effect=effect,
+                clear=self._clears(sd, effect * self.margin) if given.clears else 0.0,
+                biased=0.0 if never else at(difference=effect * self.margin)[1],
             )
+            for effect in (self.effects if sd else ())
+        ]
         return replace(given, sd=sd, outlooks=tuple(outlooks))
 
     def _misses(self, layout: Layout, margin: float) -> bool:
