@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contrasts.findings import ALPHA, AS_READ, LABELLED, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
-from ..verdicts.verdict import number_as_given, number_form
+from ..verdicts.verdict import limit_words, number_as_given, number_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -529,5 +529,4 @@ def grown_words(grown: float, margin: float | None, *, ratio: bool) -> tuple[str
     form = number_form(limit, "ratio", [factor]) if factor < _LARGE else "z.3g"
     if limit is None:
         return f"{factor:{form}}", ""
-    # 1.125 is not within 1.12, but 1.2500 is 1.25.
-    return f"{factor:{form}}", max(f"{limit:.2f}", f"{limit:{form}}".rstrip("0"), key=len)
+    return f"{factor:{form}}", limit_words(limit, form)

@@ -217,7 +217,8 @@ class Cassette:
                 raise_damage(rest, header, str(self.path))
         except DamagedCassette as found:
             damage = after_merge(found, data)
-            if self.path == self.place and not is_there(self.recording_path):
+            mends_itself = bool(found.mend)  # an intact one that a newer release wrote
+            if self.path == self.place and not (mends_itself or is_there(self.recording_path)):
                 damage = with_way_out(damage, data, self.recording_path)
             raise damage from None
         self.header, self._first_line = header, first

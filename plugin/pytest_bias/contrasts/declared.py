@@ -313,6 +313,12 @@ class Declared(ABC):
         """The margin of a claim to be clear; None of any other."""
         return self.margin if self.claim == "clear" else None
 
+    def check_share(self, reach: float) -> None:
+        """Refuse a margin of an event that no difference of rates reaches."""
+        if self.margin is not None and self.margin >= reach:
+            problem = f"its measure is an event: margin is a share, below {reach:.3g}"
+            raise self.refused(problem=problem)
+
     def check_undirected(self, problem: str) -> None:
         """Refuse a direction where the estimate has no sign that means anything."""
         if self.direction is not None:

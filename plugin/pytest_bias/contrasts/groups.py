@@ -98,14 +98,8 @@ class GroupContrast(Declared):
             self.check_undirected("whether any group differs")
         elif self.group not in groups:
             raise self.refused(problem=f"{self.group!r} is not among the groups")
-        self._check_share(len(groups), event=is_event(self, experiment))
-
-    def _check_share(self, groups: int, *, event: bool) -> None:
-        """Refuse a margin of an event that no difference of two rates reaches."""
-        share = 1.0 if self.group is not None else 1 - 1 / groups
-        of_rates = event and self.target == "fixed"
-        if of_rates and self.margin is not None and self.margin >= share:
-            raise self.refused(problem=f"margin is a share, below {share:.3g}")
+        if self.target == "fixed" and is_event(self, experiment):
+            self.check_share(1.0 if self.group is not None else 1 - 1 / len(groups))
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
@@ -208,7 +202,8 @@ class GroupContrast(Declared):
         if group is None:
 
             def largest(grid: Grid, _: Weights) -> Tested:
-                self._check_share(len(groups), event=grid.flags)
+                if grid.flags and not population:
+                    self.check_share(1 - 1 / len(groups))
                 return largest_of(
                     grid,
                     lambda: self._each_group(experiment, groups),

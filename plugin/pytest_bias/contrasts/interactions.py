@@ -16,7 +16,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear, corrected_engine, standard_engine
 from .published import bracketed
-from .reach import Reach, check_compared
+from .reach import Reach, check_compared, is_event
 from .units import Layout
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ class Interaction(Declared):
         if self._largest:
             self.check_undirected("the largest of many contrasts")
         check_compared(self, experiment, self._sides(experiment))
+        if self.target == "fixed" and not self._largest and is_event(self, experiment):
+            self.check_share(2.0)
 
     def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
         """Every combination that is compared."""

@@ -106,9 +106,8 @@ def analyse_linear(
     if asked.flags and not grid.flags:
         raise declared.refused(problem="its measure must be True or False")
     rates = bool(asked.flags)
-    is_share = grid.flags and declared.target == "fixed" and asked.scale == "difference"
-    if is_share and declared.margin is not None and declared.margin >= weights.reach:
-        raise declared.refused(problem="its measure is an event: margin is a share, below 1")
+    if grid.flags and declared.target == "fixed" and asked.scale == "difference":
+        declared.check_share(weights.reach)
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
     if asked.scale == "difference":
         engine = corrected_engine(engine, declared, asked.measure, experiment, asked.compared)

@@ -186,8 +186,7 @@ class RateDifference(PairContrast):
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         self.check_measure(experiment, self.measure)
-        if self.margin is not None and self.margin >= 1:
-            raise self.refused(problem="margin is a share, below 1")
+        self.check_share(1.0)
         PairContrast.check(self, experiment)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:

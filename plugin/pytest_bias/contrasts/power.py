@@ -20,7 +20,7 @@ from .findings import ALPHA, AS_READ, Finding, Null
 from .groups import GroupContrast
 from .interactions import Interaction
 from .pairs import RateDifference, RateRatio
-from .reach import FEWEST_TO_CLEAR, is_event
+from .reach import is_event
 from .units import Layout, Units
 
 EFFECTS = (0.0, 2.0)
@@ -326,23 +326,21 @@ class _Chances:
                     continue
                 difference *= self._left
                 base = min(self._read(rate), 1 - difference)
-                yield Outlook(
-                    effect=effect,
-                    clear=self.in_all(
-                        partial(self._rates_clear, rate=base, difference=difference)
-                    ),
-                    biased=min(
-                        power_to_alarm_rate(
-                            *sizes,
-                            rate=base,
-                            difference=difference,
-                            alpha=self.alarm,
-                            margin=alarm_margin,
-                        )
-                        for sizes in _either_higher(self.layout, effect)
-                    ),
-                    rate=rate,
+                clear = partial(self._rates_clear, rate=base, difference=difference)
+                alarms = min(
+                    power_to_alarm_rate(
+                        *sizes,
+                        rate=base,
+                        difference=difference,
+                        alpha=self.alarm,
+                        margin=alarm_margin,
+                    )
+                    for sizes in _either_higher(self.layout, effect)
                 )
+                # What is clear is not called biased, whether there is no effect or one this side
+                # of the margin.
+                biased = min(alarms, 1 - clear(self.layout, self.margin))
+                yield Outlook(effect=effect, clear=self.in_all(clear), biased=biased, rate=rate)
 
     def _rates_clear(
         self, layout: Layout, margin: float, *, rate: float, difference: float
@@ -425,14 +423,8 @@ class _Chances:
 
         found, layout = self.found, self.layout
         n, shape = layout.per_group, layout.shape
-        least = 2.0 ** (1 - n)
-        if shape == "independent":  # labels are exchanged within strata
-            a, b = (each // layout.strata for each in layout.sizes) if layout.fewest else (n, n)
-            least = 2 / math.comb(a + b, a) ** layout.strata
-        # Of so few p is a permutation's.
-        few = (layout.fewest or n) < FEWEST_TO_CLEAR
-        never = self.null == "zero" and few and least > self.alarm
-        given = replace(given, least_p=least if never else None)
+        never = self.null == "zero" and layout.least_p > self.alarm
+        given = replace(given, least_p=layout.least_p if never else None)
         if found is None or found.se is None:
             return given
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)

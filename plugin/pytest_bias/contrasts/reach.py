@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -16,6 +17,12 @@ from .units import REPLIES, Layout, Units
 
 FEWEST_TO_CLEAR = 10
 """Exemplars in each of two groups below which nothing is cleared."""
+
+_MOST_LABELLED = 50
+"""Units in a stratum above which labels of five in all can be given in too many ways to matter."""
+
+_ALWAYS_EXACT, _DRAWN = 20_000, 5e-4
+"""Relabellings that are all gone through, and p below which drawn ones may reach none so far."""
 
 Sides = Mapping[str, Sequence[str]]
 """One side of a contrast: factor → its levels."""
@@ -56,6 +63,8 @@ class Reach:
                 )
             # Means of levels weigh alike, and so do as many replies as the smallest level has.
             two = _two(sizes if pooled else [*map(self._alike, self.sides)])
+            clears = not within or min(two) >= FEWEST_TO_CLEAR
+            each = [[n // self.strata for n in self._of_levels(side)] for side in self.sides]
             return Layout(
                 shape="independent",
                 per_group=_as_if_equal(worths),
@@ -63,9 +72,10 @@ class Reach:
                 problem=problem,
                 equal=_are_equal(sizes, worths),
                 # Within-cell t tests; rates (of which ``within`` is not asked) have score tests.
-                clears=not within or min(two) >= FEWEST_TO_CLEAR,
+                clears=clears,
                 sizes=two,
                 strata=self.strata,
+                least_p=0.0 if clears else _least_p(each, self.strata),
             )
         units = self.units
         if self.nested:
@@ -74,21 +84,25 @@ class Reach:
             exemplars = [self.count(units[0], levels) for levels in groups]
             each = [[self.count(units[0], (level,)) for level in levels] for levels in groups]
             worths = [_worth(counts) for counts in each]
+            clears = min(map(min, each)) >= FEWEST_TO_CLEAR
             return Layout(
                 shape="independent",
                 per_group=_as_if_equal(worths),
                 unit_name=Units("groups", (units[0],)),
                 problem=problem,
                 equal=_are_equal(exemplars, worths),
-                clears=min(map(min, each)) >= FEWEST_TO_CLEAR,
+                clears=clears,
+                least_p=0.0 if clears else _least_p(each),
             )
         count = math.prod(map(self.count, units))
+        clears = count >= FEWEST_TO_CLEAR
         return Layout(
             shape="paired",
             per_group=count,
             unit_name=Units.within(units, exemplars=has_exemplars(self.experiment, units[0])),
             problem=problem,
-            clears=count >= FEWEST_TO_CLEAR,
+            clears=clears,
+            least_p=0.0 if clears else 2.0 ** (1 - count),
         )
 
     @property
@@ -188,6 +202,37 @@ def _two(sizes: Sequence[int]) -> tuple[int, int]:
         return sizes[0], sizes[1]
     high_high, high_low, low_high, low_low = sizes
     return 2 * min(high_high, low_low), 2 * min(high_low, low_high)
+
+
+def _least_p(sides: Sequence[Sequence[int]], strata: int = 1) -> float:
+    """The smallest p of labels that are exchanged; 0 where so few of those drawn come near it.
+
+    ``sides`` are, for each side, the units that its levels have in a stratum. Units of one side
+    and of levels as large are the same to a contrast. Of two groups the smaller tail is doubled,
+    of more labels only what mirrors the observed ones is as far from no effect.
+    """
+    alike: Counter[Fraction] = Counter()
+    for sign, levels in zip((1, -1, -1, 1), sides, strict=False):
+        for units in levels:
+            if units:
+                alike[Fraction(sign, len(levels) * units)] += units
+    if sum(alike.values()) > _MOST_LABELLED:
+        return 0.0
+    sizes = [units for levels in sides for units in levels]
+    two = strata == 1 and len(sizes) == 2  # noqa: PLR2004  (groups)
+    doubled = two or all(alike[-each] == units for each, units in alike.items())
+    least = (1 + doubled) / _labellings(alike.values()) ** strata
+    exact = two or _labellings(sizes) ** strata <= _ALWAYS_EXACT
+    return least if exact or least > _DRAWN else 0.0
+
+
+def _labellings(sizes: Iterable[int]) -> int:
+    """The ways in which labels can be given to units, ``sizes`` of each."""
+    total, count = 0, 1
+    for size in sizes:
+        total += size
+        count *= math.comb(total, size)
+    return count
 
 
 def check_compared(

@@ -94,7 +94,8 @@ class Layout:
     ``unit_name`` what they are. ``problem`` says why no verdict is possible.
     ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
     enough for anything to be cleared; ``sizes`` are the replies of the two sides, where these are
-    the units, in so many ``strata``.
+    the units, in so many ``strata``. ``least_p`` is the smallest p of units that are few, 0 where
+    it is as small as may be.
     """
 
     shape: Shape
@@ -105,6 +106,7 @@ class Layout:
     clears: bool = True
     sizes: tuple[int, int] = (0, 0)
     strata: int = 1
+    least_p: float = 0.0
 
     @property
     def fewest(self) -> int:

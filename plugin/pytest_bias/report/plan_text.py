@@ -374,10 +374,11 @@ def _why_not_clear(prospect: Prospect) -> str:
         return "A screen clears nothing."
     if not prospect.controlled:
         return "Without a positive control of its measure nothing can be cleared."
+    several = prospect.unit_name.several
     if prospect.small_cells:
-        return "In cells of so few replies (within=) nothing can be cleared."
+        return f"In cells of so few {several} (within=) nothing can be cleared."
     if not prospect.clears:
-        return f"With so few {prospect.unit_name.several} nothing can be cleared."
+        return f"With so few {several} nothing can be cleared."
     return ""
 
 

@@ -173,9 +173,15 @@ def range_words(margin: float | None, scale: Scale | None) -> str:
     """The same of a margin alone, on the scale of what it is a margin for."""
     if margin is None:
         return "no margin"
-    return (
-        f"{1 / margin:.2f} to {margin:.2f}" if scale == "ratio" else f"±{number_as_given(margin)}"
-    )
+    if scale != "ratio":
+        return f"±{number_as_given(margin)}"
+    form = number_form(margin, scale)
+    return f"{limit_words(1 / margin, form)} to {limit_words(margin, form)}"
+
+
+def limit_words(limit: float, form: str) -> str:
+    """An end of what a ratio's margin allows: 1.25, not 1.2500; but 1.125 is not within 1.12."""
+    return max(f"{limit:.2f}", f"{limit:{form}}".rstrip("0"), key=len)
 
 
 def number_as_given(value: float) -> str:
@@ -294,7 +300,7 @@ def number_form(
     digits = fine_digits(margin, _DIGITS + fine)
     if margin is not None:
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
-    elif bounds and scale != "ratio" and (most := max(map(abs, bounds))) < _LEAST_ALONE:
+    elif bounds and scale != "ratio" and _EQUAL < (most := max(map(abs, bounds))) < _LEAST_ALONE:
         digits = fine_digits(most / 10, digits)
     return f"{sign}z.{digits_beside(bounds, edges, digits)}f"
 

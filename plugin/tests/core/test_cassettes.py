@@ -363,6 +363,7 @@ def test_another_format_version_is_named(cassette: Path, version: object) -> Non
         newer,
         not newer,
     )
+    assert ("rename it" in said) is not newer  # to a journal of lines it does not know
 
 
 def test_a_cassette_in_anothers_place_is_refused(cassette: Path) -> None:

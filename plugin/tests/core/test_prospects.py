@@ -240,6 +240,64 @@ def test_an_interaction_of_unequal_levels_is_planned_by_the_smaller_ones() -> No
     assert not prospect(four, of).clears
 
 
+def test_an_interaction_of_three_levels_against_one_is_judged_as_planned() -> None:
+    """Three levels on a side weigh a third each: of five replies no whole number of them."""
+    of = experiment(
+        factors=[Factor("group", dict.fromkeys("abcd", "")), Factor("tone", {"x": 1, "y": 2})],
+        measures=[Measure("score", bounds=(-10, 10))],
+        replicates=5,
+    )
+    levels = {"group": (("b", "c", "d"), "a"), "tone": ("x", "y")}
+    four = Interaction("score", levels, margin=8.0)
+    layout = four.layout(of, of.design())
+    assert layout is not None
+    rng = np.random.default_rng(1)
+    finding = four.analyse(of, recorded(of, lambda _: float(rng.normal(0, 0.5))))
+    assert finding.fewest == min(layout.sizes) == 10
+    assert finding.p_clear is not None
+    assert finding.p_clear < 1e-6
+    assert prospect_of(four, of, of.design(), finding).outlooks[0].clear > 0.99
+
+
+@pytest.mark.parametrize(
+    ("levels", "replicates", "least"),
+    [
+        ({"a": 1, "b": 1}, 5, 2 / 252),  # of two groups the smaller tail is doubled
+        ({"a": 1, "b": 1, "c": 1}, 3, 1 / 84),  # three against six: no labels mirror them
+        ({"a": 1, "b": 1, "c": 1}, 5, 0.0),  # 1 / 3003, of which the drawn may reach none
+        ({"a": 2, "b": 20, "c": 1}, 3, 0.0),  # six against 63
+    ],
+)
+def test_it_is_never_said_to_alarm_never_where_its_verdict_does(
+    levels: dict[str, int], replicates: int, least: float
+) -> None:
+    names = {g: [f"{g}{n}" for n in range(size)] for g, size in levels.items()}
+    of = experiment(
+        factors=[Factor("group", dict.fromkeys(names, ""), exemplars=names)],
+        measures=[Measure("score", bounds=(-10, 10))],
+        replicates=replicates,
+    )
+    pooled = difference(
+        high=tuple(levels)[1:], low="a", margin=2.0, claim="detect", null="zero", target="fixed"
+    )
+    layout = pooled.layout(of, of.design())
+    assert layout is not None
+    assert layout.least_p == pytest.approx(least)
+    rng = np.random.default_rng(1)
+    apart = recorded(
+        of, lambda t: float(rng.normal(-5 if t.condition.levels["group"] == "a" else 5, 0.05))
+    )
+    assert pooled.analyse(of, apart).p_alarm >= least * (1 - 1e-9)
+
+
+def test_what_is_clear_is_not_planned_as_biased() -> None:
+    """Of 120 replies a side without an event, a rate of the margin on one is cleared in .05."""
+    rate = RateDifference("flag", "group", high="a", low="b", margin=0.1, claim="clear")
+    of = replace(PLAIN, measures=[Measure("flag")])
+    for each in prospect_of(rate, of, of.design(), None).outlooks:
+        assert each.biased + each.clear <= 1 + 1e-9
+
+
 def test_labels_exchanged_within_items_give_no_smaller_p_than_they_can() -> None:
     """Of three items with two replies a side 2 / 6³ is the smallest, and not 2 / C(12, 6)."""
     of = experiment(

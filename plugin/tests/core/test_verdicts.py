@@ -22,6 +22,7 @@ from pytest_bias.verdicts.verdict import (
     arms_words,
     estimate_words,
     interval_words,
+    range_words,
 )
 
 from .factories import finding
@@ -429,3 +430,20 @@ def test_what_cannot_be_cleared_and_is_not_found_says_what_would_have_been() -> 
         "NOTHING FOUND for this vignette: an effect of 0.66 months would have been found with "
         "probability 0.90"
     )
+
+
+@pytest.mark.parametrize(
+    ("margin", "words"),
+    [
+        (1.25, "0.80 to 1.25"),
+        (2.0, "0.50 to 2.00"),
+        (1.125, "0.889 to 1.125"),
+        (4 / 3, "0.75 to 1.333"),
+        (1.001, "0.999 to 1.001"),
+    ],
+)
+def test_the_range_of_a_ratio_is_as_fine_as_what_is_held_against_it(
+    margin: float, words: str
+) -> None:
+    """Of 1.332 it is not said that it is within 1.33, and 1.001 is some range."""
+    assert range_words(margin, "ratio") == words

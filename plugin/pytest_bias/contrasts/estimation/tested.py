@@ -162,21 +162,29 @@ def weighing_alike(
     A level's mean counts however few units it has: what 10 of them may not show, 30 of another
     level do not vouch for.
     """
+    least, shares = _weighing(weights, sizes, levels, sign)
+    return {level: int(least * share + ROUNDING) for level, share in shares.items()}
+
+
+def _weighing(
+    weights: Sequence[float], sizes: Sequence[int], levels: Sequence[Hashable], sign: int
+) -> tuple[float, Mapping[Hashable, float]]:
+    """The fewest units of a level for its weight, and the weight of each."""
     units: dict[Hashable, int] = {}
     shares: dict[Hashable, float] = {}
     for weight, size, level in zip(weights, sizes, levels, strict=True):
         if weight * sign > 0:
             units[level] = units.get(level, 0) + size
             shares[level] = shares.get(level, 0.0) + abs(weight)
-    least = min(units[level] / shares[level] for level in units)
-    return {level: int(least * share + ROUNDING) for level, share in shares.items()}
+    return min(units[level] / shares[level] for level in units), shares
 
 
 def smaller_side(
     weights: Sequence[float], sizes: Sequence[int], levels: Sequence[Hashable]
 ) -> int:
-    """Units of the side of a contrast that has fewer, as many as :func:`weighing_alike`."""
-    return min(sum(weighing_alike(weights, sizes, levels, sign).values()) for sign in (1, -1))
+    """Units of the side of a contrast that has fewer, of those that weigh alike."""
+    sides = (_weighing(weights, sizes, levels, sign) for sign in (1, -1))
+    return min(int(least * sum(shares.values()) + ROUNDING) for least, shares in sides)
 
 
 def are_uneven(weights: Sequence[float], sizes: Sequence[int]) -> bool:

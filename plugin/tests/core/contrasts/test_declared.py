@@ -253,19 +253,26 @@ def happened(_: object) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("group", "share"), [("a", 1.0), (None, 0.67)])
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [
+        (partial(GroupContrast, "yes", "group", group="a"), 1.0),
+        (partial(GroupContrast, "yes", "group"), 0.67),
+        (partial(Interaction, "yes", {"group": ("a", "b"), "tone": ("x", "y")}), 2.0),
+    ],
+)
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_margin_that_no_rates_of_a_group_reach_is_refused(
-    group: str | None, share: float, *, typed: bool
+def test_a_margin_that_no_rates_reach_is_refused(
+    kind: Callable[..., Any], share: float, *, typed: bool
 ) -> None:
     """Where no annotation says that it is an event, its replies do, and name the hypothesis."""
     of = study(
-        factors=[Factor("group", {"a": 1, "b": 2, "c": 3})],
+        factors=[Factor("group", {"a": 1, "b": 2, "c": 3}), Factor("tone", {"x": 1, "y": 2})],
         measures=[Measure("yes", take=happened if typed else lambda _: False)],
         replicates=12,
     )
-    over = GroupContrast("yes", "group", group=group, margin=share, claim="detect")
-    just = GroupContrast("yes", "group", group=group, margin=share - 0.01, claim="detect")
+    over = kind(margin=share, claim="detect")
+    just = kind(margin=share - 0.01, claim="detect")
     just.check(of)
     never = recorded(of, lambda _: False, "yes")
     assert just.analyse(of, never).margin == share - 0.01
