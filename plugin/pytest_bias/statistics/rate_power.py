@@ -99,12 +99,12 @@ def power_to_clear_rate(
         if few:
             cleared &= (a != b) | ((a > 0) & (a < 1))
         return min(1.0, float(mass[cleared].sum()))
-    each = max(1, n_a // strata), max(1, n_b // strata)
+    each, of = ((max(1, n_a // strata), max(1, n_b // strata)), strata) if thin else (sizes, 1)
     a, b, mass = _enumerated(each, rates) if thin else (*map(np.array, rates), np.array(1.0))
     chances = []
     for sign in (1, -1):
-        of_one = score_se(a, b, sizes=each if thin else sizes, null=sign * margin) ** 2
-        se = math.sqrt(float((mass * of_one).sum()) / (strata if thin else 1))
+        of_one = score_se(a, b, sizes=each, null=sign * margin) ** 2
+        se = math.sqrt(float((mass * of_one).sum()) / of)
         apart = sign * (rates[0] - rates[1])
         chances.append(_normal(margin - apart - z * se, rates, sizes))
     alike = rates[0] ** n_a * rates[1] ** n_b + (1 - rates[0]) ** n_a * (1 - rates[1]) ** n_b
