@@ -15,7 +15,7 @@ from ..recording.characteristics import Chance, Characteristics
 from ..recording.estimate import Calls, Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..statistics.results import POWER
-from ..verdicts.verdict import allocation_words
+from ..verdicts.verdict import allocation_words, number_as_given
 from .view import simulated_words
 
 WIDTH = 100
@@ -293,7 +293,7 @@ def prospect_words(prospect: Prospect) -> str:
 
 def _sentences(prospect: Prospect) -> Iterator[str]:
     what = f"{prospect.hypothesis} (claim {prospect.claim}"
-    what += "" if prospect.margin is None else f", margin {prospect.margin:g}"
+    what += "" if prospect.margin is None else f", margin {number_as_given(prospect.margin)}"
     if prospect.problem:
         yield f"{what}): no verdict is possible: {prospect.problem}."
         return
@@ -328,10 +328,10 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         of = "a reply within its cell" if prospect.unit_name == REPLIES else "one value per unit"
         unit = f" {prospect.unit}" if prospect.unit else ""
         gate = prospect.gate_sd
-        passes = "" if gate is None else f", and an unchanged model passes up to {gate:.3g}"
+        passes = "" if gate is None else f", and an unchanged model passes up to {_spread(gate)}"
         yield (
             f"It clears with probability {POWER:.2f} or more where nothing differs and the "
-            f"standard deviation of {of} is at most {prospect.largest_sd:.3g}{unit}{passes}."
+            f"standard deviation of {of} is at most {_spread(prospect.largest_sd)}{unit}{passes}."
         )
 
 
@@ -357,8 +357,14 @@ def _at(prospect: Prospect) -> Iterator[str]:
         if rate is not None:
             at = f"At a base rate of {100 * rate:.0f} %"
         else:
-            at = "As recorded" if prospect.sd is None else f"At the SD recorded, {prospect.sd:.2f}"
+            sd = prospect.sd
+            at = "As recorded" if sd is None else f"At the SD recorded, {_spread(sd)}"
         yield f"{at}: {', '.join(parts)}."
+
+
+def _spread(sd: float) -> str:
+    """A standard deviation to three digits, however small its scale is."""
+    return number_as_given(float(f"{sd:.3g}"))
 
 
 def _why_margin(prospect: Prospect) -> Iterator[str]:

@@ -757,3 +757,14 @@ def test_a_spread_is_not_doubted_because_no_number_of_replies_would_do() -> None
     found = prospect_of(vain, of, of.design(), finding)
     assert (finding.settle, found.doubt) == (None, "")
     assert found.outlooks[0].clear == pytest.approx(0, abs=1e-6)
+
+
+def test_spreads_and_margins_of_a_small_scale_are_no_powers_of_ten() -> None:
+    of = replace(PLAIN, measures=[Measure("score", bounds=(0, 0.001))])
+    rng = np.random.default_rng(1)
+    hypothesis = difference(margin=0.00002)
+    finding = hypothesis.analyse(of, recorded(of, lambda _: float(rng.normal(0.0005, 0.00003))))
+    words = prospect_words(prospect_of(hypothesis, of, of.design(), finding))
+    assert "margin 0.00002)" in words
+    assert re.search(r"At the SD recorded, 0\.0000(2|3)\d+: ", words)
+    assert not re.search(r"\de-\d", words)
