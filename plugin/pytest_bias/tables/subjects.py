@@ -322,14 +322,9 @@ class Tables:
                 continue
             table = self._table(place, "")
             column = model_column(table, entry)
-            cells: Sequence[WrongCell] = table.problems
-            if column is not None and column not in table.columns:
-                cells = cells or no_columns([("model", column)], table)
-            elif not table.rows:
-                cells = cells or [WrongCell(0, "", NO_ROWS)]
-            else:
-                cells = ()
-            if cells:
+            lacking = no_columns([("model", column)] if column else [], table)
+            if lacking or not table.rows:
+                cells = table.problems or lacking or [WrongCell(0, "", NO_ROWS)]
                 raise WrongTable(
                     declared=_declared(place), path=entry.path, cells=cells, unit=table.unit
                 )
