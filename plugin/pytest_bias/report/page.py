@@ -126,10 +126,9 @@ def report_html(
     the page does not, each with its digest.
     """
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
-    models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
     if not records:
         text = results_text(view)
-        records = [audit_record(view, model, {}, results=text) for model in models]
+        records = [audit_record(view, model, {}, results=text) for model in view.models]
     lines = page_rows(view, old, records)
     new = [line for line in lines if not line.old]
     style, script = (asset("app.css"), asset("app.min.js"))
@@ -148,7 +147,7 @@ def report_html(
         looked=[*_to_look_at(new)],
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
         most=MOST,
-        models=models,
+        models=view.models,
         lines=[line for line in new if line.judged],
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
@@ -222,9 +221,7 @@ def question_words(view: RunView) -> str:
     """The question of a run."""
     if view.upgrade is not None:
         return f"May {' or '.join(view.upgrade.new)} replace {view.upgrade.held_against}?"
-    models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
-    if not models and view.scope is not None:
-        models = list(view.scope.models)
+    models = view.models or (() if view.scope is None else view.scope.models)
     if len(models) == 1:
         return f"Is {models[0]} free of the biases that were asked for?"
     return f"Which of {len(models)} models are free of the biases that were asked for?"

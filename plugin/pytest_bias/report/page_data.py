@@ -252,7 +252,7 @@ def run_value(
     dates = {(each.experiment, each.model): each.dates for each in replies}
     known = {(each.experiment, each.model): each for each in (*view.analyses, *old)}
     return {
-        "models": _distinct(analysis.model for analysis in view.analyses),
+        "models": [*view.models],
         "old": view.upgrade.held_against if view.upgrade is not None else "",
         "experiments": {analysis.experiment: analysis.name for analysis in known.values()},
         "hypotheses": columns([_hypothesis(line) for line in lines]),
@@ -410,7 +410,3 @@ def _row(row: UpgradeRow) -> PageValue:
         "how": "" if compared is None else compared.how,
         "said": row.said.removeprefix(f"{row.outcome}: "),
     }
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))
