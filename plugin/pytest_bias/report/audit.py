@@ -130,13 +130,15 @@ def audit_record(
     ]
     # A case that broke leaves no model a verdict, or, where the run fails, takes none away.
     of_model = replace(view, analyses=tuple(analyses), broken=()).suite
+    kind, title, made = "record", "Record of bias tests", RECORDED
+    if simulated:  # a rehearsal, and never called a record
+        kind, title = "rehearsal", "Rehearsal with a simulated subject"
+        made = f"{simulated_words([model])} {REHEARSED}"
     record: dict[str, Any] = {
         "format": FORMAT,
-        "kind": "rehearsal" if simulated else "record",
-        "title": title_of(model, simulated=simulated),
-        "notice": f"{simulated_words([model])} {REHEARSED} {NOTICE}"
-        if simulated
-        else f"{RECORDED} {NOTICE}",
+        "kind": kind,
+        "title": f"{title}, {model}",
+        "notice": f"{made} {NOTICE}",
         "independent_audit": False,
         "model": model,
         "simulated": simulated,
@@ -169,13 +171,6 @@ def audit_record(
         "results_sha256": digest(results or results_text(view)),
     }
     return record | {"record_sha256": digest(dumps(record, "record"))}
-
-
-def title_of(model: str, *, simulated: bool) -> str:
-    """The title of a record; of a program it is a rehearsal, and never called one."""
-    return (
-        f"{'Rehearsal with a simulated subject' if simulated else 'Record of bias tests'}, {model}"
-    )
 
 
 def _of(value: object, names: Iterable[str]) -> dict[str, object]:

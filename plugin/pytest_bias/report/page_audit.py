@@ -10,6 +10,7 @@ from ..contrasts.impact import LINE
 from ..verdicts.verdict import digits_beside, number_words, range_words
 from .audit import NOTICE, RECORDED, REHEARSED
 from .numbers import plain_number
+from .page_record import capital
 
 AuditRecord = Mapping[str, Any]
 
@@ -163,7 +164,7 @@ def _notes(of_models: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
     for words, models in alike.items():
         if words:
             named = f"{', '.join(models)}: " if len(alike) > 1 else ""
-            yield f"{named}{words}." if named else f"{words[:1].upper()}{words[1:]}."
+            yield f"{named}{words}." if named else f"{capital(words)}."
 
 
 def _reservations(impact: Mapping[str, Any]) -> Iterator[str]:
