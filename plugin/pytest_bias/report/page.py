@@ -131,7 +131,7 @@ def report_html(
         records = [audit_record(view, model, {}, results=text) for model in view.models]
     lines = page_rows(view, old, records)
     new = [line for line in lines if not line.old]
-    style, script = (asset("app.css"), asset("app.min.js"))
+    style, script = asset("app.css"), asset("app.min.js")
     run = {**run_value(view, lines, old, replies), "beside": dict(places)}
     blocks = {"d-run": packed(run)}
     if not places:
@@ -153,13 +153,7 @@ def report_html(
         screened=SCREENED,
         shipping=_shipping(view),
         records=records,
-        audit_title=audit_title,
-        audit_notice=audit_notice,
         ratios=[*ratio_tables(records)],
-        lacking_words=lacking_words,
-        ratio_strip=ratio_strip,
-        rate_words=rate_words,
-        ratio_words=ratio_words,
         laid_down=registered(records),
         unsaid=UNSAID,
         limits=[*_limits(view)],
@@ -167,14 +161,7 @@ def report_html(
         script=script,
         policy=policy_of(style, script, beside=bool(places)),
         blocks=blocks,
-        forest=forest,
-        margins_words=margins_words,
-        strip=strip,
-        tone_of=tone_of,
-        design_words=design_words,
-        counted=counted,
-        seen_words=seen_words,
-        alpha_of=alpha_of,
+        **{function.__name__: function for function in _WORDS},
     )
 
 
@@ -306,3 +293,10 @@ def _limits(view: RunView) -> Iterator[tuple[str, tuple[str, ...]]]:
         words = tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
         if words:
             yield analysis.name or analysis.experiment, words
+
+
+_WORDS = (
+    *(alpha_of, audit_notice, audit_title, counted, design_words, forest, lacking_words),
+    *(margins_words, rate_words, ratio_strip, ratio_words, seen_words, strip, tone_of),
+)
+"""Functions that the page's template calls by their names."""
