@@ -30,7 +30,6 @@ from .page_audit import (
     AuditRecord,
     audit_notice,
     audit_title,
-    rate_words,
     ratio_tables,
     ratio_words,
     registered,
@@ -297,6 +296,6 @@ def _limits(view: RunView) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 _WORDS = (
     *(alpha_of, audit_notice, audit_title, counted, design_words, forest, lacking_words),
-    *(margins_words, rate_words, ratio_strip, ratio_words, seen_words, strip, tone_of),
+    *(margins_words, ratio_strip, ratio_words, seen_words, strip, tone_of),
 )
 """Functions that the page's template calls by their names."""
