@@ -552,13 +552,15 @@ def test_a_bad_label_is_named_with_its_line_and_column(
 KEYS = {"a#1": "0123456789ab", "b#2": "ba9876543210", "b#3": ""}
 
 
-def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels | None:
+def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels:
     """What is read of a file with this in it."""
     of = of or judged()
     path = labels_path(folder, of.id, MODEL)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return read_labels(folder, of, of.design(), MODEL, KEYS)
+    told = read_labels(folder, of, of.design(), MODEL, KEYS)
+    assert told is not None
+    return told
 
 
 def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
@@ -567,7 +569,6 @@ def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
         "\N{ZERO WIDTH NO-BREAK SPACE}kind,trial,score\r\n"
         '"the\r\nfirst",a#1, 3 \r\n\r\n,b#2,4\r\n',
     )
-    assert told is not None
     assert told.path == str(tmp_path / "tiny" / "openai--tiny.csv")
     assert (told.source, told.measures) == ("tiny/openai--tiny.csv", ("kind", "score"))
     assert told.cells == (
@@ -585,7 +586,6 @@ def test_labels_are_of_the_reply_that_is_recorded_and_notes_are_for_people(
         "trial,reply key,kind,score,reviewer note\n"
         "a#1,0123456789ab,'=odd,3,'@all\na#999,ffffffffffff,'even,,\n",
     )
-    assert told is not None
     assert told.measures == ("kind", "score")
     assert [(each.trial, each.measure, each.text) for each in told.cells] == [
         ("a#1", "kind", "=odd"),
@@ -656,13 +656,11 @@ def test_a_line_without_a_label_is_passed_over(tmp_path: Path) -> None:
         "trial,reply key,score,reviewer note\n"
         "a#1,rffffffffffff,,read another day\na#1,0123456789ab,3,\na#1,,,\n",
     )
-    assert told is not None
     assert told.cells == (Label(3, "a#1", "score", "3"),)
 
 
 def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
     told = read(tmp_path, "trial,score\na#999,3\n")
-    assert told is not None
     assert found(judged(), ratings(), labels=told).trials == 0
 
 
@@ -729,7 +727,6 @@ def test_ids_with_exemplars_are_those_that_messages_show(tmp_path: Path) -> None
     of = judged(factors=[factor])
     names = [trial.id for trial in plan(of, Design(1))]
     told = read(tmp_path, f'trial,score\n{names[0]},1\n"{names[1]}",2\n', of)
-    assert told is not None
     assert [cell.trial for cell in told.cells] == names == ["a/Ann%2Fe#1", "b/Zoë, B#1"]
 
 
