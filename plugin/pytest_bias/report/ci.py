@@ -141,7 +141,7 @@ def commands(found: Iterable[Annotation]) -> Iterator[str]:
             yield command(each)
     for level, count in counted.items():
         if count > MOST:
-            title = f"{count - MOST} more {level}{'s' * (count - MOST > 1)}"
+            title = number_words(count - MOST, f"more {level}")
             words = f"{title}: see the log and the report"
             # As a notice: an eleventh of its level would be dropped in its turn.
             yield command(Annotation(level="notice", title=title, message=words))

@@ -179,17 +179,12 @@ def _notes(row: PlanRow) -> Iterator[str]:
             "An interrupted --bias-record=all is left: a recording refuses until it is finished "
             "with all, or its .rerecording file is deleted."
         )
-    yield from _chances_of(row)
-    if row.stale_interactions:
-        count = row.stale_interactions
-        yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
-
-
-def _chances_of(row: PlanRow) -> Iterator[str]:
-    """Say what the design's alarms may err, and what it gives each hypothesis."""
     if row.allocation is not None and row.allocation.families:
         yield f"{allocation_words(row.allocation)}."
     yield from prospects_words(row.prospects)
+    if row.stale_interactions:
+        count = row.stale_interactions
+        yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
 
 
 def _basis(estimate: Estimate) -> str:

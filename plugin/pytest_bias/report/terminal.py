@@ -226,7 +226,7 @@ def _heading(analysis: Analysis) -> str:
     if missing := missing_words(analysis):
         parts.append(missing)
     if retried:
-        parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
+        parts.append(number_words(retried, "invalid reply", "invalid replies"))
     parts += remarks(analysis)
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
 
@@ -278,12 +278,10 @@ def table_notes(analysis: Analysis) -> Iterator[str]:
 
 def _why_none(view: RunView) -> str:
     if view.lost:
-        count = len(view.lost)
-        return f"{count} selected case{'s' * (count > 1)} gave none"
+        return f"{number_words(len(view.lost), 'selected case')} gave none"
     if view.problems:
         return "see the problems above"
-    count = len(view.broken)
-    return f"{count} case{'s' * (count > 1)} failed for another reason than a verdict"
+    return f"{number_words(len(view.broken), 'case')} failed for another reason than a verdict"
 
 
 # --- a judge ----------------------------------------------------------------------------------
