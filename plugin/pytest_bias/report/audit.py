@@ -15,7 +15,6 @@ from importlib.metadata import version
 from typing import Any
 
 from ..contrasts.declared import Hypothesis
-from ..contrasts.findings import Finding
 from ..contrasts.impact import impacts_of
 from ..experiments.canonical import digest, dumps, plain
 from ..experiments.experiment import Experiment
@@ -232,14 +231,13 @@ def _experiment(view: RunView, analysis: Analysis, part: RecordPart) -> dict[str
 
 
 def _hypothesis(view: RunView, verdict: Verdict, part: RecordPart) -> dict[str, Any]:
-    found: Finding | None = verdict.finding
     stops = view.acceptance(verdict) is None and verdict.named in view.failing
     return {
         **_of(verdict, _VERDICT),
         "family": part.get("families", {}).get(verdict.id),
         "stops": stops,
         "decided_by": plain(verdict.shown, "shown"),
-        "finding": found and _of(found, _FINDING),
+        "finding": verdict.finding and _of(verdict.finding, _FINDING),
     }
 
 

@@ -25,10 +25,8 @@ def control_value(control: Control) -> Mapping[str, object]:
     """A positive control: whether it was seen, what that licenses, and its numbers."""
     licenses = ", ".join(control.licenses)
     if control.seen:
-        badge, said = (
-            "seen",
-            f"It shows a difference where there is one, so that {licenses} can be CLEAR.",
-        )
+        badge = "seen"
+        said = f"It shows a difference where there is one, so that {licenses} can be CLEAR."
     elif not control.asked:
         badge, said = "not recorded", f"{capital(control.reason)}."
     else:
@@ -65,10 +63,8 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     elif not gates:
         badge, said = "reported", "How well the judge's ratings agree with people's labels."
     else:
-        badge, said = (
-            "agrees",
-            "The judge rates the same trials alike, so hypotheses may rest on its ratings.",
-        )
+        badge = "agrees"
+        said = "The judge rates the same trials alike, so hypotheses may rest on its ratings."
     return {"title": title, "badge": badge, "said": said, "facts": [*_judge(found)]}
 
 
