@@ -15,7 +15,6 @@ from importlib.metadata import version
 from typing import Any
 
 from ..contrasts.declared import Hypothesis
-from ..contrasts.findings import Finding
 from ..contrasts.impact import impacts_of
 from ..experiments.canonical import digest, dumps, plain
 from ..experiments.experiment import Experiment
@@ -130,13 +129,15 @@ def audit_record(
     ]
     # A case that broke leaves no model a verdict, or, where the run fails, takes none away.
     of_model = replace(view, analyses=tuple(analyses), broken=()).suite
+    kind, title, made = "record", "Record of bias tests", RECORDED
+    if simulated:  # a rehearsal, and never called a record
+        kind, title = "rehearsal", "Rehearsal with a simulated subject"
+        made = f"{simulated_words([model])} {REHEARSED}"
     record: dict[str, Any] = {
         "format": FORMAT,
-        "kind": "rehearsal" if simulated else "record",
-        "title": title_of(model, simulated=simulated),
-        "notice": f"{simulated_words([model])} {REHEARSED} {NOTICE}"
-        if simulated
-        else f"{RECORDED} {NOTICE}",
+        "kind": kind,
+        "title": f"{title}, {model}",
+        "notice": f"{made} {NOTICE}",
         "independent_audit": False,
         "model": model,
         "simulated": simulated,
@@ -169,13 +170,6 @@ def audit_record(
         "results_sha256": digest(results or results_text(view)),
     }
     return record | {"record_sha256": digest(dumps(record, "record"))}
-
-
-def title_of(model: str, *, simulated: bool) -> str:
-    """The title of a record; of a program it is a rehearsal, and never called one."""
-    return (
-        f"{'Rehearsal with a simulated subject' if simulated else 'Record of bias tests'}, {model}"
-    )
 
 
 def _of(value: object, names: Iterable[str]) -> dict[str, object]:
@@ -237,14 +231,13 @@ def _experiment(view: RunView, analysis: Analysis, part: RecordPart) -> dict[str
 
 
 def _hypothesis(view: RunView, verdict: Verdict, part: RecordPart) -> dict[str, Any]:
-    found: Finding | None = verdict.finding
     stops = view.acceptance(verdict) is None and verdict.named in view.failing
     return {
         **_of(verdict, _VERDICT),
         "family": part.get("families", {}).get(verdict.id),
         "stops": stops,
         "decided_by": plain(verdict.shown, "shown"),
-        "finding": found and _of(found, _FINDING),
+        "finding": verdict.finding and _of(verdict.finding, _FINDING),
     }
 
 

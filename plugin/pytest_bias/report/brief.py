@@ -62,18 +62,17 @@ class RunBrief:
 
 def section_of(view: RunView, *, verbose: bool = False) -> RunBrief:
     """Return a run in brief; ``verbose`` has each row of an upgrade that is not as before."""
-    several = len({analysis.model for analysis in view.analyses}) > 1
-    head, stops = _run_section(view), _stops(view)
+    head, stops = _run_section(view), view.stops
     if view.upgrade is not None:
         head = upgrade_section(view.upgrade, view.reserved, verbose=verbose)
         compared = {row.named for row in view.upgrade.rows}
-        stops = [verdict for verdict in stops if verdict.named not in compared]
+        stops = tuple(verdict for verdict in stops if verdict.named not in compared)
     return replace(
         head,
-        rows=(*head.rows, *verdict_rows(view, stops, several=several)),
-        table=tuple(_table(view, several=several)) if view.analyses else (),
+        rows=(*head.rows, *verdict_rows(view, stops)),
+        table=tuple(_table(view)) if view.analyses else (),
         remarks=tuple(
-            f"{named(analysis, several=several)}: {words}"
+            f"{named(analysis, view.models)}: {words}"
             for analysis in view.analyses
             for words in _apart(analysis)
         ),
@@ -87,7 +86,7 @@ def upgrade_section(upgrade: Upgrade, but: str, *, verbose: bool = False) -> Run
     return RunBrief(
         word=word,
         said=said,
-        rows=upgrade_rows(rows, several=len(upgrade.new) > 1),
+        rows=upgrade_rows(upgrade, rows),
         notes=tuple(upgrade_notes(upgrade, verbose=verbose)),
     )
 
@@ -114,26 +113,19 @@ def brief_lines(view: RunView, verbosity: int = 0) -> Iterator[str]:
         yield simulated_words(view.simulated)
 
 
-def _stops(view: RunView) -> list[Verdict]:
-    judged = (verdict for verdict in view.verdicts if view.is_judged(verdict) and verdict.gates)
-    return [verdict for verdict in judged if verdict.named in view.failing]
-
-
 def _run_section(view: RunView) -> RunBrief:
     """Head the section of a run that is not held against another model."""
-    judged = [verdict for verdict in view.verdicts if view.is_judged(verdict) and verdict.gates]
-    stops = _stops(view)
-    models = ", ".join(dict.fromkeys(analysis.model for analysis in view.analyses))
+    stops, models = view.stops, ", ".join(view.models)
     if stops:
         # Of a run that was cut short it is known that it fails, and not what else there is.
         word = "FAIL" if view.suite == "NO VERDICT" else view.standing
         found = Counter(verdict.status for verdict in stops)
         counts = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
-        of = number_words(len(judged), "hypothesis", "hypotheses")
+        of = number_words(len(view.gating), "hypothesis", "hypotheses")
         stop = f"stop{'s' * (len(stops) == 1)} this run"
         said = f"{models}: {len(stops)} of {of} {stop} ({counts})"
         return RunBrief(word=word, said=said)
-    if not judged or view.suite == "NO VERDICT":
+    if not view.gating or view.suite == "NO VERDICT":
         return RunBrief(word="", said="")
     let = "" if view.stands else f" ({', '.join(view.leniencies)})" * bool(view.leniencies)
     what = "nothing" if view.stands and view.passes else "no hypothesis"
@@ -141,7 +133,7 @@ def _run_section(view: RunView) -> RunBrief:
     return RunBrief(word=view.standing, said=f"{models}: {what} stops it{but}{let}")
 
 
-def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -> Iterator[Row]:
+def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
     """Verdicts as they are told of, by experiment, model and status."""
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
         settle = f"; {settle_words(verdict)}" if verdict.settle else ""
@@ -153,7 +145,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -
         accepted = view.acceptance(verdict)
         by = f"{accepted_by(accepted)}: {accepted.reason}" if accepted else ""
         yield Row(
-            under=named(verdict, several=several),
+            under=named(verdict, view.models),
             word=verdict.status,
             id=verdict.id,
             title=verdict.title,
@@ -162,7 +154,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict], *, several: bool) -
         )
 
 
-def _table(view: RunView, *, several: bool) -> Iterator[tuple[str, ...]]:
+def _table(view: RunView) -> Iterator[tuple[str, ...]]:
     """One row per experiment: trials, positive controls, and what was found."""
     yield _HEAD
     for analysis in view.analyses:
@@ -175,7 +167,7 @@ def _table(view: RunView, *, several: bool) -> Iterator[tuple[str, ...]]:
         found = Counter(verdict.status for verdict in gating)
         counts = (*(found[s] for s in ("CLEAR", "BIASED", "INCONCLUSIVE")), len(own) - len(gating))
         told = (str(count) if count else NONE for count in counts)
-        yield named(analysis, several=several), trials, seen, *told
+        yield named(analysis, view.models), trials, seen, *told
 
 
 def _apart(analysis: Analysis) -> Iterator[str]:

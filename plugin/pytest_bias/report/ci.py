@@ -11,11 +11,11 @@ from typing import Literal
 
 from ..baselines.accepted import ends_soon
 from ..baselines.table import Upgrade
-from ..verdicts.verdict import HypothesisName, Verdict
+from ..verdicts.verdict import HypothesisName, Verdict, number_words
 from .brief import section_of, upgrade_section, verdict_rows
 from .escapes import terminal_text
 from .jinja import rendered
-from .terminal import closing_lines, control_lines, found_line, verdict_line
+from .terminal import accepted_by, closing_lines, control_lines, found_line, verdict_line
 from .upgrade import Row, drift_lines, printed, upgrade_rows, why_words
 from .view import RunView
 
@@ -28,13 +28,11 @@ def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
 
     ``written`` says where the files are.
     """
-    several = len({analysis.model for analysis in view.analyses}) > 1
     *way, closing = closing_lines(view)
-    judged = [verdict for verdict in view.verdicts if view.is_judged(verdict)]
     passing = [
         v
-        for v in judged
-        if v.gates and v.status != "CLEAR" and v.named not in view.failing and not view.known(v)
+        for v in view.gating
+        if v.status != "CLEAR" and v.named not in view.failing and not view.known(v)
     ]
     let = [v for v in passing if v.status == "BIASED" or view.acceptance(v)]
     section, word = section_of(view), closing.partition(":")[0]
@@ -48,15 +46,13 @@ def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
         simulated=view.simulated,
         closing=closing,
         ended=f"{len(view.cases)} cases: {view.ended}" if view.cases else "",
-        opened={"Let through": [*verdict_rows(view, let, several=several)]},
+        opened={"Let through": [*verdict_rows(view, let)]},
         folded={
-            "Undecided, and passing": [
-                *verdict_rows(view, (v for v in passing if v not in let), several=several)
-            ],
+            "Undecided, and passing": [*verdict_rows(view, (v for v in passing if v not in let))],
             **(_folded(view.upgrade) if view.upgrade is not None else {}),
         },
         drift=[*drift_lines(view.upgrade)] if view.upgrade is not None else [],
-        judged=judged,
+        judged=view.selected,
         written=written,
     )
 
@@ -86,13 +82,12 @@ def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = (
 
 def _folded(upgrade: Upgrade) -> dict[str, Sequence[Row]]:
     """The rows of an upgrade that cannot have got worse."""
-    several = len(upgrade.new) > 1
     rest = [row for row in upgrade.rows if not row.is_open]
     before = [row for row in rest if row.outcome == "as before"]
     apart = [row for row in rest if row not in before]
     return {
-        "Known, improved and not compared": upgrade_rows(apart, several=several),
-        "As before": upgrade_rows(before, several=several),
+        "Known, improved and not compared": upgrade_rows(upgrade, apart),
+        "As before": upgrade_rows(upgrade, before),
     }
 
 
@@ -121,25 +116,20 @@ def annotations_of(
     """
     if view.suite == "NO VERDICT":
         yield Annotation(level="error", title="NO VERDICT", message=found_line(view))
-    judged = [v for v in view.verdicts if view.is_judged(v) and v.gates]
     rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
-    for verdict in judged:
-        if verdict.named in view.failing:
-            row = rows.get(verdict.named)
-            words = verdict.status if row is None else f"{row.outcome} ({verdict.status})"
-            message = "" if row is None else f"{verdict.id}: {why_words(row)}"
-            yield _of(verdict, "error", words, places, message)
+    for verdict in view.stops:
+        row = rows.get(verdict.named)
+        words = verdict.status if row is None else f"{row.outcome} ({verdict.status})"
+        message = "" if row is None else f"{verdict.id}: {why_words(row)}"
+        yield _of(verdict, "error", words, places, message)
     yield from _controls(view, places)
-    for verdict in judged:
+    for verdict in view.gating:
         yield from _warnings(view, verdict, places, today)
-    undecided = sum(v.label == "INCONCLUSIVE" and v.claim != "clear" for v in judged)
+    undecided = sum(v.label == "INCONCLUSIVE" and v.claim != "clear" for v in view.gating)
     if undecided:
-        hypotheses = "hypothesis" if undecided == 1 else "hypotheses"
-        yield Annotation(
-            level="notice",
-            title="Undecided",
-            message=f"{undecided} {hypotheses} that claim only to detect a bias: INCONCLUSIVE",
-        )
+        hypotheses = number_words(undecided, "hypothesis", "hypotheses")
+        words = f"{hypotheses} that claim only to detect a bias: INCONCLUSIVE"
+        yield Annotation(level="notice", title="Undecided", message=words)
 
 
 def commands(found: Iterable[Annotation]) -> Iterator[str]:
@@ -151,7 +141,7 @@ def commands(found: Iterable[Annotation]) -> Iterator[str]:
             yield command(each)
     for level, count in counted.items():
         if count > MOST:
-            title = f"{count - MOST} more {level}{'s' * (count - MOST > 1)}"
+            title = number_words(count - MOST, f"more {level}")
             words = f"{title}: see the log and the report"
             # As a notice: an eleventh of its level would be dropped in its turn.
             yield command(Annotation(level="notice", title=title, message=words))
@@ -216,7 +206,7 @@ def _warnings(
     if accepted is not None:
         if ends_soon(accepted.until, today):
             words = f"its acceptance ends on {accepted.until}"
-            message = f"{verdict.id}: accepted by {accepted.owner} until {accepted.until}"
-            yield _of(verdict, "warning", words, places, f"{message} ({accepted.reason})")
+            message = f"{verdict.id}: {accepted_by(accepted)} ({accepted.reason})"
+            yield _of(verdict, "warning", words, places, message)
     elif view.known(verdict) is None and (verdict.status == "BIASED" or verdict.claim == "clear"):
         yield _of(verdict, "warning", f"{verdict.status}, and passes", places)

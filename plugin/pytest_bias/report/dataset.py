@@ -13,7 +13,7 @@ from ..experiments.canonical import dumps, parsed_as
 from ..experiments.design import Design, Factor, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
-from ..experiments.records import Outcome, Record, Recording, known_sum, record_of
+from ..experiments.records import Outcome, Recording, known_sum, record_of
 
 FORMAT = 1
 
@@ -137,13 +137,14 @@ def dataset_of(
         ),
         reasons,
     )
+    invalid = (None if row.interactions is None else len(row.invalid) for row in records)
     for name, meaning, numbers in (
-        ("invalid_replies", "replies of the trial that were not valid", map(_invalid, records)),
+        ("invalid_replies", "replies of the trial that were not valid", invalid),
         ("interactions", "calls the trial took", (row.interactions for row in records)),
     ):
         add(DataColumn(name=name, kind="integer", meaning=meaning), numbers)
     _check_names(experiment, columns)
-    invalid = Counter(reason_label(reason) for row in records for reason in row.invalid)
+    reasons_of_invalid = Counter(reason_label(each) for row in records for each in row.invalid)
     about = About(
         format=FORMAT,
         version=version,
@@ -159,7 +160,7 @@ def dataset_of(
         measures=dict(sorted(versions_of(experiment.measures).items())),
         trials=len(records),
         missing=dict(sorted(missing.items())),
-        invalid=dict(sorted(invalid.items())),
+        invalid=dict(sorted(reasons_of_invalid.items())),
         interactions=known_sum(row.interactions for row in records),
     )
     return DataSet(about, tuple(zip(*cells, strict=True)))
@@ -180,10 +181,6 @@ def about_from(text: str | bytes) -> About | None:
 
 
 # --- columns ----------------------------------------------------------------------------------
-
-
-def _invalid(row: Record) -> int | None:
-    return None if row.interactions is None else len(row.invalid)
 
 
 def _category(name: str, meaning: str, levels: Sequence[str], unit: str = "") -> DataColumn:
@@ -209,8 +206,9 @@ def _for_controls(labels: Iterable[str]) -> str:
 def _exemplars(factor: Factor, design: Design) -> DataColumn:
     members = [m for level in factor.levels for m in design.members(factor, level)]
     meaning = f"exemplar by which the level of `{factor.name}` stood before the subject"
-    for member in members:
-        _check_text(f"Factor({factor.name!r})", member)
+    if not all(map(str.isprintable, members)):
+        problem = "an exemplar holds what cannot be printed on one line; it is not published"
+        raise BadDesign(what=f"Factor({factor.name!r})", problem=problem)
     return _category(f"{factor.name}_exemplar", meaning, tuple(dict.fromkeys(members)))
 
 
@@ -234,29 +232,19 @@ def _measured(measure: Measure, values: Sequence[MeasureValue]) -> DataColumn:
     levels = sorted({str(value) for value in values}) if kind == "category" else []
     if not all(map(measure.declares, levels)):
         raise measure.undeclared
+    low, high = measure.bounds or (0, 0)
     return DataColumn(
         name=measure.name,
         kind=kind,
         meaning=f"{measure.meaning.strip() or 'measure of the reply'} (version {measure.version})",
         unit=measure.unit,
-        bounds=None if measure.bounds is None else _floats(*measure.bounds),
+        # As they come back from JSON: whole numbers are declared as integers.
+        bounds=None if measure.bounds is None else (float(low), float(high)),
         levels=tuple(levels),
     )
 
 
-def _floats(low: float, high: float) -> tuple[float, float]:
-    """Bounds as they come back from JSON: whole numbers are declared as integers."""
-    return float(low), float(high)
-
-
 _KINDS: Mapping[type, ColumnKind] = {float: "number", bool: "boolean", str: "category"}
-
-
-def _check_text(what: str, text: str) -> None:
-    """Refuse an exemplar that cannot stand in a table."""
-    if not text.isprintable():
-        problem = "an exemplar holds what cannot be printed on one line; it is not published"
-        raise BadDesign(what=what, problem=problem)
 
 
 def _check_names(experiment: Experiment, columns: Sequence[DataColumn]) -> None:

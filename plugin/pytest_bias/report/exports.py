@@ -21,6 +21,7 @@ from ..experiments.charts import VegaChart
 from ..experiments.experiment import Experiment
 from ..experiments.fields import author_line
 from ..experiments.records import Records
+from ..providers.base import is_simulated
 from .view import simulated_words
 
 _SCALE = 1.5
@@ -53,7 +54,7 @@ def exported_files(
     except BaseException as error:
         # The author's code: sys.exit() and all.
         raise NotExported(experiment=experiment.id, problem=_raised(error)) from error
-    programs = [model for model in records if model.startswith("simulated/")]
+    programs = [*filter(is_simulated, records)]
     note = simulated_words(programs) if programs else ""
     if isinstance(given, Mapping):
         charts = {name: each for name, each in given.items() if isinstance(each, VegaChart)}

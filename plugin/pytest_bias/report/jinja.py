@@ -9,14 +9,21 @@ from urllib.parse import quote
 from ..baselines.table import counts_words, notes_words
 from ..verdicts.verdict import (
     cell_words,
-    digits_beside,
     interval_words,
     margin_words,
     number_words,
     range_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
-from .numbers import plain_number, recorded_words, writable
+from .numbers import (
+    axes_words,
+    days_words,
+    plain_number,
+    rate_words,
+    ratio_number,
+    recorded_words,
+    writable,
+)
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -32,8 +39,9 @@ _FILTERS = {
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(cell_words, digits_beside, interval_words, margin_words, number_words, range_words),
+    *(cell_words, interval_words, margin_words, number_words, range_words),
     *(counts_words, notes_words, recorded_words, simulated_words),
+    *(axes_words, days_words, rate_words, ratio_number),
 )
 """Functions that templates call by their names."""
 

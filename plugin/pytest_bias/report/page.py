@@ -30,7 +30,6 @@ from .page_audit import (
     AuditRecord,
     audit_notice,
     audit_title,
-    rate_words,
     ratio_tables,
     ratio_words,
     registered,
@@ -126,13 +125,12 @@ def report_html(
     the page does not, each with its digest.
     """
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
-    models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
     if not records:
         text = results_text(view)
-        records = [audit_record(view, model, {}, results=text) for model in models]
+        records = [audit_record(view, model, {}, results=text) for model in view.models]
     lines = page_rows(view, old, records)
     new = [line for line in lines if not line.old]
-    style, script = (asset("app.css"), asset("app.min.js"))
+    style, script = asset("app.css"), asset("app.min.js")
     run = {**run_value(view, lines, old, replies), "beside": dict(places)}
     blocks = {"d-run": packed(run)}
     if not places:
@@ -148,19 +146,13 @@ def report_html(
         looked=[*_to_look_at(new)],
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
         most=MOST,
-        models=models,
+        models=view.models,
         lines=[line for line in new if line.judged],
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
         shipping=_shipping(view),
         records=records,
-        audit_title=audit_title,
-        audit_notice=audit_notice,
         ratios=[*ratio_tables(records)],
-        lacking_words=lacking_words,
-        ratio_strip=ratio_strip,
-        rate_words=rate_words,
-        ratio_words=ratio_words,
         laid_down=registered(records),
         unsaid=UNSAID,
         limits=[*_limits(view)],
@@ -168,14 +160,7 @@ def report_html(
         script=script,
         policy=policy_of(style, script, beside=bool(places)),
         blocks=blocks,
-        forest=forest,
-        margins_words=margins_words,
-        strip=strip,
-        tone_of=tone_of,
-        design_words=design_words,
-        counted=counted,
-        seen_words=seen_words,
-        alpha_of=alpha_of,
+        **{function.__name__: function for function in _WORDS},
     )
 
 
@@ -222,9 +207,7 @@ def question_words(view: RunView) -> str:
     """The question of a run."""
     if view.upgrade is not None:
         return f"May {' or '.join(view.upgrade.new)} replace {view.upgrade.held_against}?"
-    models = list(dict.fromkeys(analysis.model for analysis in view.analyses))
-    if not models and view.scope is not None:
-        models = list(view.scope.models)
+    models = view.models or (() if view.scope is None else view.scope.models)
     if len(models) == 1:
         return f"Is {models[0]} free of the biases that were asked for?"
     return f"Which of {len(models)} models are free of the biases that were asked for?"
@@ -309,3 +292,10 @@ def _limits(view: RunView) -> Iterator[tuple[str, tuple[str, ...]]]:
         words = tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
         if words:
             yield analysis.name or analysis.experiment, words
+
+
+_WORDS = (
+    *(alpha_of, audit_notice, audit_title, counted, design_words, forest, lacking_words),
+    *(margins_words, ratio_strip, ratio_words, seen_words, strip, tone_of),
+)
+"""Functions that the page's template calls by their names."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..contrasts.impact import LINE
-from ..verdicts.verdict import digits_beside, number_words, range_words
+from ..verdicts.verdict import number_words, range_words
 from .audit import NOTICE, RECORDED, REHEARSED
-from .numbers import plain_number
+from .numbers import axes_words, plain_number, ratio_number
+from .page_record import capital
 
 AuditRecord = Mapping[str, Any]
 
@@ -139,16 +139,12 @@ def ratio_tables(records: Sequence[AuditRecord]) -> Iterator[RatioTable]:
             title=f"{name}: {first['outcome']}",
             models=[model for model, _, _ in of_models],
             parts=[
-                (_axes_words(same[0]["axes"]), [*zip(*(of["rows"] for of in same), strict=True)])
+                (axes_words(same[0]["axes"]), [*zip(*(of["rows"] for of in same), strict=True)])
                 for same in tables
             ],
             rate="Selection rate" if first["median"] is None else "Scoring rate",
             note=" ".join(_notes([(model, impact) for model, _, impact in of_models])),
         )
-
-
-def _axes_words(axes: Sequence[str]) -> str:
-    return f"Intersection of {' and '.join(axes)}" if len(axes) > 1 else axes[0].capitalize()
 
 
 def _notes(of_models: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
@@ -163,7 +159,7 @@ def _notes(of_models: Sequence[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
     for words, models in alike.items():
         if words:
             named = f"{', '.join(models)}: " if len(alike) > 1 else ""
-            yield f"{named}{words}." if named else f"{words[:1].upper()}{words[1:]}."
+            yield f"{named}{words}." if named else f"{capital(words)}."
 
 
 def _reservations(impact: Mapping[str, Any]) -> Iterator[str]:
@@ -181,11 +177,6 @@ def _reservations(impact: Mapping[str, Any]) -> Iterator[str]:
         yield f"{lost} without a valid reply, counted nowhere"
 
 
-def rate_words(row: Mapping[str, Any]) -> str:
-    """``48.2 %``; a dash where nobody was assessed."""
-    return "–" if row["rate"] is None else f"{100 * row['rate']:.1f} %"
-
-
 def ratio_words(row: Mapping[str, Any]) -> str:
     """``0.48 (0.41 to 0.56), all below .80``; why there is none of a category too small."""
     if row["left_out"]:
@@ -193,13 +184,12 @@ def ratio_words(row: Mapping[str, Any]) -> str:
     if row["ratio"] is None:
         return ""
     interval = row["interval"]
-    bounds = f" ({_beside(interval['low'])} to {_beside(interval['high'])})" if interval else ""
+    bounds = (
+        f" ({ratio_number(interval['low'])} to {ratio_number(interval['high'])})"
+        if interval
+        else ""
+    )
     said = {"shown": ", all below .80", "estimated": ", below .80"}.get(row["below"], "")
     said += ", its interval not all" * (row["below"] == "estimated" and bool(interval))
     said += f"; no interval: {row['no_interval']}" if row["no_interval"] else ""
-    return f"{_beside(row['ratio'])}{bounds}{said}"
-
-
-def _beside(value: float) -> str:
-    """A ratio, or a bound of one; finer where it would read as the line it lies beside."""
-    return f"{value:.{digits_beside([value], [LINE])}f}"
+    return f"{ratio_number(row['ratio'])}{bounds}{said}"

@@ -20,7 +20,7 @@ from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.verdict import Verdict, interval_words, margin_words, unit_words, units_words
-from .page_record import control_value, judge_value, record_facts
+from .page_record import capital, control_value, judge_value, record_facts
 from .page_verdict import (
     analysis_rows,
     cell_rows,
@@ -98,11 +98,11 @@ class PageRow:
     verdict: Verdict
     title: str
     contrast: str
-    stops: bool
-    let: str
-    judged: bool
-    old: bool
-    change: UpgradeRow | None
+    stops: bool = False
+    let: str = ""
+    judged: bool = True
+    old: bool = False
+    change: UpgradeRow | None = None
     family: int = 0
     history: Sequence[str] = ()
 
@@ -114,25 +114,9 @@ class PageRow:
     @property
     def why(self) -> str:
         """The reason of its verdict, in a sentence."""
+        words = meaning_words(self.verdict) or _open_words(self.verdict)
         over = f"after Holm, in a family of {self.family}" if self.family else "after Holm"
-        return self._why.replace("after Holm", over)
-
-    @property
-    def _why(self) -> str:
-        verdict, finding = self.verdict, self.verdict.finding
-        words = meaning_words(verdict)
-        if words or finding is None:
-            return words or f"{verdict.reason[:1].upper()}{verdict.reason[1:]}."
-        words = f"{verdict.reason[:1].upper()}{verdict.reason[1:]}."
-        worst, p = finding.worst_case, verdict.p_adjusted
-        if finding.p_clear is not None and p is not None:
-            clearing = p_words(finding.p_clear)
-            words += f" Alarm {p_words(p)} (after Holm), clearing {clearing}."
-        if worst is not None and worst.needed:
-            clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
-            words += f" With what is missing at its worst: alarm {p_words(worst.p_alarm)}"
-            words += f" (before Holm){clearing}."
-        return words
+        return words.replace("after Holm", over)
 
 
 def page_rows(
@@ -156,66 +140,61 @@ def page_rows(
             named = past["experiment"], record["model"], past["id"]
             history.setdefault(named, []).append(past["words"])
     rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
-    found = [_line(view, verdict, rows.get(verdict.named)) for verdict in view.verdicts]
-    found += [_line_of_old(verdict) for analysis in old for verdict in analysis.verdicts]
+    found = [
+        replace(
+            _line(verdict),
+            stops=verdict.named in view.failing,
+            let=_let(view, verdict),
+            judged=view.is_judged(verdict),
+            change=rows.get(verdict.named),
+        )
+        for verdict in view.verdicts
+    ]
+    found += [
+        replace(_line(verdict), old=True) for analysis in old for verdict in analysis.verdicts
+    ]
     shared = Counter((*line.verdict.named[:2], line.title, line.contrast) for line in found)
     told_apart = (
-        replace(line, contrast=f"{line.contrast} ({line.verdict.id})".strip())
-        if shared[(*line.verdict.named[:2], line.title, line.contrast)] > 1
-        else line
-        for line in found
-    )
-    rows_of = (
         replace(
             line,
+            contrast=f"{line.contrast} ({line.verdict.id})".strip()
+            if shared[(*line.verdict.named[:2], line.title, line.contrast)] > 1
+            else line.contrast,
             family=families.get((line.verdict.experiment, line.verdict.id), 0),
             history=history.get(line.verdict.named, ()),
         )
-        for line in told_apart
+        for line in found
     )
-    return tuple(sorted(rows_of, key=_rank))
+    return tuple(sorted(told_apart, key=_rank))
 
 
-def _line(view: RunView, verdict: Verdict, change: UpgradeRow | None) -> PageRow:
-    accepted, known = view.acceptance(verdict), view.known(verdict)
-    let = "" if known is None else f"Known: {known.said}"
-    if accepted is not None:
-        let = f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
-    return PageRow(
-        verdict=verdict,
-        title=_title(verdict),
-        contrast=_contrast(verdict),
-        stops=verdict.named in view.failing,
-        let=let,
-        judged=view.is_judged(verdict),
-        old=False,
-        change=change,
-    )
+def _line(verdict: Verdict) -> PageRow:
+    """A hypothesis by itself; its contrast is '' where that is the title."""
+    contrast = "" if verdict.finding is None else contrast_words(verdict.finding)
+    title = verdict.title or contrast or verdict.id
+    return PageRow(verdict=verdict, title=title, contrast=contrast if verdict.title else "")
 
 
-def _line_of_old(verdict: Verdict) -> PageRow:
-    return PageRow(
-        verdict=verdict,
-        title=_title(verdict),
-        contrast=_contrast(verdict),
-        stops=False,
-        let="",
-        judged=True,
-        old=True,
-        change=None,
-    )
+def _let(view: RunView, verdict: Verdict) -> str:
+    """In what words a hypothesis was let through; '' where it was not."""
+    if (accepted := view.acceptance(verdict)) is not None:
+        return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
+    return "" if (known := view.known(verdict)) is None else f"Known: {known.said}"
 
 
-def _title(verdict: Verdict) -> str:
-    if verdict.title or verdict.finding is None:
-        return verdict.title or verdict.id
-    return contrast_words(verdict.finding)
-
-
-def _contrast(verdict: Verdict) -> str:
-    """The contrast; '' where that is the title."""
-    finding = verdict.finding
-    return contrast_words(finding) if finding is not None and verdict.title else ""
+def _open_words(verdict: Verdict) -> str:
+    """Why a verdict is open, with the p-values that left it so."""
+    words, finding = f"{capital(verdict.reason)}.", verdict.finding
+    if finding is None:
+        return words
+    worst, p = finding.worst_case, verdict.p_adjusted
+    if finding.p_clear is not None and p is not None:
+        words += f" Alarm {p_words(p)} (after Holm), clearing {p_words(finding.p_clear)}."
+    if worst is not None and worst.needed:
+        clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
+        words += f" With what is missing at its worst: alarm {p_words(worst.p_alarm)}"
+        words += f" (before Holm){clearing}."
+    return words
 
 
 def _rank(line: PageRow) -> tuple[object, ...]:
@@ -252,7 +231,7 @@ def run_value(
     dates = {(each.experiment, each.model): each.dates for each in replies}
     known = {(each.experiment, each.model): each for each in (*view.analyses, *old)}
     return {
-        "models": _distinct(analysis.model for analysis in view.analyses),
+        "models": [*view.models],
         "old": view.upgrade.held_against if view.upgrade is not None else "",
         "experiments": {analysis.experiment: analysis.name for analysis in known.values()},
         "hypotheses": columns([_hypothesis(line) for line in lines]),
@@ -410,7 +389,3 @@ def _row(row: UpgradeRow) -> PageValue:
         "how": "" if compared is None else compared.how,
         "said": row.said.removeprefix(f"{row.outcome}: "),
     }
-
-
-def _distinct(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))

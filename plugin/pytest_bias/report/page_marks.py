@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from ..statistics.results import Interval
 from ..verdicts.verdict import interval_words, margin_words, unit_words
 from .escapes import visible_line
 from .page_data import FAR, PageRow, in_margins
@@ -118,27 +117,17 @@ def numbers_words(line: PageRow) -> str:
 
 def _marks(placed: Iterable[tuple[PageRow, float]], scale: MarginScale) -> Mapping[str, list[str]]:
     """By tone: what is drawn thin, what thick, and the marks."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = defaultdict(lambda: ["", "", ""])
     for line, y in placed:
-        estimate = in_margins(line.verdict)
-        if estimate is None:
+        if (estimate := in_margins(line.verdict)) is None:
             continue
-        thin, thick, marks = found.setdefault(line.tone, ["", "", ""])
-        shown = line.verdict.shown
-        for place, interval in enumerate((shown[-1], shown[0]) if len(shown) > 1 else shown):
-            drawn = _drawn(line, interval, scale, y)
-            if place or len(shown) == 1:
-                thick += drawn
-            else:
-                thin += drawn
-        marks += mark(line.tone, scale.at(estimate), y, beyond=estimate)
-        found[line.tone] = [thin, thick, marks]
+        paths, (first, *others) = found[line.tone], line.verdict.shown or (None,)
+        for place, interval in ((0, others[-1] if others else None), (1, first)):
+            if interval is not None:
+                ends = [in_margins(line.verdict, e) or 0.0 for e in (interval.low, interval.high)]
+                paths[place] += f"M{_px(scale.at(min(ends)))} {_px(y)}H{_px(scale.at(max(ends)))}"
+        paths[2] += mark(line.tone, scale.at(estimate), y, beyond=estimate)
     return found
-
-
-def _drawn(line: PageRow, interval: Interval, scale: MarginScale, y: float) -> str:
-    ends = [in_margins(line.verdict, end) or 0.0 for end in (interval.low, interval.high)]
-    return f"M{_px(scale.at(min(ends)))} {_px(y)}H{_px(scale.at(max(ends)))}"
 
 
 def mark(tone: str, x: float, y: float, *, beyond: float = 0.0) -> str:

@@ -10,7 +10,7 @@ from ..verdicts.analysis import Analysis
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.verdict import Control, allocation_words, interval_words, number_words, unit_words
 from .page_verdict import Fact
-from .published import NOT_KNOWN, published_facts, sizes
+from .published import published_facts, sizes
 from .terminal import agreement_bounds, alpha_value, held_words
 
 UNSAID = "not said by the provider"
@@ -25,14 +25,12 @@ def control_value(control: Control) -> Mapping[str, object]:
     """A positive control: whether it was seen, what that licenses, and its numbers."""
     licenses = ", ".join(control.licenses)
     if control.seen:
-        badge, said = (
-            "seen",
-            f"It shows a difference where there is one, so that {licenses} can be CLEAR.",
-        )
+        badge = "seen"
+        said = f"It shows a difference where there is one, so that {licenses} can be CLEAR."
     elif not control.asked:
-        badge, said = "not recorded", f"{_capital(control.reason)}."
+        badge, said = "not recorded", f"{capital(control.reason)}."
     else:
-        badge, said = "not seen", f"{_capital(control.meaning)}."
+        badge, said = "not seen", f"{capital(control.meaning)}."
     return {"title": control.id, "badge": badge, "said": said, "facts": [*_control(control)]}
 
 
@@ -55,7 +53,7 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     gates = found.needed is not None
     title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
     if not found.holds:
-        badge, said = "not relied on", f"{_capital(found.why)}{held_words(found)}."
+        badge, said = "not relied on", f"{capital(found.why)}{held_words(found)}."
     elif found.slight:
         badge = "hardly agrees"
         said = (
@@ -65,10 +63,8 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     elif not gates:
         badge, said = "reported", "How well the judge's ratings agree with people's labels."
     else:
-        badge, said = (
-            "agrees",
-            "The judge rates the same trials alike, so hypotheses may rest on its ratings.",
-        )
+        badge = "agrees"
+        said = "The judge rates the same trials alike, so hypotheses may rest on its ratings."
     return {"title": title, "badge": badge, "said": said, "facts": [*_judge(found)]}
 
 
@@ -121,14 +117,8 @@ def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
     yield "Simulated", "yes: replies of a program" if recording.simulated else "no", ""
 
 
-def served_words(recording: Recording) -> str:
-    """The models that the provider said answered."""
-    none = NOT_KNOWN if recording.published is not None else UNSAID
-    return ", ".join(recording.served) or none
-
-
 def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[Fact]:
-    yield "Answered by", served_words(recording), ""
+    yield "Answered by", ", ".join(recording.served) or UNSAID, ""
     yield "Recorded", dates, ""
     yield "Cassette", recording.cassette, ""
     yield "Checksum", recording.checksum, ""
@@ -144,5 +134,6 @@ def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[
     yield "Kept", _KEPT[recording.retention], ""
 
 
-def _capital(words: str) -> str:
+def capital(words: str) -> str:
+    """Words as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"

@@ -25,6 +25,8 @@ RELATIONS = {
     "GREATER": "GREATER than in people",
     "not distinguishable": "not distinguishable from people",
 }
+_TESTS = {"t": "z.2f", "F": ".2f", "chi2": ".2f", "U": ".1f", "df": ".1f"}
+"""Statistics of published tests, and the form of each."""
 _ABSENT = "not part of it"
 _NONE = "–"
 _LITTLE = "too little is missing to require it"
@@ -49,13 +51,7 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
     adjusted = "" if p_adjusted is None else f"; after Holm {p_words(p_adjusted)}"
     test = ", ".join(
         f"{name} = {value:{form}}"
-        for name, form in (
-            ("t", "z.2f"),
-            ("F", ".2f"),
-            ("chi2", ".2f"),
-            ("U", ".1f"),
-            ("df", ".1f"),
-        )
+        for name, form in _TESTS.items()
         if isinstance(value := statistics.get(name), float)
     )
     p = statistics.get("p")
@@ -79,7 +75,7 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
     )
     if primary or sizes:
         yield ("Effect size", primary or "not defined", ", ".join(sizes) or _ABSENT)
-    for name in sorted(statistics.keys() - {"t", "F", "chi2", "U", "df", "p", "d", "g"}):
+    for name in sorted(statistics.keys() - {*_TESTS, "p", "d", "g"}):
         value = statistics[name]
         yield (name, _ABSENT, value if isinstance(value, str) else plain_number(value))
     if finding.human is not None:

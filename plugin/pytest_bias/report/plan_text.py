@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..contrasts.power import Outlook, Passing, Prospect
 from ..contrasts.units import REPLIES
 from ..recording.characteristics import Chance, Characteristics
-from ..recording.estimate import Calls, Estimate, Mark
+from ..recording.estimate import Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..statistics.results import POWER
 from ..verdicts.verdict import allocation_words, number_as_given
@@ -48,7 +48,7 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
     body = [(_heading(row, plan), _cells(row), list(_notes(row))) for row in plan.rows]
     if len(plan.rows) > 1:
         total = f"total of {len(plan.rows)} (models side by side, the experiments of each in turn)"
-        body.append((total, _total_cells(plan), []))
+        body.append((total, _cells(plan.totals), []))
     table = [_HEADINGS, *(cells for _, cells, _ in body)]
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEADINGS))]
     if body:
@@ -126,34 +126,19 @@ def _heading(row: PlanRow, plan: RecordingPlan) -> str:
     return f"{row.experiment} × {row.model} ({row.design} design{anew}{kind})"
 
 
-def _cells(row: PlanRow) -> tuple[str, ...]:
-    sign = SIGNS[row.estimate.mark]
+def _cells(of: PlanRow | PlanTotals) -> tuple[str, ...]:
+    mark: Mark = of.estimate.mark if isinstance(of, PlanRow) else of.mark
+    # What has no price, or no limit, is not in a sum.
+    costs: Mark = "at least" if of.unpriced else mark
+    lasts: Mark = "at least" if isinstance(of, PlanTotals) and of.unlimited else mark
+    said = of.subject.output_tokens + of.judge.output_tokens
+    asked = of.subject.input_tokens + of.judge.input_tokens
     return (
-        *(f"{n:,}" for n in (row.trials, row.recorded_trials, row.missing_trials)),
-        *_call_cells(row.subject, row.judge, sign),
-        "no price" if row.cost is None else _money(row.cost, sign),
-        "no limit" if row.minutes is None else _minutes(row.minutes, sign),
+        *(f"{n:,}" for n in (of.trials, of.recorded_trials, of.missing_trials)),
+        *(_number(n, SIGNS[mark]) for n in (of.subject.calls, of.judge.calls, asked, said)),
+        "no price" if of.cost is None else _money(of.cost, SIGNS[costs]),
+        "no limit" if of.minutes is None else _minutes(of.minutes, SIGNS[lasts]),
     )
-
-
-def _total_cells(plan: RecordingPlan) -> tuple[str, ...]:
-    totals = plan.totals
-    sign = SIGNS[totals.mark]
-    # What has no price, or no limit, is not in the sum.
-    cost_sign = SIGNS["at least"] if totals.unpriced else sign
-    time_sign = SIGNS["at least"] if totals.unlimited else sign
-    return (
-        *(f"{n:,}" for n in (totals.trials, totals.recorded_trials, totals.missing_trials)),
-        *_call_cells(totals.subject, totals.judge, sign),
-        "no price" if totals.cost is None else _money(totals.cost, cost_sign),
-        "no limit" if totals.minutes is None else _minutes(totals.minutes, time_sign),
-    )
-
-
-def _call_cells(subject: Calls, judge: Calls, sign: str) -> tuple[str, ...]:
-    said = subject.output_tokens + judge.output_tokens
-    asked = subject.input_tokens + judge.input_tokens
-    return tuple(_number(n, sign) for n in (subject.calls, judge.calls, asked, said))
 
 
 def _number(value: float, sign: str) -> str:
@@ -194,17 +179,12 @@ def _notes(row: PlanRow) -> Iterator[str]:
             "An interrupted --bias-record=all is left: a recording refuses until it is finished "
             "with all, or its .rerecording file is deleted."
         )
-    yield from _chances_of(row)
-    if row.stale_interactions:
-        count = row.stale_interactions
-        yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
-
-
-def _chances_of(row: PlanRow) -> Iterator[str]:
-    """Say what the design's alarms may err, and what it gives each hypothesis."""
     if row.allocation is not None and row.allocation.families:
         yield f"{allocation_words(row.allocation)}."
     yield from prospects_words(row.prospects)
+    if row.stale_interactions:
+        count = row.stale_interactions
+        yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
 
 
 def _basis(estimate: Estimate) -> str:

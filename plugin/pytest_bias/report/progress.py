@@ -15,6 +15,7 @@ from rich.progress import TimeRemainingColumn as EtaColumn
 from rich.text import Text
 
 from ..recording.caller import Tally
+from ..verdicts.verdict import number_words
 from .escapes import say, terminal_line, terminal_text
 
 _STEPS = 10
@@ -67,11 +68,11 @@ def recording_progress(reporter: Any) -> Iterator[Display]:
 
 def tally_words(tally: Tally, seconds: float) -> str:
     """Calls, tokens, money, rate and errors of a model after ``seconds``, for one line."""
-    parts = [f"{tally.attempts} call{'' if tally.attempts == 1 else 's'}"]
+    parts = [number_words(tally.attempts, "call")]
     parts.append(f"{_short(tally.input_tokens)} tokens in, {_short(tally.output_tokens)} out")
     if tally.priced:
         cost = f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}"
-        without = f"{tally.uncosted} {'reply' if tally.uncosted == 1 else 'replies'}"
+        without = number_words(tally.uncosted, "reply", "replies")
         parts.append(f"≥ {cost} ({without} without token counts)" if tally.uncosted else cost)
     if seconds >= 1:
         parts.append(f"{tally.attempts * _MINUTE / seconds:.0f} a minute")

@@ -111,7 +111,7 @@ def found_line(view: RunView) -> str:
         # Of a run that was cut short it is known that it fails, and not what else there is.
         return f"{'FAIL, the rest ' * bool(view.failing)}NO VERDICT: {_why_none(view)}"
     if view.suite == "NOT JUDGED":
-        gating = "that gates " if any(map(view.is_judged, view.verdicts)) else ""
+        gating = "that gates " * bool(view.selected)
         return f"NOT JUDGED: no hypothesis {gating}was selected in this run"
     found = [
         f"{view.count(status)} {status}{_acceptances(view, status)}"
@@ -120,12 +120,11 @@ def found_line(view: RunView) -> str:
     ]
     if nothing := view.count(NOTHING_FOUND):
         found.append(f"{nothing} {NOTHING_FOUND}")
-    judged = [verdict for verdict in view.verdicts if view.is_judged(verdict)]
-    number = sum(verdict.gates for verdict in judged)
-    if described := len(judged) - number:
+    number = len(view.gating)
+    if described := len(view.selected) - number:
         found.append(f"{described} described")
-    found += _reservations(view)
-    return f"{view.standing}: {number} hypothes{'is' if number == 1 else 'es'}, {', '.join(found)}"
+    words = number_words(number, "hypothesis", "hypotheses"), *found, *_reservations(view)
+    return f"{view.standing}: {', '.join(words)}"
 
 
 def way_lines(view: RunView) -> Iterator[str]:
@@ -227,7 +226,7 @@ def _heading(analysis: Analysis) -> str:
     if missing := missing_words(analysis):
         parts.append(missing)
     if retried:
-        parts.append(f"{retried} invalid repl{'y' if retried == 1 else 'ies'}")
+        parts.append(number_words(retried, "invalid reply", "invalid replies"))
     parts += remarks(analysis)
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
 
@@ -279,12 +278,10 @@ def table_notes(analysis: Analysis) -> Iterator[str]:
 
 def _why_none(view: RunView) -> str:
     if view.lost:
-        count = len(view.lost)
-        return f"{count} selected case{'s' * (count > 1)} gave none"
+        return f"{number_words(len(view.lost), 'selected case')} gave none"
     if view.problems:
         return "see the problems above"
-    count = len(view.broken)
-    return f"{count} case{'s' * (count > 1)} failed for another reason than a verdict"
+    return f"{number_words(len(view.broken), 'case')} failed for another reason than a verdict"
 
 
 # --- a judge ----------------------------------------------------------------------------------

@@ -66,11 +66,11 @@ def _counted(rows: Iterable[UpgradeRow]) -> str:
     return ", ".join(f"{found[outcome]} {outcome}" for outcome in WORST_FIRST if found[outcome])
 
 
-def upgrade_rows(rows: Iterable[UpgradeRow], *, several: bool) -> tuple[Row, ...]:
+def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...]:
     """Rows of an upgrade as they are told of."""
     return tuple(
         Row(
-            under=named(row, several=several),
+            under=named(row, upgrade.new),
             word=row.outcome,
             id=row.hypothesis,
             title=row.title,
@@ -88,18 +88,16 @@ def upgrade_notes(upgrade: Upgrade, *, verbose: bool) -> Iterator[str]:
     if verbose:
         yield from drift_lines(upgrade)
         return
-    several = len(upgrade.new) > 1
     for drift in upgrade.drift:
         changed = [words.partition(" (")[0] for words in drift_words(drift) if words[-1:] == "*"]
         if changed:
-            yield f"replies changed: {named(drift, several=several)}: {', '.join(changed)}"
+            yield f"replies changed: {named(drift, upgrade.new)}: {', '.join(changed)}"
 
 
 def drift_lines(upgrade: Upgrade) -> Iterator[str]:
     """Every quantity of every experiment, and what the signs mean."""
-    several = len(upgrade.new) > 1
     for drift in upgrade.drift:
-        yield f"{named(drift, several=several)}: {'; '.join(drift_words(drift))}"
+        yield f"{named(drift, upgrade.new)}: {'; '.join(drift_words(drift))}"
     if upgrade.drift:
         yield DRIFT_NOTE
 
@@ -156,7 +154,7 @@ def _why(row: UpgradeRow) -> str:
 
 def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:
     """The lines of an upgrade on its own, where no run stands beside it."""
-    rows = upgrade_rows(upgrade.apart, several=len(upgrade.new) > 1)
+    rows = upgrade_rows(upgrade, upgrade.apart)
     yield "  ".join(filter(None, upgrade_heading(upgrade, but)))
     yield from row_lines(rows)
     yield from ("", *(f"  {line}" for line in upgrade_notes(upgrade, verbose=True)), "")
@@ -178,10 +176,10 @@ def row_lines(rows: Sequence[Row]) -> Iterator[str]:
             yield from (f"      {words}" for words in row.beneath)
 
 
-def named(of: Analysis | Verdict | UpgradeRow | Drift, *, several: bool) -> str:
-    """Name an experiment, and its model where there are ``several``."""
+def named(of: Analysis | Verdict | UpgradeRow | Drift, models: Sequence[str]) -> str:
+    """Name an experiment, and its model where there are several."""
     model = of.new if isinstance(of, Drift) else of.model
-    return f"{of.experiment} × {model}" if several else of.experiment
+    return f"{of.experiment} × {model}" if len(models) > 1 else of.experiment
 
 
 def padded_rows(

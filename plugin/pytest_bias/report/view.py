@@ -106,6 +106,26 @@ class RunView:
         return tuple(verdict for analysis in self.analyses for verdict in analysis.verdicts)
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were analysed."""
+        return tuple(dict.fromkeys(analysis.model for analysis in self.analyses))
+
+    @property
+    def selected(self) -> tuple[Verdict, ...]:
+        """The verdicts of the hypotheses that were among the cases."""
+        return tuple(verdict for verdict in self.verdicts if self.is_judged(verdict))
+
+    @property
+    def gating(self) -> tuple[Verdict, ...]:
+        """Those of them that gate."""
+        return tuple(verdict for verdict in self.selected if verdict.gates)
+
+    @property
+    def stops(self) -> tuple[Verdict, ...]:
+        """Those of these that failed the run."""
+        return tuple(verdict for verdict in self.gating if verdict.named in self.failing)
+
+    @property
     def fewer(self) -> tuple[str, ...]:
         """Why something of the suite is left out, and not only judged under other settings."""
         varied = self.scope.varied if self.scope is not None else ()
@@ -124,9 +144,9 @@ class RunView:
         NOT JUDGED where nothing went wrong and no hypothesis that gates was among the cases. A
         positive control that was not seen leaves nothing better than INCONCLUSIVE.
         """
-        verdicts = [verdict for verdict in self.verdicts if self.is_judged(verdict)]
         if self.lost or self.problems:
             return "NO VERDICT"
+        verdicts = self.selected
         gating = any(verdict.gates for verdict in verdicts)
         suite = suite_verdict(verdicts) if gating else "NOT JUDGED"
         if self.unseen and suite != "FAIL":
@@ -165,10 +185,8 @@ class RunView:
             return self.suite == "PASS"
         rest = [
             verdict
-            for verdict in self.verdicts
-            if self.is_judged(verdict)
-            and self.acceptance(verdict) is None
-            and self.known(verdict) is None
+            for verdict in self.selected
+            if self.acceptance(verdict) is None and self.known(verdict) is None
         ]
         return bool(self.accepted or self.known_in_old) and suite_verdict(rest) == "PASS"
 
@@ -230,7 +248,7 @@ class RunView:
 
     def count(self, label: str) -> int:
         """Number of verdicts with a label among the hypotheses of this run that gate."""
-        return sum(v.label == label for v in self.verdicts if self.is_judged(v) and v.gates)
+        return sum(verdict.label == label for verdict in self.gating)
 
 
 def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:

@@ -151,13 +151,14 @@ class _Check:
         self._name = name
         every = (*experiment.conditions, *experiment.control_conditions)
         self._conditions = {tuple(c.levels.values()): (n, c) for n, c in enumerate(every)}
-        self._cells: dict[tuple[str, ...], _Cell | list[tuple[str, str]]] = {}
         self._sources: dict[str, str] = {}
         self._found: list[tuple[int, WrongCell]] = []
         given = {*entry.columns, *table.columns}
         self._derived = [m for m in experiment.measures if m.take and m.name not in given]
         self._measures = [m for m in experiment.measures if m not in self._derived]
-        self._kinds = {m.name: _kind_of(m, experiment) for m in self._measures}
+        self._kinds = {
+            m.name: int if m.integer else kind_of(m, experiment.protocol) for m in self._measures
+        }
         self._placed = [factor.name for factor in experiment.factors]
         self._placed += [f"{each.name}_exemplar" for each in experiment.factors if each.exemplars]
         self._placed += ["item"] if experiment.items is not None else []
@@ -201,9 +202,9 @@ class _Check:
         if MODEL not in self._columns and self._entry.model is None:
             sources = [self._name] * len(sources)
         keys = [*zip(sources, *map(self._words, self._placed), strict=True)]
-        cells = [*map(self._cell_at, keys)]
-        for place, cell in enumerate(cells):
-            if isinstance(cell, list):
+        cells = {key: self._placed_at(key) for key in dict.fromkeys(keys)}
+        for place, key in enumerate(keys):
+            if isinstance(cell := cells[key], list):
                 for name, problem in cell:
                     self._wrong(place, name, problem)
         self._check_first(keys)
@@ -215,7 +216,8 @@ class _Check:
         found: defaultdict[str, list[Outcome]] = defaultdict(list)
         if self.problems:
             return found
-        for cell, origin, why, measured in zip(cells, origins, missing, values, strict=True):
+        for key, origin, why, measured in zip(keys, origins, missing, values, strict=True):
+            cell = cells[key]
             assert isinstance(cell, _Cell)  # noqa: S101  (else there is a problem)
             number = len(cell.trials) + 1
             cell.trials.append(
@@ -232,7 +234,7 @@ class _Check:
                     attempts=_NOBODY_KNOWS,
                 )
             )
-        placed = [cell for cell in self._cells.values() if isinstance(cell, _Cell)]
+        placed = [cell for cell in cells.values() if isinstance(cell, _Cell)]
         for cell in sorted(placed, key=lambda cell: cell.rank):
             found[cell.model] += cell.trials
         return found
@@ -264,11 +266,6 @@ class _Check:
         if name in self._columns:
             row, column = self._table.rows[place], self._columns[name]
             self._found.append((place, WrongCell(row.line, column, problem, row.file)))
-
-    def _cell_at(self, key: tuple[str, ...]) -> _Cell | list[tuple[str, str]]:
-        if (cell := self._cells.get(key)) is None:
-            cell = self._cells[key] = self._placed_at(key)
-        return cell
 
     def _placed_at(self, key: tuple[str, ...]) -> _Cell | list[tuple[str, str]]:
         """The cell that rows of these words belong to, or else what is wrong with the words."""
@@ -386,10 +383,8 @@ class _Check:
 
     def _measure_cells(self, measure: Measure) -> Sequence[object]:
         """A measure's cells, in our words where they are translated."""
-        told, words = (
-            self._told(measure.name),
-            self._entry.values.get(self._columns.get(measure.name, "")),
-        )
+        told = self._told(measure.name)
+        words = self._entry.values.get(self._columns.get(measure.name, ""))
         if not words:
             return told
         ours = {text: _typed(word) if self._table.typed else word for text, word in words.items()}
@@ -399,7 +394,6 @@ class _Check:
         self, measure: Measure, cells: Sequence[object], missing: Sequence[str]
     ) -> list[Any]:
         """The values in a column, None where there is none; all are of the type of the first."""
-        name, kind = measure.name, self._kinds[measure.name]
         known: dict[str, MeasureValue] = {}
         first: tuple[type, int] | None = None
         values: list[MeasureValue | None] = []
@@ -416,7 +410,7 @@ class _Check:
                 value = None if text is None else known.get(text)
                 try:
                     if value is None:
-                        value = self._value(measure, kind, cell)
+                        value = self._value(measure, cell)
                         if text is not None:
                             known[text] = value
                     first = first or (type(value), place)
@@ -427,7 +421,7 @@ class _Check:
                     problem = f"{shortly(cell)} {wrong}"
             values.append(value)
             if problem:
-                self._wrong(place, name, problem)
+                self._wrong(place, measure.name, problem)
         return values
 
     def _plain(
@@ -445,7 +439,7 @@ class _Check:
             if counts and not measure.categories and (texts or types <= {int, float}):
                 found = _numbers(there, measure.bounds, texts=texts, whole=kind is int)
             elif types in ({str}, {bool}) and "" not in there:
-                known = {cell: self._value(measure, kind, cell) for cell in {*there}}
+                known = {cell: self._value(measure, cell) for cell in {*there}}
                 found = [known[cell] for cell in there]
         except (_Wrong, ValueError, OverflowError):
             return None
@@ -453,11 +447,40 @@ class _Check:
         alike = len(found) == len(there) and len({*map(type, found)}) == 1
         return [None if why else next(values) for why in missing] if alike else None
 
-    def _value(self, measure: Measure, kind: object, cell: object) -> MeasureValue:
-        if self._table.typed and isinstance(cell, str) and not measure.categories:
+    def _value(self, measure: Measure, cell: object) -> MeasureValue:
+        """The value in a cell, by what the protocol says, or else the measure's bounds."""
+        kind = self._kinds[measure.name]
+        if measure.categories:
+            word = cell_text(cell)
+            if measure.declares(word):
+                return word
+            problem = f"is no {measure.name}: {_listed(sorted(measure.categories))}"
+            raise _Wrong(problem)
+        if self._table.typed and isinstance(cell, str):
             problem = "is text, where a number, true or false is needed"
             raise _Wrong(problem)
-        return _value_of(measure, kind, cell)
+        free = kind not in (int, float) and measure.bounds is None
+        flag = _FLAGS.get(cell.lower()) if isinstance(cell, str) else cell
+        if free and isinstance(flag, bool):
+            return flag
+        number = float("nan") if kind is bool else _number(cell)
+        if not abs(number) < float("inf") or (kind is int and not number.is_integer()):
+            other = (
+                "is neither true nor false"
+                if kind is bool
+                else "is neither a number nor true or false"
+            )
+            whole = "whole " if kind is int else ""
+            raise _Wrong(other if free else f"is no {whole}number")
+        low, high = measure.bounds or (number, number)
+        if not low <= number <= high:
+            unit = f" {measure.unit}" if measure.unit else ""
+            problem = (
+                f"is not within {low:g} to {high:g}{unit}; if it stands for a reply that could "
+                "not be read, leave the cell empty and say why (missing)"
+            )
+            raise _Wrong(problem)
+        return number
 
     def _derive(self, place: int, values: dict[str, MeasureValue]) -> None:
         """Add what the experiment's own functions take from the measures of a row."""
@@ -491,47 +514,11 @@ def _empty(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and not cell)  # of arrays == has no truth
 
 
-def _kind_of(measure: Measure, experiment: Experiment) -> object:
-    return int if measure.integer else kind_of(measure, experiment.protocol)
-
-
 def _typed(text: str) -> object:
     """A word of a declaration as JSON would have it."""
     if _NUMBER.fullmatch(text):
         return float(text)
     return _FLAGS.get(text, text)
-
-
-def _value_of(measure: Measure, kind: object, cell: object) -> MeasureValue:
-    """The value in a cell, as ``kind`` says, or else the measure's categories and bounds."""
-    if measure.categories:
-        word = cell_text(cell)
-        if measure.declares(word):
-            return word
-        problem = f"is no {measure.name}: {_listed(sorted(measure.categories))}"
-        raise _Wrong(problem)
-    free = kind not in (int, float) and measure.bounds is None
-    flag = _FLAGS.get(cell.lower()) if isinstance(cell, str) else cell
-    if free and isinstance(flag, bool):
-        return flag
-    number = float("nan") if kind is bool else _number(cell)
-    if not abs(number) < float("inf") or (kind is int and not number.is_integer()):
-        other = (
-            "is neither true nor false"
-            if kind is bool
-            else "is neither a number nor true or false"
-        )
-        whole = "whole " if kind is int else ""
-        raise _Wrong(other if free else f"is no {whole}number")
-    low, high = measure.bounds or (number, number)
-    if not low <= number <= high:
-        unit = f" {measure.unit}" if measure.unit else ""
-        problem = (
-            f"is not within {low:g} to {high:g}{unit}; if it stands for a reply that could not be "
-            "read, leave the cell empty and say why (missing)"
-        )
-        raise _Wrong(problem)
-    return number
 
 
 def _numbers(

@@ -66,14 +66,6 @@ class RawTable:
         return f"{self.unit} {at}{f' of {row.file}' * bool(row.file)}"
 
 
-def read_csv(path: Path) -> RawTable:
-    """The table in a file of comma-separated values in UTF-8; its first line names the columns.
-
-    Nothing is stripped, and an empty cell is an empty text; empty lines are passed over.
-    """
-    return _read(path, _csv)
-
-
 def read_files(path: Path, pattern: str = "") -> RawTable:
     """The table in a file, by how its name ends, or in the files of a folder ``pattern`` names.
 
@@ -82,12 +74,10 @@ def read_files(path: Path, pattern: str = "") -> RawTable:
     if not path.is_dir():
         return _read(path, _FORMATS.get(path.suffix.lower(), _unknown))
     if not pattern:
-        return _unread(
-            "", 0, "is a folder: name a file, or a layout of files in a folder (layout)"
-        )
+        return _unread("is a folder: name a file, or a layout of files in a folder (layout)")
     found = sorted(each for each in path.glob(pattern) if each.is_file())
     if not found:
-        return _unread("", 0, f"the folder holds no {pattern}")
+        return _unread(f"the folder holds no {pattern}")
     tables = {each.relative_to(path).as_posix(): read_files(each) for each in found}
     sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
     return RawTable(
@@ -112,10 +102,11 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
         return RawTable("", (), (), tuple(problems))
     plain = frame.set_axis(range(len(columns)), axis="columns").astype(object)
     records = plain.where(plain.notna(), None).to_dict("records")
-    rows = (zip(columns, map(_plain, row.values()), strict=True) for row in records)
-    table = _objects((n, partial(_once, [*row])) for n, row in enumerate(rows, start=1))
     return replace(
-        table,
+        _objects(
+            enumerate(records, start=1),
+            lambda row: _once([*zip(columns, map(_plain, row.values()), strict=True)]),
+        ),
         checksum=hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest(),
         unit="row",
         simulated=frame.attrs.get("simulated") is True,
@@ -128,43 +119,45 @@ def _read(path: Path, parse: Callable[[bytes], RawTable]) -> RawTable:
     try:
         data = path.read_bytes()
     except OSError as error:
-        return _unread("", 0, f"the file cannot be read: {error.strerror or error}")
+        return _unread(f"the file cannot be read: {error.strerror or error}")
     return replace(parse(data), checksum=hashlib.sha256(data).hexdigest())
 
 
-def _unread(checksum: str, line: int, problem: str) -> RawTable:
-    return RawTable(checksum, (), (), (WrongCell(line, "", problem),))
+def _unread(problem: str, line: int = 0) -> RawTable:
+    return RawTable("", (), (), (WrongCell(line, "", problem),))
 
 
 def _unknown(_: bytes) -> RawTable:
-    return _unread("", 0, f"how its name ends must say what it is: {', '.join(_FORMATS)}")
+    return _unread(f"how its name ends must say what it is: {', '.join(_FORMATS)}")
 
 
-def _decoded(data: bytes, kind: str) -> str | RawTable:
+def _text(kind: str, parse: Callable[[str], RawTable], data: bytes) -> RawTable:
     try:
-        return data.decode("utf-8-sig")  # spreadsheets begin a file with a mark
+        text = data.decode("utf-8-sig")  # spreadsheets begin a file with a mark
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _unread("", line, f"the file is not UTF-8 from here on; save it as {kind} in UTF-8")
+        return _unread(f"the file is not UTF-8 from here on; save it as {kind} in UTF-8", line)
+    return parse(text)
 
 
-def _csv(data: bytes) -> RawTable:
-    text = _decoded(data, "CSV")
-    if isinstance(text, RawTable):
-        return text
+def _csv(text: str) -> RawTable:
+    """A table of comma-separated values; its first line names the columns.
+
+    Nothing is stripped, and an empty cell is an empty text; empty lines are passed over.
+    """
     lines: list[tuple[int, list[str]]] = []
     try:
         lines.extend(csv_lines(text))
     except csv.Error as error:
         last = lines[-1][0] if lines else 0
-        return _unread("", last + 1, f"the file is no CSV from here on: {error}")
+        return _unread(f"the file is no CSV from here on: {error}", last + 1)
     if not lines:
-        return _unread("", 0, NO_ROWS)
+        return _unread(NO_ROWS)
     (first, columns), *rest = lines
     for sign in ";\t" if len(columns) == 1 else "":
         if sign in columns[0]:
             words = f"the cells are parted by {sign!r}: save it with commas, as a CSV has them"
-            return _unread("", first, words)
+            return _unread(words, first)
     problems = _twice(columns, first)
     rows: list[TableRow] = []
     for line, cells in rest:
@@ -184,30 +177,30 @@ def _twice(columns: list[str], line: int) -> list[WrongCell]:
     ]
 
 
-class _Unlike(ValueError):
-    """What JSON may hold and no table can."""
-
-
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _Unlike("a field stands in it twice")
+        raise ValueError("a field stands in it twice")
     return found
 
 
 def _no_number(word: str) -> NoReturn:
     problem = f"{word} is no number of JSON"
-    raise _Unlike(problem)
+    raise ValueError(problem)
 
 
 def _object(value: object) -> dict[str, object]:
     if not isinstance(value, dict):
         problem = f"it is a {type(value).__name__}"
-        raise _Unlike(problem)
+        raise ValueError(problem)  # noqa: TRY004  (as whatever else is no object of JSON)
     return value
 
 
 _DECODE = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
+
+
+def _decoded(line: str) -> dict[str, object]:
+    return _object(_DECODE(line))
 
 
 def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
@@ -219,45 +212,36 @@ def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{name}", value
 
 
-def _json_lines(data: bytes) -> RawTable:
-    text = _decoded(data, "JSON Lines")
-    if isinstance(text, RawTable):
-        return text
+def _json_lines(text: str) -> RawTable:
     # Not by splitlines(), which ends a line at characters that texts may hold.
     lines = enumerate(text.split("\n"), start=1)
-    return _objects((line, partial(_DECODE, each)) for line, each in lines if each.strip())
+    return _objects(((line, each) for line, each in lines if each.strip()), _decoded)
 
 
-def _json(data: bytes) -> RawTable:
-    text = _decoded(data, "JSON")
-    if isinstance(text, RawTable):
-        return text
+def _json(text: str) -> RawTable:
     try:
         given = _DECODE(text)
     except (ValueError, RecursionError) as error:
-        return _unread("", getattr(error, "lineno", 0), f"the file is no JSON: {_said(error)}")
+        return _unread(f"the file is no JSON: {_said(error)}", getattr(error, "lineno", 0))
     if not isinstance(given, list):
-        return _unread("", 0, "the file is no list of objects")
-    rows = ((row, partial(_same, each)) for row, each in enumerate(given, start=1))
-    return replace(_objects(rows), unit="row")
-
-
-def _same(value: object) -> object:
-    return value
+        return _unread("the file is no list of objects")
+    return replace(_objects(enumerate(given, start=1), _object), unit="row")
 
 
 def _said(error: Exception) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
-def _objects(given: Iterable[tuple[int, Callable[[], Any]]]) -> RawTable:
-    """A table of objects, each with its line; a field that one of them lacks is empty."""
+def _objects(
+    given: Iterable[tuple[int, Any]], read: Callable[[Any], dict[str, object]]
+) -> RawTable:
+    """A table of what ``read`` makes objects of, each with its line; what one lacks is empty."""
     columns: dict[str, None] = {}
     rows: list[TableRow] = []
     problems: list[WrongCell] = []
-    for line, read in given:
+    for line, each in given:
         try:
-            cells = _once([*_flat(_object(read()))])
+            cells = _once([*_flat(read(each))])
         except (ValueError, RecursionError) as error:
             problems.append(WrongCell(line, "", f"is no object of JSON: {_said(error)}"))
             continue
@@ -290,7 +274,7 @@ def _parquet(data: bytes) -> RawTable:
         judge = said[b"judge"].decode() if b"judge" in said else None
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         words = str(error).partition("\n")[0]
-        return _unread("", 0, f"the file cannot be read as Parquet: {words}")
+        return _unread(f"the file cannot be read as Parquet: {words}")
     columns: list[str] = table.column_names
     if problems := _twice(columns, 0):
         return RawTable("", (), (), tuple(problems))
@@ -324,10 +308,10 @@ _DIGITS = 76
 """Digits of the largest decimals that Parquet has."""
 
 _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
-    ".csv": _csv,
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-    ".json": _json,
+    ".csv": partial(_text, "CSV", _csv),
+    ".jsonl": partial(_text, "JSON Lines", _json_lines),
+    ".ndjson": partial(_text, "JSON Lines", _json_lines),
+    ".json": partial(_text, "JSON", _json),
     ".parquet": _parquet,
 }
 """How a name ends → what reads the file."""

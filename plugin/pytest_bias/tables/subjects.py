@@ -265,24 +265,22 @@ def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tup
     if table.problems or lacking:
         return replace(table, columns=(), problems=table.problems or tuple(lacking)), ""
     told = [_translated(row, entry, names) for row in table.rows]
-    columns: Iterable[str] = ()
-    problems: list[WrongCell] = []
-    arranged: tuple[TableRow, ...] = ()
-    note = ""
     try:
-        rows, note = layout.rows(told)
-        arranged = tuple(rows)
-        columns = dict.fromkeys(column for row in arranged for column in row.cells)
+        given, note = layout.rows(told)
+        rows = tuple(given)
+        columns = dict.fromkeys(column for row in rows for column in row.cells)
     except BiasError as refused:
-        problems.append(WrongCell(0, "", str(refused)))
+        problems = [WrongCell(0, "", str(refused))]
     except Exception as error:  # noqa: BLE001  (the author's function: anything)
         several = error.exceptions if isinstance(error, ExceptionGroup) else ()
         wrong = [each for each in several if isinstance(each, BadTable)]
-        problems += [WrongCell(each.row or 0, each.column, each.problem) for each in wrong]
-        if not wrong:
-            said = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
-            problems.append(WrongCell(0, "", f"is not in the layout {entry.layout!r}: {said}"))
-    return replace(table, columns=tuple(columns), rows=arranged, problems=tuple(problems)), note
+        said = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
+        problems = [WrongCell(each.row or 0, each.column, each.problem) for each in wrong] or [
+            WrongCell(0, "", f"is not in the layout {entry.layout!r}: {said}")
+        ]
+    else:
+        return replace(table, columns=tuple(columns), rows=rows), note
+    return replace(table, columns=(), problems=tuple(problems)), ""
 
 
 def _translated(row: TableRow, entry: TableEntry, names: Mapping[str, str]) -> TableRow:
@@ -322,14 +320,9 @@ class Tables:
                 continue
             table = self._table(place, "")
             column = model_column(table, entry)
-            cells: Sequence[WrongCell] = table.problems
-            if column is not None and column not in table.columns:
-                cells = cells or no_columns([("model", column)], table)
-            elif not table.rows:
-                cells = cells or [WrongCell(0, "", NO_ROWS)]
-            else:
-                cells = ()
-            if cells:
+            lacking = no_columns([("model", column)] if column else [], table)
+            if lacking or not table.rows:
+                cells = table.problems or lacking or [WrongCell(0, "", NO_ROWS)]
                 raise WrongTable(
                     declared=_declared(place), path=entry.path, cells=cells, unit=table.unit
                 )

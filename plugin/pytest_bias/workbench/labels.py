@@ -11,7 +11,7 @@ from ..errors import BadLabels
 from ..experiments.design import Design
 from ..experiments.experiment import plan_all
 from ..settings.model_names import file_stem
-from ..tables.reader import read_csv
+from ..tables.reader import read_files
 from ..verdicts.judge_agreement import Label, Labels
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_labels(
                 problem += f" named after no model; labels of {model} stand in {path.name}"
                 raise BadLabels(source=str(other), problem=problem)
         return None
-    table = read_csv(path)
+    table = read_files(path)
     for line, column, problem, _ in table.problems:
         at, of = line or None, column or None
         raise BadLabels(source=str(path), line=at, column=of, problem=problem)
@@ -89,7 +89,7 @@ def read_labels(
 
 def _of_labels(path: Path) -> str:
     """Begin to say what is wrong with a file that seems to be one of labels; '' for another."""
-    table = read_csv(path)
+    table = read_files(path)
     if table.columns:
         return "is" if TRIAL in map(str.strip, table.columns) else ""
     seems = TRIAL.encode() in path.read_bytes().replace(b"\0", b"")  # in UTF-16, too

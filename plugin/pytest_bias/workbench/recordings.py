@@ -151,7 +151,7 @@ class Recordings:
         if key not in self._outcomes:
             trials = plan_condition(case.experiment, case.design, condition)
             with self.uncollected():
-                found = [self._at(case, trial) for trial in trials]
+                found = [self._replay(case, trial) for trial in trials]
             self._outcomes[key] = (
                 tuple(each for each in found if isinstance(each, Outcome)),
                 tuple(each for each in found if isinstance(each, Wanted)),
@@ -159,19 +159,15 @@ class Recordings:
         return self._outcomes[key]
 
     def _replay(self, case: Case, trial: Trial) -> Outcome | Wanted:
-        """The outcome of a trial, or the first interaction that is missing."""
-        cassette = self.cassette(case)
-        players = self.players(case.experiment, case.model)
-        try:
-            return reread(case.experiment, players, trial, cassette)
-        except Unrecorded as missing:
-            return lost_to_cap(trial) if trial.id in cassette.lost else missing.wanted
-
-    def _at(self, case: Case, trial: Trial) -> Outcome | Wanted:
-        """The same, kept: it is held against others."""
+        """The outcome of a trial, or the first interaction that is missing; kept for twins."""
         key = (case.experiment.id, case.model, trial.id)
         if key not in self._held:
-            self._held[key] = self._replay(case, trial)
+            cassette, players = self.cassette(case), self.players(case.experiment, case.model)
+            try:
+                self._held[key] = reread(case.experiment, players, trial, cassette)
+            except Unrecorded as missing:
+                lost = trial.id in cassette.lost
+                self._held[key] = lost_to_cap(trial) if lost else missing.wanted
         return self._held[key]
 
     def check_manipulated(self, case: Case) -> None:
@@ -198,7 +194,7 @@ class Recordings:
         def told(condition: Condition) -> Iterator[Outcome | None]:
             of = case.experiment
             for trial in trials_of(condition, of.factors, of.items, case.design):
-                found = self._at(case, trial)
+                found = self._replay(case, trial)
                 yield found if isinstance(found, Outcome) else None
 
         return find_twins(case.experiment.conditions_of(case.design), told)
@@ -212,7 +208,7 @@ class Recordings:
         provenance = cassette.provenance
         players = self.players(case.experiment, case.model)
         return Recording(
-            cassette=self.cassette_name(case),
+            cassette=f"{case.experiment.id}/{file_stem(case.model)}",  # the same on every machine
             checksum=cassette.checksum,
             simulated=provenance.simulated or is_simulated(case.model),
             wire=provenance.wire,
@@ -225,10 +221,6 @@ class Recordings:
             interactions=cassette.calls,
             interrupted=cassette.interrupted,
         )
-
-    def cassette_name(self, case: Case) -> str:
-        """The cassette as ``<experiment>/<provider>--<model>``, the same on every machine."""
-        return f"{case.experiment.id}/{file_stem(case.model)}"
 
     def stale(self, case: Case, recording: Recording) -> StaleRecordings | None:
         """Return why what a case rests on represents its model no longer; None where it does."""

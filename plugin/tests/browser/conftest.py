@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.common import chromium
+from pytest_bias.report.view import RunView
 
-from .pages import EVEN, NEW, OLD, QUIET, VIEWS, Opened, Run, suite, written
+from .pages import EVEN, NEW, OLD, QUIET, VIEWS, Opened, Run, Show, suite, written
 
 
 def shared(tmp_path_factory: pytest.TempPathFactory, name: str, *arguments: str) -> Run:
@@ -56,10 +58,23 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def opened_up(browser: Browser, up: Run) -> Iterator[Opened]:
-    opened = Opened(browser, up.page, viewport={"width": 1440, "height": 1000})
+def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
+    """Opens a page, or that of a view with some trials; all are closed at the end."""
+    pages: list[Opened] = []
+
+    def opened(of: Path | RunView, *replies: Any, **options: Any) -> Opened:
+        path = of if isinstance(of, Path) else written(tmp_path, of, *replies)
+        pages.append(Opened(browser, path, **options))
+        return pages[-1]
+
     yield opened
-    opened.page.close()
+    for each in pages:
+        each.page.close()
+
+
+@pytest.fixture
+def opened_up(show: Show, up: Run) -> Opened:
+    return show(up.page, viewport={"width": 1440, "height": 1000})
 
 
 @pytest.fixture(params=sorted(VIEWS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -111,6 +111,10 @@ class Opened:
             "() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))"
         )
         return self.page
+
+
+Show = Callable[..., Opened]
+"""Opens a page or a view, as the fixture ``show`` does."""
 
 
 def written(tmp_path: Path, view: RunView, *replies: Any) -> Path:

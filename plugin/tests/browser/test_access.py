@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, FloatRect, Locator, Page
+from playwright.sync_api import FloatRect, Locator, Page
 
-from .pages import NARRATIVE, ROOT, ROUTES, TRIAL, Opened, Run
+from .pages import NARRATIVE, ROOT, ROUTES, TRIAL, Opened, Run, Show
 
 WIDTHS = (320, 800, 1440)
 """One of each layout: the style sheet has two limits, 704 and 896 pixels."""
@@ -124,8 +124,8 @@ def axe() -> str:
     pytest.skip(reason)
 
 
-def test_axe_finds_nothing(browser: Browser, up: Run, axe: str) -> None:
-    opened = Opened(browser, up.page)
+def test_axe_finds_nothing(show: Show, up: Run, axe: str) -> None:
+    opened = show(up.page)
     opened.page.evaluate(axe)
     for route in EVERY:
         page = opened.at(route)
@@ -136,38 +136,34 @@ def test_axe_finds_nothing(browser: Browser, up: Run, axe: str) -> None:
             page.emulate_media(color_scheme="dark")
             # No other rule reads a colour.
             assert page.evaluate(AXE, COLOURS) == [], (route, width)
-    opened.page.close()
     assert opened.complaints == []
 
 
-def test_what_scrolls_has_a_name_and_is_reached_by_keyboard(browser: Browser, path: Path) -> None:
-    opened = Opened(browser, path)
+def test_what_scrolls_has_a_name_and_is_reached_by_keyboard(show: Show, path: Path) -> None:
+    opened = show(path)
     for route in ("#/", "#/hypotheses", "#/audit"):
         bare = opened.at(route).locator(".scroll:not([tabindex='0'][role][aria-label])")
         assert bare.count() == 0, route
-    opened.page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_stands_out(browser: Browser, up: Run, scheme: Any) -> None:
+def test_all_text_stands_out(show: Show, up: Run, scheme: Any) -> None:
     """What axe leaves open as well: text in pictures, and text that is scrolled away."""
-    opened = Opened(browser, up.page, color_scheme=scheme)
+    opened = show(up.page, color_scheme=scheme)
     for route in EVERY:
         contrasts = opened.at(route).evaluate(CONTRASTS)
         assert len(contrasts) > 10
         assert [found for found in contrasts if found[0] < 4.5] == [], route
-    opened.page.close()
 
 
-def test_there_are_few_landmarks_and_short_labels(browser: Browser, up: Run) -> None:
-    opened = Opened(browser, up.page)
+def test_there_are_few_landmarks_and_short_labels(show: Show, up: Run) -> None:
+    opened = show(up.page)
     landmarks = "main, nav, header, footer, section[aria-label], [role=region], [role=search]"
     for route in EVERY:
         page = opened.at(route)
         assert 4 <= page.locator(landmarks).locator("visible=true").count() <= 12, route
         labels = page.locator("[aria-label]").all()
         assert max(len(label.get_attribute("aria-label") or "") for label in labels) <= 300
-    opened.page.close()
 
 
 def check_layout(opened: Opened, routes: Sequence[str]) -> None:
@@ -179,16 +175,15 @@ def check_layout(opened: Opened, routes: Sequence[str]) -> None:
             layout = opened.at(route).evaluate(LAYOUT)
             assert layout["texts"] > 5
             assert layout["found"] == [], (route, width)
-    opened.page.close()
 
 
-def test_nothing_is_cut_or_lies_over_another_or_out_of_line(browser: Browser, up: Run) -> None:
+def test_nothing_is_cut_or_lies_over_another_or_out_of_line(show: Show, up: Run) -> None:
     """At 720 pixels as well, which is what 200 % leave of 1440."""
-    check_layout(Opened(browser, up.page, device_scale_factor=2), EVERY)
+    check_layout(show(up.page, device_scale_factor=2), EVERY)
 
 
-def test_nothing_long_or_empty_breaks_the_page(browser: Browser, path: Path) -> None:
-    check_layout(Opened(browser, path), ("#/", "#/hypotheses", "#/audit"))
+def test_nothing_long_or_empty_breaks_the_page(show: Show, path: Path) -> None:
+    check_layout(show(path), ("#/", "#/hypotheses", "#/audit"))
 
 
 # --- by keyboard ------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -186,16 +185,11 @@ def test_files_are_of_one_experiment_and_model_and_run_nothing_where_they_are_op
             assert found is not None
             assert found.measures == ("kind", "length", "sure")
             said = {
-                name: {c.text for c in found.cells if c.measure == name} for name in of_(found)
+                each: {c.text for c in found.cells if c.measure == each} for each in found.measures
             }
             assert said["kind"] <= set(KINDS)
             assert (said["length"], said["sure"]) == ({"-3"}, {"yes"})
             opened_again(page, path, model, file, text)
-
-
-def of_(found: Any) -> tuple[str, ...]:
-    measures: tuple[str, ...] = found.measures
-    return measures
 
 
 def opened_again(page: Page, path: Path, model: str, file: Path, text: str) -> None:

@@ -31,7 +31,7 @@ from ..core.factories import experiment
 from ..core.report import drawn, factory
 from ..core.report.reading import blocks
 from ..core.test_upgrade_words import ROW, SIDE
-from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, written
+from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, Show
 from .test_access import check_layout
 
 # Every drawn estimate: what it says it is, and where its mark lies in the picture.
@@ -74,9 +74,8 @@ def test_the_first_screen_says_what_stops_the_upgrade_and_what_moved_undecided(
     ]
 
 
-def test_every_model_has_its_own_verdict_on_the_first_screen(browser: Browser, three: Run) -> None:
-    opened = Opened(browser, three.page, viewport={"width": 1440, "height": 1000})
-    page = opened.at("#/")
+def test_every_model_has_its_own_verdict_on_the_first_screen(show: Show, three: Run) -> None:
+    page = show(three.page, viewport={"width": 1440, "height": 1000}).at("#/")
     cards = {
         card.locator("h2").inner_text(): card.locator(".standing").inner_text()
         for card in page.locator(".card:has(.standing)").all()
@@ -84,7 +83,6 @@ def test_every_model_has_its_own_verdict_on_the_first_screen(browser: Browser, t
     lowest = max(
         (card.bounding_box() or {"y": 9e9})["y"] for card in page.locator(".standing").all()
     )
-    opened.page.close()
     assert cards == {EVEN: "PASS", OLD: "FAIL", NEW: "FAIL"}
     assert lowest < 1000
 
@@ -170,7 +168,7 @@ def check_drawn(found: list[dict[str, Any]], verdicts: Mapping[tuple[str, str], 
 
 @pytest.mark.parametrize("run", ["up", "three"])
 def test_every_number_drawn_is_the_one_that_decides(
-    browser: Browser, request: pytest.FixtureRequest, run: str
+    show: Show, request: pytest.FixtureRequest, run: str
 ) -> None:
     of: Run = request.getfixturevalue(run)
     verdicts = {
@@ -178,14 +176,13 @@ def test_every_number_drawn_is_the_one_that_decides(
         for analysis in of.results["analyses"]
         for verdict in analysis["verdicts"]
     }
-    opened = Opened(browser, of.page)
+    opened = show(of.page)
     for analysis in of.results["analyses"]:
         e, m = analysis["experiment"], analysis["model"]
         page = opened.at(f"#/hypotheses?e={e}&m={quote(m, safe='')}")
         expect(page.locator("#view tbody tr")).to_have_count(len(analysis["verdicts"]))
         known = {(v[0], v[1]): each for v, each in verdicts.items() if v[2] == e}
         check_drawn(page.evaluate(DRAWN), known)
-    opened.page.close()
 
 
 NUMBERS = ("estimate", "margin", "scale", "null")
@@ -215,7 +212,7 @@ def made_up(rng: random.Random, number: int) -> Verdict:
     )
 
 
-def test_no_picture_contradicts_its_verdict(browser: Browser, tmp_path: Path) -> None:
+def test_no_picture_contradicts_its_verdict(show: Show) -> None:
     rng = random.Random(4)  # noqa: S311  (made-up findings)
     made = [made_up(rng, number) for number in range(90)]
     beyond = factory.between(0.7, 1.4, 0.9996)  # yet open: too much is missing
@@ -226,7 +223,6 @@ def test_no_picture_contradicts_its_verdict(browser: Browser, tmp_path: Path) ->
     )  # fmt: skip
     run = factory.view(factory.analysis(*made, missing))
     assert {each.status for each in made} == {"CLEAR", "BIASED", "INCONCLUSIVE"}
-    path = written(tmp_path, run)
     verdicts = {
         (each.model, each.id): {
             "status": each.status,
@@ -235,27 +231,23 @@ def test_no_picture_contradicts_its_verdict(browser: Browser, tmp_path: Path) ->
         }
         for each in (*made, missing)
     }  # fmt: skip
-    opened = Opened(browser, path)
+    opened = show(run)
     page = opened.at("#/hypotheses")
     check_drawn(page.evaluate(DRAWN), verdicts)
     page = opened.at("#/h/anchoring/simulated%2Fbiased/made-up-missing")
     assert "Too many are missing." in page.locator("#view").inner_text()
     assert page.locator("#view .chart .worst").count() == 1
     assert page.locator("#view .chart .mark").get_attribute("class") == "mark t-open"
-    opened.page.close()
 
 
-def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(show: Show) -> None:
     found = factory.finding(scale="ratio", margin=1.25, unit="", estimate=0.0, equivalence=None)
     run = factory.view(factory.analysis(factory.verdict(found)))
-    opened = Opened(browser, written(tmp_path, run))
+    opened = show(run)
     for route in ("#/", "#/hypotheses"):
         cell = opened.at(route).locator("tbody td.draw").first
         assert cell.locator(".mark").count() == 1
         assert cell.inner_text().strip() == ""
-    opened.page.close()
 
 
 @pytest.mark.parametrize(
@@ -268,12 +260,12 @@ def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(
     ],
 )
 def test_what_a_verdict_rests_on_lies_inside_its_picture_or_the_caption_says_so(
-    browser: Browser, tmp_path: Path, estimate: float, half: float, beyond: str
+    show: Show, estimate: float, half: float, beyond: str
 ) -> None:
     decides = factory.between(estimate - half, estimate + half)
     found = factory.finding(margin=1.0, estimate=estimate, interval=decides, unit="")
     verdict = factory.verdict(found)
-    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(verdict))))
+    opened = show(factory.view(factory.analysis(verdict)))
     chart = (
         opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}").locator("figure.chart").first
     )
@@ -287,12 +279,11 @@ def test_what_a_verdict_rests_on_lies_inside_its_picture_or_the_caption_says_so(
     ends = [(low + high + value * (high - low)) / 2 for value in (decides.low, decides.high)]
     assert (drawn[::2] == pytest.approx(ends, abs=3)) is not bool(beyond)
     assert ("is an arrow" in chart.locator("figcaption").inner_text()) is bool(beyond)
-    opened.page.close()
 
 
 @pytest.mark.parametrize(("before", "shape"), [(5.0, "a4.5"), (7.0, "l-9"), (-7.0, "l9")])
 def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
-    browser: Browser, tmp_path: Path, before: float, shape: str
+    show: Show, before: float, shape: str
 ) -> None:
     verdict = factory.verdict(factory.finding(margin=1.0))
     experiment, model, name = verdict.named
@@ -303,16 +294,15 @@ def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
     )  # fmt: skip
     upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
     run = factory.view(factory.analysis(verdict), upgrade=upgrade)
-    opened = Opened(browser, written(tmp_path, run))
+    opened = show(run)
     for route in ("#/", "#/upgrade"):
         (drawn,) = opened.at(route).locator(".hollow").all()
         assert shape in (drawn.get_attribute("d") or "")
-    opened.page.close()
 
 
 @pytest.mark.parametrize(("estimate", "said"), [(7347.94, "no margin"), (None, "no estimate")])
 def test_what_is_not_drawn_of_an_upgrade_says_why(
-    browser: Browser, tmp_path: Path, estimate: float | None, said: str
+    show: Show, estimate: float | None, said: str
 ) -> None:
     verdict = factory.verdict(factory.finding(margin=None, p_clear=None))
     experiment, model, name = verdict.named
@@ -322,9 +312,7 @@ def test_what_is_not_drawn_of_an_upgrade_says_why(
     )  # fmt: skip
     upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
     run = factory.view(factory.analysis(verdict), upgrade=upgrade)
-    opened = Opened(browser, written(tmp_path, run))
-    drawn = opened.at("#/upgrade").locator("#view td.draw").inner_text()
-    opened.page.close()
+    drawn = show(run).at("#/upgrade").locator("#view td.draw").inner_text()
     assert drawn == said
 
 
@@ -359,7 +347,7 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
     assert still <= {name for name, tone in drawn if tone != "t-clear"}
 
 
-def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> Path:
+def tried(show: Show, values: Mapping[str, list[float]], **changed: Any) -> Opened:
     """The page of one experiment with a hypothesis on the ``score`` of its two groups."""
     number = len(values["a"])
     of = experiment(measures=[Measure("score", bounds=(0, 500_000))], replicates=number)
@@ -373,7 +361,7 @@ def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> 
     found = factory.finding(**fields)
     verdict = factory.verdict(found, id="score-a-b", experiment=of.id)
     view = factory.view(factory.analysis(verdict, experiment=of.id, name=of.name))
-    return written(tmp_path, view, replies_of(of, OLD, outcomes))
+    return show(view, replies_of(of, OLD, outcomes))
 
 
 @pytest.mark.parametrize(
@@ -385,26 +373,23 @@ def tried(tmp_path: Path, values: Mapping[str, list[float]], **changed: Any) -> 
     ],
 )
 def test_the_distribution_of_either_side_is_drawn_whatever_its_range(
-    browser: Browser, tmp_path: Path, values: dict[str, list[float]], bars: tuple[int, int]
+    show: Show, values: dict[str, list[float]], bars: tuple[int, int]
 ) -> None:
-    opened = Opened(browser, tried(tmp_path, values))
-    page = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b")
+    page = tried(show, values).at("#/h/tiny/simulated%2Fbiased/score-a-b")
     drawn = page.locator("#view .bars").evaluate_all("all => all.map(p => p.getAttribute('d'))")
     assert tuple(path.count("M") for path in drawn) == bars
     assert "NaN" not in "".join(drawn)
     assert "null" not in page.locator("#view").inner_text()
-    opened.page.close()
 
 
 @pytest.mark.parametrize("size", [1e-4, 1.0, 1e5])
 def test_numbers_have_the_digits_that_tell_them_apart_and_the_room_they_need(
-    browser: Browser, tmp_path: Path, size: float
+    show: Show, size: float
 ) -> None:
     values = {"a": [1.08314 * size, 1.3 * size], "b": [1.1 * size, 1.4 * size]}
     bounds = Interval(low=-0.5 * size, high=0.3 * size, level=0.95)
-    path = tried(tmp_path, values, margin=0.03 * size, estimate=-0.1 * size, interval=bounds)
     route = "#/h/tiny/simulated%2Fbiased/score-a-b"
-    opened = Opened(browser, path)
+    opened = tried(show, values, margin=0.03 * size, estimate=-0.1 * size, interval=bounds)
     page = opened.at(route)
     for picture in page.locator("#view .chart svg").all():
         labels = picture.locator(".axis").all_text_contents()
@@ -431,40 +416,35 @@ def test_numbers_have_the_digits_that_tell_them_apart_and_the_room_they_need(
     ],
 )  # fmt: skip
 def test_a_colour_of_a_level_is_its_distance_from_the_mean_of_all_in_margins(
-    browser: Browser, tmp_path: Path, values: Any, finding: Any, colours: list[str]
+    show: Show, values: Any, finding: Any, colours: list[str]
 ) -> None:
-    opened = Opened(browser, tried(tmp_path, values, **finding))
-    page = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b")
+    page = tried(show, values, **finding).at("#/h/tiny/simulated%2Fbiased/score-a-b")
     cells = page.locator("#view .levels td.heat").evaluate_all(
         "all => all.map(td => td.classList[1])"
     )
-    opened.page.close()
     assert cells == colours
 
 
-def test_tables_of_what_is_missing_say_that_it_is_that(browser: Browser, tmp_path: Path) -> None:
+def test_tables_of_what_is_missing_say_that_it_is_that(show: Show) -> None:
     heatmap = drawn.missing()
     of = factory.analysis(
         factory.verdict(factory.finding()), figures=(heatmap,), experiment="tiny"
     )
-    path = tried(tmp_path, {"a": [1.0], "b": [1.0]}, measure="missing")
-    opened = Opened(browser, path)
+    opened = tried(show, {"a": [1.0], "b": [1.0]}, measure="missing")
     text = opened.at("#/h/tiny/simulated%2Fbiased/score-a-b").locator("#view").inner_text()
     assert "Shares without a valid reply, over all trials" in text
-    opened.page.close()
-    opened = Opened(browser, written(tmp_path, factory.view(of)))
+    opened = show(factory.view(of))
     text = opened.at("#/e/tiny/simulated%2Fbiased").locator("#view").inner_text()
     assert "Share of the trials without a valid reply; the colours" in text
-    opened.page.close()
 
 
 # --- addresses --------------------------------------------------------------------------------
 
 
 def test_addresses_hold_across_runs_and_unknown_ones_say_so(
-    browser: Browser, up: Run, three: Run
+    show: Show, up: Run, three: Run
 ) -> None:
-    opened = {name: Opened(browser, run.page) for name, run in (("up", up), ("three", three))}
+    opened = {name: show(run.page) for name, run in (("up", up), ("three", three))}
     e, m = "anchoring-prosecutor-sentencing", quote(NEW, safe="")
     hypothesis = f"h/{e}/{m}/sentence_months-high-low"
     of_both = hypothesis, f"replies/{e}", f"t/{e}/{m}/low%231", f"e/{e}/{m}"
@@ -480,24 +460,20 @@ def test_addresses_hold_across_runs_and_unknown_ones_say_so(
         assert heading.inner_text() == f"There is no such {what} in this report"
     for each in opened.values():
         assert each.complaints == []
-        each.page.close()
 
 
-def test_factors_may_be_named_as_the_addresses_own_words_are(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_factors_may_be_named_as_the_addresses_own_words_are(show: Show) -> None:
     names = ("m", "show", "q", "o")
     of = experiment(factors=[Factor(name, {"a": "Ada", "b": "Bob"}) for name in names])
     outcomes = [Outcome(trial, None, "", (), 1, ()) for trial in plan(of, of.design())]
     replies = [replies_of(of, model, outcomes) for model in (OLD, NEW)]
-    opened = Opened(browser, written(tmp_path, factory.view(), *replies))
+    opened = show(factory.view(), *replies)
     page = opened.at(f"#/replies/{of.id}?m={NEW}")
     for left, name in enumerate(names, start=1):
         page.locator(f"select[name='f.{name}']").select_option("b")
         expect(page.locator("#view h1 .count")).to_have_text(f"{48 >> left} of 48")
         assert page.locator("select[name=m]").input_value() == NEW
         assert page.locator("select[name=show]").input_value() == ""
-    opened.page.close()
     assert opened.complaints == []
 
 
@@ -530,16 +506,12 @@ def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> No
     assert len(text.splitlines()) == 1 + len(names)
 
 
-def test_a_model_is_filtered_by_whatever_signs_its_name_has(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_a_model_is_filtered_by_whatever_signs_its_name_has(show: Show) -> None:
     models = ("me/plain", "me/lrm\u200ex\x1b")
     analyses = [factory.analysis(factory.verdict(model=each), model=each) for each in models]
-    opened = Opened(browser, written(tmp_path, factory.view(*analyses)))
-    page = opened.at("#/hypotheses")
+    page = show(factory.view(*analyses)).at("#/hypotheses")
     page.locator("#view select[name=m]").select_option(r"me/lrm\u200ex\u001b")
     shown = page.locator("#view h1").inner_text()
-    opened.page.close()
     assert shown == "Hypotheses 1 of 2"
 
 
@@ -553,11 +525,11 @@ def test_a_search_that_finds_nothing_says_so_and_leads_on(
     assert links == (len(up.results["analyses"]) if "q=" in query else 0)
 
 
-def test_what_was_not_selected_is_marked_and_never_open(browser: Browser, tmp_path: Path) -> None:
+def test_what_was_not_selected_is_marked_and_never_open(show: Show) -> None:
     clear = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
     other = factory.verdict(factory.finding(), id="other")
     run = factory.view(factory.analysis(clear, other), judged=(clear.named,))
-    opened = Opened(browser, written(tmp_path, run))
+    opened = show(run)
     page = opened.at("#/hypotheses")
     marked = [
         row.count("not selected in this run")
@@ -569,40 +541,37 @@ def test_what_was_not_selected_is_marked_and_never_open(browser: Browser, tmp_pa
     lines = Path(download.value.path()).read_text("utf-8").splitlines()
     assert [line.rpartition(",")[2] for line in lines] == ["selected", "yes", "no"]
     assert opened.at("#/hypotheses?verdict=open").locator("#view tbody tr").count() == 0
-    opened.page.close()
 
 
-def test_a_reason_is_found_however_it_is_written(browser: Browser, tmp_path: Path) -> None:
+def test_a_reason_is_found_however_it_is_written(show: Show) -> None:
     of = experiment(retention="raw")
     outcomes = [
         Outcome(trial, None, "Other" if place % 2 else "Said Nothing", (), 1, ())
         for place, trial in enumerate(plan(of, of.design()))
     ]
-    opened = Opened(browser, written(tmp_path, factory.view(), replies_of(of, OLD, outcomes)))
-    page = opened.at("#/replies/tiny?q=said+Nothing")
+    page = show(factory.view(), replies_of(of, OLD, outcomes)).at("#/replies/tiny?q=said+Nothing")
     assert page.locator("#view h1 .count").inner_text() == "3 of 6"
-    opened.page.close()
 
 
-def test_the_filter_by_measure_keeps_what_has_no_estimate(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_the_filter_by_measure_keeps_what_has_no_estimate(show: Show) -> None:
     verdicts = (
         factory.verdict(factory.finding()),
         factory.verdict(factory.finding(measure="other"), id="other"),
         factory.undecided(None, "demand=low: 0 units", id="open"),
     )
-    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(*verdicts))))
-    rows = opened.at("#/hypotheses?measure=other").locator("#view tbody tr")
+    rows = (
+        show(factory.view(factory.analysis(*verdicts)))
+        .at("#/hypotheses?measure=other")
+        .locator("#view tbody tr")
+    )
     assert ["demand=low: 0 units" in row for row in rows.all_inner_texts()] == [False, True]
-    opened.page.close()
 
 
 def test_what_an_address_asks_for_and_is_not_there_is_shown_and_a_page_too_far_is_the_last(
-    browser: Browser, tmp_path: Path
+    show: Show,
 ) -> None:
     made = [factory.verdict(factory.finding(), id=f"made-up-{number}") for number in range(101)]
-    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(*made))))
+    opened = show(factory.view(factory.analysis(*made)))
     for field in ("e", "m", "measure", "group", "verdict"):
         page = opened.at(f"#/hypotheses?{field}=zzz")
         assert page.locator(f"select[name={field}]").input_value() == "zzz"
@@ -611,17 +580,14 @@ def test_what_an_address_asks_for_and_is_not_there_is_shown_and_a_page_too_far_i
     for place, number in (("9", 1), ("-1", 100), ("x", 100)):
         opened.at(f"#/hypotheses?p={place}")
         expect(rows).to_have_count(number)
-    opened.page.close()
 
 
-def test_without_a_contrast_the_line_below_the_heading_is_the_model(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_without_a_contrast_the_line_below_the_heading_is_the_model(show: Show) -> None:
     verdict = factory.undecided(None, "nothing came")
-    opened = Opened(browser, written(tmp_path, factory.view(factory.analysis(verdict))))
-    page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
+    page = show(factory.view(factory.analysis(verdict))).at(
+        f"#/h/anchoring/simulated%2Fbiased/{verdict.id}"
+    )
     assert page.locator("#view .contrast").inner_text() == "simulated/biased"
-    opened.page.close()
 
 
 # --- text from outside ------------------------------------------------------------------------
@@ -650,9 +616,9 @@ def hostile() -> tuple[RunView, Any]:
     return view, replies_of(of, OLD, outcomes)
 
 
-def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_replies_stay_text(show: Show, tmp_path: Path) -> None:
     view, replies = hostile()
-    opened = Opened(browser, written(tmp_path, view, replies))
+    opened = show(view, replies)
     block = blocks((tmp_path / "bias-report.html").read_text("utf-8"))["d-0"]
     assert len(block["said"]) == len(block["replicate"])
     page = opened.at(f"#/replies/{replies.experiment}")
@@ -666,30 +632,26 @@ def test_hostile_replies_stay_text(browser: Browser, tmp_path: Path) -> None:
     with page.expect_download() as download:
         opened.at(f"#/replies/{replies.experiment}").get_by_role("button", name="CSV").click()
     assert not re.search(r'(?m)^"?=', Path(download.value.path()).read_text("utf-8"))
-    opened.page.close()
     assert opened.complaints == []
     assert len(opened.requests) == 1
 
 
 def test_no_mark_of_direction_is_obeyed_in_text_heading_or_title(
-    browser: Browser, tmp_path: Path
+    show: Show, tmp_path: Path
 ) -> None:
     verdict = factory.verdict(factory.finding(), title=f"as {OBEYED} is")
     of = factory.analysis(verdict, name=f"Eggs {OBEYED}", metadata={"limitations": [OBEYED]})
-    path = written(tmp_path, factory.view(of))
-    assert not set(OBEYED) & set(path.read_text("utf-8"))
-    opened = Opened(browser, path)
+    opened = show(factory.view(of))
+    assert not set(OBEYED) & set((tmp_path / "bias-report.html").read_text("utf-8"))
     shown = opened.at("#/").locator("#summary").inner_text()
     page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
     for text in (shown, page.locator("#view h1").inner_text(), page.title()):
         assert r"\u202e\U000e0041\u2066" in text
-    opened.page.close()
 
 
-def test_of_replies_too_long_to_mark_the_button_says_so(browser: Browser, tmp_path: Path) -> None:
+def test_of_replies_too_long_to_mark_the_button_says_so(show: Show) -> None:
     view, replies = hostile()
-    opened = Opened(browser, written(tmp_path, view, replies, replace(replies, model=NEW)))
-    page = opened.at(f"#/replies/{replies.experiment}")
+    page = show(view, replies, replace(replies, model=NEW)).at(f"#/replies/{replies.experiment}")
     page.locator(".virtual-rows a").first.click()
     page.wait_for_selector("#view .columns")
     remarks, button = page.locator("#view .remark").count(), page.locator("button[data-key=d]")
@@ -698,10 +660,9 @@ def test_of_replies_too_long_to_mark_the_button_says_so(browser: Browser, tmp_pa
         assert button.inner_text() == "too long to mark in full"
         assert button.get_attribute("aria-pressed") == "false"
     assert page.locator("#view .remark").count() == remarks
-    opened.page.close()
 
 
-def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_path: Path) -> None:
+def test_trials_beside_a_large_page_are_opened_from_disk(show: Show, tmp_path: Path) -> None:
     view, replies = hostile()
     page, files = report_files(view, [replies], [], [], folder="bias-report-data", largest=50_000)
     file, folder = tmp_path / "bias-report.html", tmp_path / "bias-report-data"
@@ -721,7 +682,7 @@ def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_p
     for content, said in ((None, False), (of_another_run, False), (text, True)):
         if content is not None:
             (folder / name).write_text(content, encoding="utf-8")
-        opened = Opened(browser, file)
+        opened = show(file)
         for at in (route, f"#/label/{replies.experiment}", "#/label"):
             shown = opened.at(at).locator("#view").inner_text()
             assert ("copy the folder of the same run with the page" in shown) is not said
@@ -730,7 +691,6 @@ def test_trials_beside_a_large_page_are_opened_from_disk(browser: Browser, tmp_p
             opened.page.wait_for_selector("#view .subject")
             assert opened.complaints == []
             assert opened.requests == [file.as_uri(), (folder / name).as_uri()]
-        opened.page.close()
 
 
 def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> None:
@@ -751,14 +711,13 @@ def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> Non
 # --- offline, without script, on paper --------------------------------------------------------
 
 
-def test_it_asks_for_nothing_but_itself(browser: Browser, path: Path) -> None:
-    opened = Opened(browser, path)
+def test_it_asks_for_nothing_but_itself(show: Show, path: Path) -> None:
+    opened = show(path)
     data = blocks(path.read_text("utf-8"))["d-run"]
     for analysis in data["analyses"]:
         opened.at(f"#/e/{quote(analysis['e'], safe='')}/{quote(analysis['m'], safe='')}")
     for route in ("#/", "#/hypotheses", "#/replies", "#/audit", "#/nowhere"):
         opened.at(route)
-    opened.page.close()
     assert opened.requests == [path.as_uri()]
     assert opened.complaints == []
 
@@ -778,39 +737,34 @@ def test_without_script_the_summary_is_whole(browser: Browser, up: Run) -> None:
 
 
 @pytest.mark.parametrize("run", ["up", "three"])
-def test_it_stays_within_its_budget(
-    browser: Browser, request: pytest.FixtureRequest, run: str
-) -> None:
+def test_it_stays_within_its_budget(show: Show, request: pytest.FixtureRequest, run: str) -> None:
     of: Run = request.getfixturevalue(run)
     models = {"up": 2, "three": 3}[run]
     assert of.page.stat().st_size <= 2_000_000 + 700_000 * (models - 1)
-    opened = Opened(browser, of.page)
+    opened = show(of.page)
     counts = {}
     for route in ROUTES:
         counts[route] = opened.at(route).evaluate("document.querySelectorAll('*').length")
     pdf = opened.at("#/").pdf()
-    opened.page.close()
     assert counts["#/"] <= 1_400
     assert max(counts.values()) <= 2_500
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 12
     assert opened.complaints == []
 
 
-def test_it_prints_on_white(browser: Browser, tmp_path: Path) -> None:
-    opened = Opened(browser, written(tmp_path, factory.usual()), color_scheme="dark")
+def test_it_prints_on_white(show: Show) -> None:
+    opened = show(factory.usual(), color_scheme="dark")
     opened.page.emulate_media(media="print")
     paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = opened.page.evaluate("getComputedStyle(document.body).color")
-    opened.page.close()
     assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
 
 
 @pytest.mark.parametrize("route", ["#/", "#/audit", "#/hypotheses", "#/replies", "#/nowhere"])
 def test_every_page_prints_as_the_summary_with_the_record_and_the_record_alone(
-    browser: Browser, tmp_path: Path, route: str
+    show: Show, route: str
 ) -> None:
-    opened = Opened(browser, written(tmp_path, factory.usual()))
-    page = opened.at(route)
+    page = show(factory.usual()).at(route)
     page.emulate_media(media="print")
 
     def parts() -> list[str]:
@@ -824,4 +778,3 @@ def test_every_page_prints_as_the_summary_with_the_record_and_the_record_alone(
     assert parts() == (["audit"] if route == "#/audit" else ["summary", "audit"])
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert parts() == shown
-    opened.page.close()

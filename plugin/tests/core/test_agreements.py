@@ -35,6 +35,7 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
+from pytest_bias.statistics.results import Misclassified
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import settling_words
 from pytest_bias.verdicts.judge_agreement import (
@@ -63,6 +64,7 @@ MEASURES = [
     Measure("length", bounds=(0, 100)),
 ]
 OF_SCORE = Agreement("score", "score_again", "ordinal")
+OF_MUCH = Agreement("much", "much_again")
 CONTROL = PositiveControl(
     RateDifference("much", "group", high="b", low="a", target="fixed"),
     licenses=["score", "length"],
@@ -130,6 +132,24 @@ def analysed(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> A
 def found(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> AgreementFound:
     (one,) = analysed(of, rated, **changes).agreements
     return one
+
+
+def records_of(of: Experiment, rated: Sequence[Rated]) -> Records:
+    """The records of these ratings, in the plan's order."""
+    outcomes = zip(plan(of, of.design()), rated, strict=True)
+    return Records(
+        tuple(
+            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
+            for trial, each in outcomes
+        )
+    )
+
+
+def error_of(of: Experiment, rated: Sequence[Rated], said: Labels | None = None) -> Misclassified:
+    """How the judge errs on ``much``, as its second ratings have it, or people's labels."""
+    error = without_error(of, records_of(of, rated), said).measure("much").error
+    assert error is not None
+    return error
 
 
 def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
@@ -255,16 +275,16 @@ def test_an_alpha_of_just_what_is_needed_will_do() -> None:
     assert not found(judged(replace(OF_SCORE, at_least=more)), rated).holds
 
 
-def test_what_would_be_bias_is_not_decided_either() -> None:
+def test_what_would_be_bias_is_not_decided_either_and_supports_no_direction() -> None:
     rated = [
         replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
         for n, each in enumerate(ratings(noise=1.0))
     ]
-    margin = replace(SCORE, margin=0.5)
-    (free,) = analysed(judged(), rated, hypotheses=[margin]).verdicts
-    assert free.status == "BIASED"
-    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[margin]).verdicts
-    assert held.status == "INCONCLUSIVE"
+    directed = replace(SCORE, margin=0.5, direction="positive")
+    (free,) = analysed(judged(), rated, hypotheses=[directed]).verdicts
+    assert (free.status, free.direction) == ("BIASED", "supported")
+    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[directed]).verdicts
+    assert (held.status, held.direction) == ("INCONCLUSIVE", "not shown")
     assert "α" in held.reason
 
 
@@ -311,18 +331,14 @@ def test_a_hypothesis_is_held_back_however_it_names_its_measure() -> None:
 def test_trials_at_control_levels_say_nothing_of_the_judge() -> None:
     """Control replies, which anybody grades alike, would make it agree with itself and people."""
     group = Factor("group", {"a": 1, "b": 2}, controls={"grave": 3, "trivial": 4})
-    of = judged(Agreement("much", "much_again"), factors=[group], controls=200)
+    of = judged(OF_MUCH, factors=[group], controls=200)
     rated, said = [], []
     for number, trial in enumerate(plan(of, of.design())):
         easy = trial.condition.id in group.controls
         much = trial.condition.id == "grave" if easy else number % 2 == 0
         rated.append(Rated(3.0, much=much, much_again=str(much ^ (not easy and number % 8 < 3))))
         said.append("yes" if much ^ (not easy and number % 8 < 2) else "no")
-    cells = tuple(
-        Label(line, trial.id, "much", each)
-        for line, (trial, each) in enumerate(zip(plan(of, of.design()), said, strict=True))
-    )
-    labelled = Labels("x.csv", "x.csv", ("much",), cells)
+    labelled = labels("much", said, of)
     on_much = RateDifference("much", "group", high="b", low="a", margin=0.2, claim="detect")
     analysis = analysed(of, rated, labels=labelled, hypotheses=[on_much], controls=[])
     own, people = analysis.agreements
@@ -330,17 +346,6 @@ def test_trials_at_control_levels_say_nothing_of_the_judge() -> None:
     finding = analysis.verdict(on_much.id).finding
     assert finding is not None
     assert "40 labelled by people" in str(finding.extras["error of reading"])
-
-
-def test_a_direction_is_not_supported_by_ratings_that_are_not_relied_on() -> None:
-    rated = [
-        replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
-        for n, each in enumerate(ratings(noise=1.0))
-    ]
-    directed = replace(SCORE, direction="positive")
-    (free,) = analysed(judged(), rated, hypotheses=[directed]).verdicts
-    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[directed]).verdicts
-    assert (free.direction, held.direction) == ("supported", "not shown")
 
 
 @pytest.mark.parametrize("twice", [0, 1, 19])
@@ -387,7 +392,7 @@ def test_flags_and_categories_agree_or_not() -> None:
 
 def test_a_control_on_a_rating_that_is_not_relied_on_is_not_seen() -> None:
     rated = [replace(each, much_again=str(n % 2 == 0)) for n, each in enumerate(ratings())]
-    analysis = analysed(judged(Agreement("much", "much_again")), rated)
+    analysis = analysed(judged(OF_MUCH), rated)
     (control,) = analysis.controls
     assert not control.seen
     assert "the judge does not agree with itself on much" in control.reason
@@ -547,13 +552,15 @@ def test_a_bad_label_is_named_with_its_line_and_column(
 KEYS = {"a#1": "0123456789ab", "b#2": "ba9876543210", "b#3": ""}
 
 
-def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels | None:
+def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Labels:
     """What is read of a file with this in it."""
     of = of or judged()
     path = labels_path(folder, of.id, MODEL)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return read_labels(folder, of, of.design(), MODEL, KEYS)
+    told = read_labels(folder, of, of.design(), MODEL, KEYS)
+    assert told is not None
+    return told
 
 
 def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
@@ -562,7 +569,6 @@ def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
         "\N{ZERO WIDTH NO-BREAK SPACE}kind,trial,score\r\n"
         '"the\r\nfirst",a#1, 3 \r\n\r\n,b#2,4\r\n',
     )
-    assert told is not None
     assert told.path == str(tmp_path / "tiny" / "openai--tiny.csv")
     assert (told.source, told.measures) == ("tiny/openai--tiny.csv", ("kind", "score"))
     assert told.cells == (
@@ -580,7 +586,6 @@ def test_labels_are_of_the_reply_that_is_recorded_and_notes_are_for_people(
         "trial,reply key,kind,score,reviewer note\n"
         "a#1,0123456789ab,'=odd,3,'@all\na#999,ffffffffffff,'even,,\n",
     )
-    assert told is not None
     assert told.measures == ("kind", "score")
     assert [(each.trial, each.measure, each.text) for each in told.cells] == [
         ("a#1", "kind", "=odd"),
@@ -651,13 +656,11 @@ def test_a_line_without_a_label_is_passed_over(tmp_path: Path) -> None:
         "trial,reply key,score,reviewer note\n"
         "a#1,rffffffffffff,,read another day\na#1,0123456789ab,3,\na#1,,,\n",
     )
-    assert told is not None
     assert told.cells == (Label(3, "a#1", "score", "3"),)
 
 
 def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
     told = read(tmp_path, "trial,score\na#999,3\n")
-    assert told is not None
     assert found(judged(), ratings(), labels=told).trials == 0
 
 
@@ -724,7 +727,6 @@ def test_ids_with_exemplars_are_those_that_messages_show(tmp_path: Path) -> None
     of = judged(factors=[factor])
     names = [trial.id for trial in plan(of, Design(1))]
     told = read(tmp_path, f'trial,score\n{names[0]},1\n"{names[1]}",2\n', of)
-    assert told is not None
     assert [cell.trial for cell in told.cells] == names == ["a/Ann%2Fe#1", "b/Zoë, B#1"]
 
 
@@ -769,39 +771,24 @@ def judge_of(run: RunView) -> list[dict[str, Any]]:
     return found
 
 
-def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people() -> None:
+def two_rated_otherwise() -> list[Rated]:
+    """40 flags, each given twice, and two of them otherwise the second time."""
     rated = [replace(each, much_again=str(each.much)) for each in ratings()]
     for number in (3, 30):
         rated[number] = replace(rated[number], much_again=str(not rated[number].much))
-    of = judged(Agreement("much", "much_again"))
-    records = records_of_rated(of, rated)
-    error = without_error(of, records, None).measure("much").error
-    assert error is not None
+    return rated
+
+
+def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people() -> None:
+    of, rated = judged(OF_MUCH), two_rated_otherwise()
+    error = error_of(of, rated)
     # 2 of 40 differ: each reading errs with (1 - sqrt(1 - 2 / 20)) / 2.
     assert error.sensitivity == pytest.approx((1 + math.sqrt(0.9)) / 2)
     assert "a lower bound" in error.source
-    said = [row.values["much"] for row in records.rows]
-    said[0] = not said[0]  # people say yes where the judge said no
-    cells = tuple(
-        Label(line, row.trial.id, "much", "yes" if each else "no")
-        for line, (row, each) in enumerate(zip(records.rows, said, strict=True))
-    )
-    labels = Labels("labels.csv", "labels.csv", ("much",), cells)
-    error = without_error(of, records, labels).measure("much").error
-    assert error is not None
+    said = ["yes", *("yes" if each.much else "no" for each in rated[1:])]  # the judge said no
+    error = error_of(of, rated, labels("much", said))
     assert error.sensitivity == pytest.approx(20 / 21)
     assert error.specificity == 1.0
-
-
-def records_of_rated(of: Experiment, rated: Sequence[Rated]) -> Records:
-    """The records of these ratings, in the plan's order."""
-    outcomes = zip(plan(of, of.design()), rated, strict=True)
-    return Records(
-        tuple(
-            record_of(Outcome(trial, each, None, (), 1, ()), of.measures)
-            for trial, each in outcomes
-        )
-    )
 
 
 @pytest.mark.parametrize(
@@ -823,13 +810,9 @@ def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) ->
     ]
     measure = again.removesuffix("_again")
     of = judged(Agreement(measure, again, governs=["much"]))
-    records = records_of_rated(of, rated)
-    error = without_error(of, records, None).measure("much").error
-    assert error is not None
-    assert error.source.startswith("40 rated twice, 10 otherwise")
+    assert error_of(of, rated).source.startswith("40 rated twice, 10 otherwise")
     said = labels(measure, [(yes if s > 3 else no).format(s) for s in [5.0, 4.0, 2.0, 2.0] * 10])
-    error = without_error(of, records, said).measure("much").error
-    assert error is not None
+    error = error_of(of, rated, said)
     assert (error.sensitivity, error.specificity) == (1.0, 0.5)
 
 
@@ -837,7 +820,7 @@ def test_the_largest_of_several_is_corrected_as_each_of_them_is() -> None:
     """A sum of one gap is that gap: it cleared what the same difference of rates did not."""
     group = Factor("group", {"a": 1, "b": 2, "c": 3})
     scene = Factor("scene", {"one": 1, "two": 2})
-    of = judged(Agreement("much", "much_again"), factors=[group, scene], replicates=200)
+    of = judged(OF_MUCH, factors=[group, scene], replicates=200)
     high = {"a": 110, "b": 100, "c": 100}
     rated = [
         Rated(
@@ -867,17 +850,10 @@ def test_the_largest_of_several_is_corrected_as_each_of_them_is() -> None:
 
 
 def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:
-    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
-    for number in (3, 30):
-        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
-    of = judged(Agreement("much", "much_again"))
-    records = records_of_rated(of, rated)
-    pairs = without_error(of, records, None).measure("much").error
-    said = labels("much", [each.much for each in rated])
-    error = without_error(of, records, said).measure("much").error
-    assert error is not None
+    of, rated = judged(OF_MUCH), two_rated_otherwise()
+    error = error_of(of, rated, labels("much", [each.much for each in rated]))
     assert (error.youden, error.labels) == (1.0, 40)
-    assert error.also[1:] == (pairs,)
+    assert error.also[1:] == (error_of(of, rated),)
 
 
 @pytest.mark.parametrize("other", [None, Agreement("score", "score_again", governs=["much"])])
@@ -900,7 +876,7 @@ def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
         score = 1.0 + number % 2
         again = said[-1] if twice and number % 7 == 0 else kind
         rated.append(Rated(score, f"{score:g}", kind, again, kind != "fair", ""))
-    every = records_of_rated(of, rated)
+    every = records_of(of, rated)
     rows = tuple(row for row in every.rows if row.trial.condition.levels["group"] in "ab")
     counted = replace(every, rows=rows)
     people = None if twice else labels("kind", said, of)
@@ -923,7 +899,7 @@ def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> Non
         for n, (each, kind) in enumerate(zip(ratings(), kinds, strict=True))
     ]
     of = judged(Agreement("kind", "kind_again", governs=["much"]))
-    records = records_of_rated(of, rated)
+    records = records_of(of, rated)
     said = ["curt"] * 20
     with pytest.raises(BadLabels, match=r"line 2, column 'kind': 'curt' says neither yes nor no"):
         without_error(of, records, labels("kind", said, of))
@@ -939,15 +915,12 @@ def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> Non
 def test_few_ratings_that_the_judge_never_gives_count_as_its_errors() -> None:
     of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=40)
     rated = [replace(each, kind="warm" if each.much else "cold") for each in ratings() * 2]
-    records = records_of_rated(of, rated)
     said = ["curt", *(each.kind for each in rated[1:])]
-    error = without_error(of, records, labels("kind", said, of)).measure("much").error
-    assert error is not None
+    error = error_of(of, rated, labels("kind", said, of))
     assert error.source == "80 labelled by people"
     assert (error.sensitivity, error.specificity) == (40 / 41, 1)
     said[0], said[20] = "cold", "curt"
-    error = without_error(of, records, labels("kind", said, of)).measure("much").error
-    assert error is not None
+    error = error_of(of, rated, labels("kind", said, of))
     assert (error.sensitivity, error.specificity) == (1, 40 / 41)
 
 
@@ -972,27 +945,38 @@ def test_labels_of_what_the_judge_never_sees_are_refused_however_few_they_are(
         judge.append(yes if (event and seen) or number == 1 else no)
         said.append(no if not event else yes if seen else unseen)
     changes: list[dict[str, Any]] = [{"much": each == yes, rating.measure: each} for each in judge]
-    records = records_of_rated(of, [replace(Rated(1.0), **each) for each in changes])
+    records = records_of(of, [replace(Rated(1.0), **each) for each in changes])
     refused = rf"line 2, .*: '{unseen}' says .*: correct it, or label 20"
     with pytest.raises(BadLabels, match=refused):
         without_error(of, records, labels(rating.measure, said, of))
 
 
-@pytest.mark.parametrize("level", ["ordinal", "interval"])
-def test_a_number_beyond_all_that_the_judge_gives_is_read_as_none(level: Level) -> None:
-    """Of ratings at either end of the scale it sees those at one end alone."""
-    of = judged(Agreement("score", "score_again", level, governs=["much"]), replicates=40)
-    scores = [(1.0, 2.0, 3.0, 3.0)[number % 4] for number in range(80)]
-    records = records_of_rated(of, [Rated(each, much=each == 1) for each in scores])
-    said = [5.0 if number % 8 == 3 else each for number, each in enumerate(scores)]
-    with pytest.raises(BadLabels, match=r"line 5, column 'score': '5.0' says neither yes nor no"):
-        without_error(of, records, labels("score", said, of))
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+@pytest.mark.parametrize(
+    ("judge", "people", "yes"),
+    [
+        # Of ratings at either end of the scale the judge sees those at one end alone.
+        ((1.0, 2.0, 3.0, 3.0, 1.0, 2.0, 3.0, 3.0), (1.0, 2.0, 3.0, 5.0, 1.0, 2.0, 3.0, 3.0), 1.0),
+        # What it never gives are all of the events, and no yes is left to hold it beside.
+        ((1.0, 2.0, 5.0), (1.0, 2.0, 4.0), 5.0),
+        ((1.0, 2.0, 2.0), (1.0, 2.0, 4.0), 5.0),
+    ],
+)
+def test_numbers_that_the_judge_never_gives_are_refused(
+    level: Level, judge: Sequence[float], people: Sequence[float], yes: float
+) -> None:
+    of = judged(Agreement("score", "score_again", level, governs=["much"]), replicates=60)
+    rated = [Rated(score, much=score == yes) for score in [*judge] * 120][:120]
+    first = next(n for n, each in enumerate(people) if each not in judge)
+    refused = rf"line {first + 2}, column 'score': '{people[first]}' says neither yes nor no"
+    with pytest.raises(BadLabels, match=refused):
+        without_error(of, records_of(of, rated), labels("score", [*people] * 120, of))
 
 
 def test_numbers_of_both_flags_stop_nobody() -> None:
     rated = ratings()
     of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]))
-    records = records_of_rated(of, rated)
+    records = records_of(of, rated)
     for first in (rated[0].score, 99.0):  # which the judge gives nowhere
         same = labels("score", [first, *(each.score for each in rated[1:])], of)
         assert without_error(of, records, same) == without_error(of, records, None)
@@ -1008,13 +992,9 @@ def test_a_number_that_is_given_nowhere_is_read_as_those_on_both_sides(level: Le
     rated = [
         Rated(e, score_again=str(a), much=e >= 3) for e, a in zip(scores, turned, strict=True)
     ]
-    records = records_of_rated(of, rated)
-    error = without_error(of, records, labels("score", near, of)).measure("much").error
-    assert error is not None
+    error = error_of(of, rated, labels("score", near, of))
     assert (error.source, error.sensitivity, error.specificity) == ("80 labelled by people", 1, 1)
-    again = without_error(of, records, None).measure("much").error
-    assert again is not None
-    assert again.source.startswith("80 rated twice, 4 otherwise")
+    assert error_of(of, rated).source.startswith("80 rated twice, 4 otherwise")
 
 
 def test_of_a_number_that_is_given_with_both_flags_nothing_is_read_from_others() -> None:
@@ -1022,30 +1002,14 @@ def test_of_a_number_that_is_given_with_both_flags_nothing_is_read_from_others()
     scores = [(1.0, 3.0, 5.0, 5.0)[number % 4] for number in range(120)]
     scores[0] = scores[4] = 2.0
     rated = [Rated(each, much=each == 5 or not number) for number, each in enumerate(scores)]
-    records = records_of_rated(of, rated)
-    error = without_error(of, records, labels("score", scores, of)).measure("much").error
-    assert error is not None
+    error = error_of(of, rated, labels("score", scores, of))
     assert (error.sensitivity, error.specificity) == (60 / 61, 58 / 59)
-
-
-@pytest.mark.parametrize("highest", [5.0, 2.0])
-@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_numbers_that_the_judge_never_gives_are_refused(level: Level, highest: float) -> None:
-    """Though they are all of the events, and no yes is left to hold the judge beside."""
-    of = judged(Agreement("score", "score_again", level, governs=["much"]))
-    rated = [replace(each, score=(1.0, 2.0, highest)[n % 3]) for n, each in enumerate(ratings())]
-    rated = [replace(each, score_again="", much=each.score == 5) for each in rated]
-    records = records_of_rated(of, rated)
-    people = [4.0 if number % 3 == 2 else each.score for number, each in enumerate(rated)]
-    said = labels("score", people, of)
-    with pytest.raises(BadLabels, match=r"line 4, column 'score': '4.0' says neither yes nor no"):
-        without_error(of, records, said)
 
 
 def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
     """One of four groups differs, which it does not enough as the judge reads it."""
     group = Factor("group", dict.fromkeys("abcd", ""))
-    of = judged(Agreement("much", "much_again"), factors=[group], replicates=1200)
+    of = judged(OF_MUCH, factors=[group], replicates=1200)
     rated, said = [], []
     for number, trial in enumerate(plan(of, of.design())):
         event = number % 30 < (18 if trial.condition.levels["group"] == "d" else 12)
@@ -1061,17 +1025,11 @@ def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
 
 def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:
     """Though every value of a length, which no two trials share, goes with one flag."""
-    rated = [replace(each, length=40 + n / 8) for n, each in enumerate(ratings())]
-    for number in (3, 30):
-        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
-    of = judged(Agreement("much", "much_again"))
-    records = records_of_rated(of, rated)
-    said = labels("length", [each.length for each in rated])
-    assert without_error(of, records, said) == without_error(of, records, None)
-    governed = judged(Agreement("much", "much_again", governs=["length"]))
-    error = without_error(governed, records, said).measure("much").error
-    assert error is not None
-    assert error.source == "40 labelled by people"
+    rated = [replace(each, length=40 + n / 8) for n, each in enumerate(two_rated_otherwise())]
+    of, said = judged(OF_MUCH), labels("length", [each.length for each in rated])
+    assert error_of(of, rated, said) == error_of(of, rated)
+    governed = judged(replace(OF_MUCH, governs=["length"]))
+    assert error_of(governed, rated, said).source == "40 labelled by people"
 
 
 def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
@@ -1092,7 +1050,7 @@ def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
 
 def test_a_flag_that_is_read_no_better_than_by_chance_decides_nothing() -> None:
     rated = [replace(each, much_again=str(each.much)) for each in ratings()]
-    of = judged(Agreement("much", "much_again"))
+    of = judged(OF_MUCH)
     on_much = RateDifference("much", "group", high="b", low="a", margin=0.2)
     chance = ["yes" if number % 2 else "no" for number in range(40)]
     analysis = analysed(

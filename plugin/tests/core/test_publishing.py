@@ -56,24 +56,14 @@ def test_a_file_per_model_and_one_readme(tmp_path: Path) -> None:
     assert {path.parent for path in done.written} == {tmp_path / "data" / "tiny"}
 
 
-def test_a_partial_run_says_so(tmp_path: Path) -> None:
-    done = publish(tmp_path, ONE, partial=("--lf",))
-    (note,) = done.notes
+def test_what_is_left_out_is_said_with_its_reason(tmp_path: Path) -> None:
+    (note,) = publish(tmp_path, ONE, partial=("--lf",)).notes
     assert note.startswith("data sets: only of the experiments and models whose cases ran (--lf)")
-
-
-def test_what_is_not_recorded_is_named(tmp_path: Path) -> None:
+    none = "data sets: none of what is not recorded in full"
     done = publish(tmp_path, {"incomplete": "tiny × a/b"}, partial=("--lf",))
-    note = "data sets: none of what is not recorded in full (tiny × a/b)"
-    assert done == Said(notes=(note,))
-
-
-def test_cases_that_left_nothing_because_of_a_recording_are_told_of(tmp_path: Path) -> None:
-    done = publish(tmp_path, incomplete=True)
-    assert done == Said(notes=("data sets: none of what is not recorded in full",))
-
-
-def test_what_could_not_be_made_is_a_problem(tmp_path: Path) -> None:
+    assert done == Said(notes=(f"{none} (tiny × a/b)",))
+    # Cases that left nothing, because of a recording.
+    assert publish(tmp_path, incomplete=True) == Said(notes=(none,))
     done = publish(tmp_path, {"problem": "no data set of x"}, ONE)
     assert done.problems == ("no data set of x",)
     assert len(done.written) == 2

@@ -36,13 +36,9 @@ ROWS: Sequence[Mapping[str, Any]] = [
 
 
 def cell(value: object) -> str:
-    return (
-        ""
-        if value is None
-        else str(value).lower()
-        if value is True or value is False
-        else str(value)
-    )
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
 
 
 def written(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -64,6 +60,12 @@ def written(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 def only(found: Mapping[str, Replies]) -> Replies:
     (replies,) = found.values()
     return replies
+
+
+def outcomes(source: Path | pd.DataFrame, of: Experiment = TOY, **entry: Any) -> Any:
+    """The trials of a table's only subject."""
+    given = TableEntry(path="t", experiment=of.id, **entry)
+    return only(read_table(source, of, given)).outcomes
 
 
 def said(path: Path, experiment: Experiment = TOY, **entry: Any) -> list[str]:
@@ -118,7 +120,7 @@ def test_whole_decimals_keep_all_of_their_digits(tmp_path: Path) -> None:
     ids = [Decimal(2**60 + number) for number in range(len(ROWS))]
     same = [{**ROWS[0], "replicate": each} for each in ids]
     pq.write_table(pa.Table.from_pylist(same), path)
-    assert len(only(read_table(path, TOY)).outcomes) == len(ROWS)
+    assert len(outcomes(path)) == len(ROWS)
     wide = FRAME.assign(score=[Decimal("1E+1000000"), None, Decimal(5)])
     with pytest.raises(WrongTable, match="column 'score'"):
         read_table(wide, TOY)
@@ -157,11 +159,10 @@ def test_fields_of_nested_objects_go_by_dotted_names(tmp_path: Path) -> None:
         for row in ROWS
     ]
     columns = {"cue": "params.cue", "score": "result.x.score", "tone": "result.tone"}
-    given = TableEntry(path="t", experiment="toy", columns=columns)
-    plain = only(read_table(written(tmp_path / "t.csv", ROWS), TOY)).outcomes
+    plain = outcomes(written(tmp_path / "t.csv", ROWS))
     for suffix in (".jsonl", ".parquet"):
         path = written(tmp_path / f"t{suffix}", rows)
-        assert only(read_table(path, TOY, given)).outcomes == plain
+        assert outcomes(path, columns=columns) == plain
 
 
 def test_what_is_typed_otherwise_is_not_taken_for_it(tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ def test_a_text_may_hold_what_ends_lines_elsewhere(tmp_path: Path) -> None:
     row = {**ROWS[2], "text": "one\u2028two\u0085three"}
     path = tmp_path / "t.jsonl"
     path.write_text(f"\ufeff{json.dumps(row, ensure_ascii=False)}\r\n", "utf-8", newline="")
-    assert len(only(read_table(path, TOY)).outcomes) == 1
+    assert len(outcomes(path)) == 1
 
 
 FILES: Mapping[str, tuple[str, bytes, str]] = {
@@ -308,8 +309,7 @@ def test_a_failure_recorded_as_a_number_is_refused_until_it_is_said_to_be_one(
         ) in said(path)
         empty = {"score": {"-1": ""}}
         assert said(path, values=empty)[0].endswith("nothing says why the trial is missing")
-        given = TableEntry(path="t", experiment="toy", values=empty, missing="no_number")
-        found = only(read_table(path, TOY, given)).outcomes
+        found = outcomes(path, values=empty, missing="no_number")
         assert [outcome.missing for outcome in found] == [None, "no_number"]
     path = written(tmp_path / "t.jsonl", rows)
     assert said(path, missing="No number!", collected_at="May") == [
@@ -324,8 +324,7 @@ def test_a_failure_recorded_as_a_number_is_refused_until_it_is_said_to_be_one(
 def test_what_the_source_says_of_time_and_model_is_kept(tmp_path: Path) -> None:
     rows = [{**ROWS[2], "served": "m-2026", "collected_at": "2026-02-05"}, {**ROWS[2]}]
     path = written(tmp_path / "t.jsonl", rows)
-    given = TableEntry(path="t", experiment="toy", served="m-1", collected_at="2026-01-01")
-    found = only(read_table(path, TOY, given)).outcomes
+    found = outcomes(path, served="m-1", collected_at="2026-01-01")
     assert [(o.origins[0].served, o.origins[0].at) for o in found] == [
         ("m-2026", "2026-02-05"),
         ("m-1", "2026-01-01"),
@@ -339,9 +338,8 @@ def test_a_flag_is_no_reason_until_values_say_which(tmp_path: Path, suffix: str)
     (line,) = said(path)
     assert line.startswith("column 'missing': holds true or false: it has to say a reason such as")
     words = {"missing": {"true": "refusal", "false": ""}}
-    given = TableEntry(path="t", experiment="toy", values=words)
-    told = only(read_table(path, TOY, given)).outcomes
-    assert told == only(read_table(written(path, ROWS), TOY)).outcomes
+    told = outcomes(path, values=words)
+    assert told == outcomes(written(path, ROWS))
 
 
 def test_rows_of_another_experiment_are_refused(tmp_path: Path) -> None:
@@ -354,8 +352,7 @@ def test_rows_of_another_experiment_are_refused(tmp_path: Path) -> None:
         path = written(tmp_path / "t.jsonl", [each])
         assert said(path, ARRANGED, layout="other") == [problem.format("arranged")]
     words = {"experiment": {"toys": "arranged"}}
-    given = TableEntry(path="t", experiment="arranged", layout="other", values=words)
-    assert len(only(read_table(path, ARRANGED, given)).outcomes) == 3
+    assert len(outcomes(path, ARRANGED, layout="other", values=words)) == 3
 
 
 def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
@@ -481,10 +478,9 @@ def test_a_nested_frame_or_file_is_read_in_a_layout_as_its_json_is(tmp_path: Pat
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table(lines), path)
     told = written(tmp_path / "t.json", [{"who": "a", "p_value": 1, "trials": ROWS}])
-    given = TableEntry(path="t", experiment="arranged", layout="other")
-    as_json = only(read_table(told, ARRANGED, given)).outcomes
+    as_json = outcomes(told, ARRANGED, layout="other")
     for source in (path, pd.read_parquet(path)):
-        assert only(read_table(source, ARRANGED, given)).outcomes == as_json
+        assert outcomes(source, ARRANGED, layout="other") == as_json
 
 
 def test_what_a_layout_does_not_read_is_refused_in_one_error(tmp_path: Path) -> None:
@@ -494,9 +490,8 @@ def test_what_a_layout_does_not_read_is_refused_in_one_error(tmp_path: Path) -> 
     assert line.startswith("is not in the layout 'lists': KeyError: 'trials' (")
     assert said(tmp_path, TOY)[0].startswith("is a folder: name a file, or a layout of files")
     assert said(tmp_path, ARRANGED, layout="lists") == ["the folder holds no */all.jsonl"]
-    given = TableEntry(path="t", experiment="arranged", layout="odd")
     with pytest.raises(UnknownName, match="unknown layout of arranged 'odd'; known: lists, other"):
-        read_table(path, ARRANGED, given)
+        outcomes(path, ARRANGED, layout="odd")
 
 
 def test_a_layout_is_told_by_its_columns_and_never_guessed_of_two(tmp_path: Path) -> None:
@@ -508,7 +503,7 @@ def test_a_layout_is_told_by_its_columns_and_never_guessed_of_two(tmp_path: Path
         "is in the layouts summary and other by its columns; declare which (layout)"
     ]
     ours = [{**ROWS[0], **both}]  # what has all factors is no layout, whatever else it has
-    assert len(only(read_table(written(tmp_path / "t.json", ours), ARRANGED)).outcomes) == 1
+    assert len(outcomes(written(tmp_path / "t.json", ours), ARRANGED)) == 1
 
 
 def test_a_layout_s_columns_may_be_called_otherwise(tmp_path: Path) -> None:
@@ -519,8 +514,7 @@ def test_a_layout_s_columns_may_be_called_otherwise(tmp_path: Path) -> None:
         "column 'who': there is no such column (who of the layout 'other')",
     ]
     names = {"trials": "runs", "who": "of"}
-    given = TableEntry(path="t", experiment="arranged", layout="other", columns=names)
-    assert len(only(read_table(path, ARRANGED, given)).outcomes) == 1
+    assert len(outcomes(path, ARRANGED, layout="other", columns=names)) == 1
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".json", ".parquet"])
@@ -536,4 +530,4 @@ def test_rows_that_are_no_lines_are_called_rows(tmp_path: Path, suffix: str) -> 
 
 def test_a_csv_of_ours_needs_no_mapping(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
-    assert len(only(read_table(tmp_path / "t.csv", TOY)).outcomes) == 1
+    assert len(outcomes(tmp_path / "t.csv")) == 1

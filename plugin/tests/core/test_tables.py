@@ -45,6 +45,14 @@ TOY = Experiment(
     ],
     replicates=5,
 )
+
+
+def cued(name: str, *measures: Measure, **changes: Any) -> Experiment:
+    """An experiment of one factor and these measures."""
+    given: dict[str, Any] = {"factors": TOY.factors[:1], "protocol": asked, "replicates": 5}
+    return Experiment(id=name, name=name, measures=measures, **(given | changes))
+
+
 HEAD = "model,cue,group,group_exemplar,item,score,tone,sure,missing,at,n"
 GOOD = "m,low,a,Ann,recipe,5,warm,true,,2026-02-05T13:51:23.941Z,1"
 SCORED = "m,low,a,Ann,recipe,{},warm,true,,,{}"
@@ -344,14 +352,7 @@ def test_lines_are_those_of_the_file_where_a_row_takes_several(tmp_path: Path) -
 
 
 def test_a_measure_of_no_declared_type_is_of_one_type(tmp_path: Path) -> None:
-    free = Experiment(
-        id="free",
-        name="Free",
-        factors=[Factor("cue", {"low": 3, "high": 9})],
-        protocol=asked,
-        measures=[Measure("length")],
-        replicates=5,
-    )
+    free = cued("free", Measure("length"))
     content = "model,cue,length\nm,low,1.5\nm,high,true\nm,low,2e3\nm,high,long\n"
     with pytest.raises(WrongTable) as refused:
         tables(tmp_path, content, experiment="free", columns={}).of(free, "published/m")
@@ -387,14 +388,8 @@ def test_columns_that_are_not_there_are_named_with_what_is_there(tmp_path: Path)
 
 
 def test_a_measure_whose_function_needs_more_than_the_table_has(tmp_path: Path) -> None:
-    deep = Experiment(
-        id="deep",
-        name="Deep",
-        factors=[Factor("cue", {"low": 3, "high": 9})],
-        protocol=asked,
-        measures=[Measure("score", bounds=(0, 12)), Measure("words", lambda r: len(r.text))],
-        replicates=5,
-    )
+    score = Measure("score", bounds=(0, 12))
+    deep = cued("deep", score, Measure("words", lambda r: len(r.text)))
     content = "model,cue,score\nm,low,1\nm,high,2\n"
     with pytest.raises(WrongTable) as refused:
         tables(tmp_path, content, experiment="deep", columns={}).of(deep, "published/m")
@@ -483,14 +478,7 @@ def test_an_old_published_model_may_stand_beside_a_recording(tmp_path: Path) -> 
 
 def test_another_experiment_or_condition_is_not_covered(tmp_path: Path) -> None:
     given = tables(tmp_path, f"{HEAD}\n{GOOD}\n")
-    other = Experiment(
-        id="other",
-        name="Other",
-        factors=TOY.factors,
-        protocol=asked,
-        measures=[Measure("score")],
-        replicates=5,
-    )
+    other = cued("other", Measure("score"))
     assert not given.covers(other, "published/m")
     with pytest.raises(NotCovered, match="published/m has no replies to other: its table has"):
         given.of(other, "published/m")
@@ -532,15 +520,8 @@ def test_who_graded_is_said_where_there_is_a_judge(tmp_path: Path) -> None:
     async def judged(trial: Trial, subject: Subject, judge: Subject) -> Reply:
         raise AssertionError((trial, subject, judge))
 
-    graded = Experiment(
-        id="toy",
-        name="Toy",
-        factors=[Factor("cue", {"low": 3, "high": 9})],
-        protocol=judged,
-        measures=[Measure("score", bounds=(0, 12))],
-        judge=Parameters(),
-        replicates=5,
-    )
+    score = Measure("score", bounds=(0, 12))
+    graded = cued("toy", score, protocol=judged, judge=Parameters())
     content = "model,cue,score\nm,low,1\n"
     with pytest.raises(WrongTable, match=r"has a judge, and nothing says who graded"):
         tables(tmp_path, content, columns={}).of(graded, "published/m")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -81,23 +81,24 @@ def made(
     design: Design | None = None,
     *,
     model: str = "openai/tiny",
+    outcomes: Sequence[Outcome] = (),
     recording: Recording = RECORDING,
     licence: str = OPTIONS["dataset_license"].default,
     **values: MeasureValue,
 ) -> DataSet:
-    """A data set in which the second trial is missing, and the third lost to a cap."""
+    """A data set of ``outcomes``; else its second trial is missing, the third lost to a cap."""
     of = of if of is not None else audit()
     design = design if design is not None else of.design()
-    outcomes = [
+    found = [*outcomes] or [
         Outcome(trial, None, None, (), 1, ("SECRET PROMPT",), values=dict(VALUES) | values)
         for trial in plan(of, design)
     ]
-    if len(outcomes) > 2:
+    if not outcomes and len(found) > 2:
         refused = ("SECRET WORDS", "refusal")
-        outcomes[1] = Outcome(outcomes[1].trial, None, "SECRET REPLY", refused, 2, ())
-        outcomes[2] = lost_to_cap(outcomes[2].trial)
+        found[1] = Outcome(found[1].trial, None, "SECRET REPLY", refused, 2, ())
+        found[2] = lost_to_cap(found[2].trial)
     return dataset_of(
-        of, design, model, outcomes, recording=recording, version="0.1.0", licence=licence
+        of, design, model, found, recording=recording, version="0.1.0", licence=licence
     )
 
 
@@ -158,9 +159,7 @@ def test_columns_are_typed() -> None:
 def test_without_items_and_values_columns_stay_and_are_empty() -> None:
     of = experiment(replicates=1)
     outcomes = [lost_to_cap(trial) for trial in plan(of, of.design())]
-    data = dataset_of(
-        of, of.design(), "a/b", outcomes, recording=RECORDING, version="1", licence="CC0-1.0"
-    )
+    data = made(of, outcomes=outcomes)
     table = read(data)
     assert table["item"].to_pylist() == table["score"].to_pylist() == [None, None]
     assert str(table.schema.field("score").type) == "null"
@@ -193,15 +192,7 @@ def test_retention_changes_no_cell(retention: Any, tmp_path: Path) -> None:
             replace(outcome, result=None, prompts=("digest",), values={"score": 5.0})
             for outcome in outcomes
         ]
-    data = dataset_of(
-        of,
-        of.design(),
-        "openai/tiny",
-        outcomes,
-        recording=replace(RECORDING, retention=retention),
-        version="1",
-        licence=OPTIONS["dataset_license"].default,
-    )
+    data = made(of, outcomes=outcomes, recording=replace(RECORDING, retention=retention))
     assert read(data)["score"].to_pylist() == [5.0] * 6
     assert f"recording keeps: {retention}" in readme_text({"a": data.about})
 
@@ -266,7 +257,7 @@ def test_values_of_several_types_are_refused() -> None:
         for trial, value in zip(plan(of, of.design()), values, strict=True)
     ]
     with pytest.raises(BadDesign, match="values of several types"):
-        dataset_of(of, of.design(), "a/b", outcomes, recording=RECORDING, version="1", licence="X")
+        made(of, outcomes=outcomes)
 
 
 @pytest.mark.parametrize(

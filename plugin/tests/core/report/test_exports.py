@@ -18,7 +18,7 @@ from ..factories import ask_once, experiment
 
 EXPERIMENT = experiment(ask_once)
 GREYS = Shades(low=-1, high=1, colours=["#000000", "#808080", "#ffffff"], meaning=["points"])
-EVEN = {"simulated/even": Records(())}
+SUBJECTS = {"openai/a": Records(()), "simulated/even": Records(())}
 TILES = [
     Tile(row="a", column="x\ny", value=0.5, said="0.50", bold=True),
     Tile(row="b", column="z", value=None, said="none", below="no reply"),
@@ -32,12 +32,12 @@ def giving(given: object) -> Experiment:
 
 @pytest.mark.requirement("AUDIT-32", "CV-33")
 def test_a_chart_is_two_files_with_its_note_and_its_licence() -> None:
-    files = exported_files(giving({"figures/c": CHART, "a.csv": "a"}), EVEN)
+    files = exported_files(giving({"figures/c": CHART, "a.csv": "a"}), SUBJECTS)
     assert list(files) == ["a.csv", "figures/c.png", "figures/c.svg"]
     svg = files["figures/c.svg"].decode()
     assert "<metadata>CC-BY-4.0 &lt;</metadata>" in svg
     for words in (
-        "programs that stand in for models: simulated/even.",
+        "Simulated subjects, programs that stand in for models: simulated/even.",
         "Licence: CC-BY-4.0",
         "Greys",
     ):
@@ -52,7 +52,7 @@ def test_a_chart_is_two_files_with_its_note_and_its_licence() -> None:
         place += 12 + length
     assert chunks[b"iTXt"] == b"Copyright\0\0\0\0\0CC-BY-4.0 <"
     assert set(chunks) >= {b"IHDR", b"IDAT", b"IEND"}
-    again = exported_files(giving({"figures/c": CHART}), EVEN)
+    again = exported_files(giving({"figures/c": CHART}), SUBJECTS)
     assert again.items() <= files.items()
 
 
@@ -61,12 +61,9 @@ def test_without_plots_no_chart_is_drawn(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     experiment = giving({"c": CHART, "a.csv": "a"})
     assert exported_files(experiment, {}, plots=False) == {"a.csv": b"a"}
+    assert exported_files(EXPERIMENT, {}) == {}
     with pytest.raises(MissingPackage, match=r"pip install 'pytest-bias\[suite\]'"):
         exported_files(experiment, {})
-
-
-def test_an_experiment_without_exports_gives_none() -> None:
-    assert exported_files(EXPERIMENT, {}) == {}
 
 
 def test_an_error_of_ours_in_the_authors_function_is_said_once() -> None:
@@ -93,28 +90,10 @@ def test_what_is_written_and_where(tmp_path: Path) -> None:
         write_exports(tmp_path / "a" / "b.txt", {"c": b""}, lambda _: "shown")
 
 
-@pytest.mark.parametrize(
-    ("models", "programs"),
-    [
-        (["openai/a"], ""),
-        (["simulated/a"], "simulated/a"),
-        (["openai/a", "simulated/b"], "simulated/b"),
-    ],
-)
-def test_programs_are_called_so(models: list[str], programs: str) -> None:
-    files = exported_files(giving({"c": CHART}), {model: Records(()) for model in models})
-    words = f"Simulated subjects, programs that stand in for models: {programs}.".encode()
-    assert (words in files["c.svg"]) == bool(programs)
-    assert (b"Simulated" in files["c.svg"]) == bool(programs)
-
-
-def test_a_tile_without_a_value_is_grey_and_not_left_out() -> None:
-    svg = exported_files(giving({"c": CHART}), {})["c.svg"]
-    assert svg.count(b'fill="#d0d0d0"') == 1
-    assert svg.count(b"#d0d0d0") == len([tile for tile in TILES if tile.value is None])
-
-
-def test_tiles_as_they_are_drawn() -> None:
+def test_models_are_not_called_programs_and_a_tile_without_a_value_is_grey() -> None:
+    svg = exported_files(giving({"c": CHART}), {"openai/a": Records(())})["c.svg"]
+    assert b"Simulated" not in svg
+    assert svg.count(b'fill="#d0d0d0"') == svg.count(b"#d0d0d0") == 1
     (panel,) = CHART.spec()["concat"]
     said = [(v["row"], v["value"], v["ink"]) for v in panel["data"]["values"]]
     assert said == [("a", 0.5, "#222222"), ("b", None, "#222222")]

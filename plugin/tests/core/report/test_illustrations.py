@@ -15,7 +15,7 @@ from pytest_bias.contrasts.estimation.figures import illustrated
 from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Factor, Items
-from pytest_bias.experiments.figures import Axis, Heatmap, Illustration, Means, Spot
+from pytest_bias.experiments.figures import Heatmap, Illustration, Means, Spot
 from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.report.results import results_text
 from pytest_bias.verdicts.analysis import analyse
@@ -186,19 +186,6 @@ def test_an_analysis_carries_its_figures_through_json() -> None:
     assert dumps(again) == dumps(found)
     told = json.loads(results_text(factory.view(found)))
     assert told["analyses"][0]["figures"][0]["spots"][1]["value"] == 8
-
-
-def numbers(*values: float | None, bounds: tuple[float, float] | None = (0, 10)) -> Illustration:
-    """One row of cells with these values."""
-    levels = tuple(f"c{place}" for place in range(len(values)))
-    return Illustration(
-        kind="heatmap", title="t", measure="m", unit="points", flag=False, bounds=bounds,
-        x=Axis("x", levels), y=Axis("y", ("only",)), by=None,
-        spots=tuple(
-            Spot(x=level, y="only", value=value, replies=3 * (value is not None), missing={})
-            for level, value in zip(levels, values, strict=True)
-        ),
-    )  # fmt: skip
 
 
 def test_what_the_documentation_shows_can_be_declared_and_called() -> None:

@@ -364,14 +364,13 @@ def test_what_is_open_says_why_with_its_p_values_and_none_is_0() -> None:
         ("supported", "the difference found has the sign its source reports"),
         ("opposite", "with the other sign than its source reports"),
         ("not shown", "the data do not exclude that there is no effect"),
+        (None, ""),
     ],
 )
-def test_the_documented_direction(direction: str, words: str) -> None:
-    assert words in one(factory.verdict(factory.finding(), direction=direction))
-
-
-def test_without_a_documented_direction_there_is_nothing_to_say() -> None:
-    assert "direction" not in one(factory.verdict(factory.finding(), direction=None))
+def test_the_documented_direction(direction: str | None, words: str) -> None:
+    text = one(factory.verdict(factory.finding(), direction=direction))
+    assert words in text
+    assert ("direction" in text) == bool(direction)
 
 
 @pytest.mark.requirement("AUDIT-33")
@@ -443,22 +442,15 @@ def test_a_direction_is_not_denied_where_only_its_size_was_asked() -> None:
 
 
 def test_what_is_only_described_has_a_badge_of_its_own_and_is_not_red() -> None:
-    described = factory.verdict(
-        factory.finding(),
-        claim="describe",
-        words="DESCRIBED for this vignette: an effect",
-    )
-    page = read(factory.view(factory.analysis(described)))
+    words = "DESCRIBED for this vignette: an effect"
+    described = factory.verdict(factory.finding(), claim="describe", words=words)
+    view = factory.view(factory.analysis(described))
+    page = read(view)
     (found,) = page.hypotheses
     shown = [found[name] for name in ("label", "tone", "words", "stops")]
     assert shown == ["DESCRIBED", "described", "for this vignette: an effect", 0]
     assert "BIASED" not in page.text.partition("How to read this")[0]
-
-
-def test_the_terminal_calls_what_is_only_described_so() -> None:
-    words = "DESCRIBED for this vignette: an effect"
-    described = factory.verdict(factory.finding(), claim="describe", words=words)
-    lines = list(section_lines(factory.view(factory.analysis(described))))
+    lines = list(section_lines(view))
     (line,) = [line for line in lines if words in line]
     assert line.endswith("(does not gate)")
     assert not any("BIASED" in line for line in lines)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,14 +46,27 @@ def planned(
 ) -> RecordingPlan:
     answered = simulated if answers else None
     of = experiment(ask_twice, simulated=answered, parameters=parameters)
+    jobs = [PlanJob(of, model, of.design(), plan(of, of.design())) for model in models]
+    return plan_of(jobs, folder, mode=mode, limits=Limits(**limits))
+
+
+def plan_of(
+    jobs: Sequence[PlanJob], folder: Path, roster: Roster = ROSTER, **changed: Any
+) -> RecordingPlan:
+    """A plan of what is missing, without limits unless some are given."""
+    given: dict[str, Any] = {"limits": Limits(), "mode": "missing"} | changed
     return plan_recording(
-        [PlanJob(of, model, of.design(), plan(of, of.design())) for model in models],
+        jobs,
         folder=folder,
-        roster=ROSTER,
-        limits=Limits(**limits),
-        mode=mode,
-        players_of=lambda _, model: Players(model, subject_defaults=ROSTER.entry(model).defaults),
+        roster=roster,
+        players_of=lambda _, model: Players(model, subject_defaults=roster.entry(model).defaults),
+        **given,
     )
+
+
+def row_lines(plan: RecordingPlan, **changed: Any) -> list[str]:
+    """The text of the first row alone, something of it changed."""
+    return plan_lines(replace(plan, rows=(replace(plan.rows[0], **changed),)))
 
 
 def test_the_whole_text(tmp_path: Path) -> None:
@@ -163,8 +177,7 @@ def test_a_plan_with_problems_does_not_say_that_all_is_recorded(tmp_path: Path) 
 
 def test_judges_are_named(tmp_path: Path) -> None:
     found = planned(tmp_path, MODEL)
-    row = replace(found.rows[0], judge=Calls(7, 1, 1), judge_model="google/judge")
-    lines = plan_lines(replace(found, rows=(row,)))
+    lines = row_lines(found, judge=Calls(7, 1, 1), judge_model="google/judge")
     assert "    Replies are graded by google/judge." in lines
     assert any("≈ 12    ≈ 7" in line for line in lines)
 
@@ -173,19 +186,10 @@ def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
     of = experiment(
         ask_twice, id="a-very-long-name-of-an-experiment-that-goes-on-and-on", simulated=simulated
     )
-    found = plan_recording(
-        [
-            PlanJob(
-                of, f"own/{name}-of-a-model-with-a-long-name-as-gateways-give-them", design, []
-            )
-            for name, design in (("one", of.design()), ("two", Design(2)))
-        ],
-        folder=tmp_path,
-        roster=ROSTER,
-        limits=Limits(),
-        mode="missing",
-        players_of=lambda _, model: Players(model, subject_defaults=ROSTER.entry(model).defaults),
-    )
+    name = "own/{}-of-a-model-with-a-long-name-as-gateways-give-them"
+    jobs = [PlanJob(of, name.format("one"), of.design(), [])]
+    jobs.append(PlanJob(of, name.format("two"), Design(2), []))
+    found = plan_of(jobs, tmp_path)
     large = Calls(9_999_999, 123_456_789_012, 9_999_999)
     row = replace(
         found.rows[0], trials=1_000_000, missing_trials=1_000_000, subject=large, cost=123_456.0
@@ -196,13 +200,11 @@ def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
 
 
 def test_a_tiny_cost_is_not_nothing(tmp_path: Path) -> None:
-    found = planned(tmp_path, MODEL)
-    row = replace(found.rows[0], cost=0.00012)
-    assert any("≈ $0.00012" in line for line in plan_lines(replace(found, rows=(row,))))
+    lines = row_lines(planned(tmp_path, MODEL), cost=0.00012)
+    assert any("≈ $0.00012" in line for line in lines)
 
 
 def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
-    found = planned(tmp_path, MODEL)
     alike = [
         Prospect(
             hypothesis=name,
@@ -216,7 +218,7 @@ def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
         )
         for name, margin in (("a-b", 1.0), ("a-c", 2.0), ("b-c", 1.0))
     ]
-    lines = plan_lines(replace(found, rows=(replace(found.rows[0], prospects=tuple(alike)),)))
+    lines = row_lines(planned(tmp_path, MODEL), prospects=tuple(alike))
     assert "    a-b, b-c (claim clear, margin 1): 12 replies per group." in lines
     assert "    a-c (claim clear, margin 2): 12 replies per group." in lines
 
@@ -233,14 +235,8 @@ def test_the_plan_in_the_documentation_is_what_is_printed() -> None:
     root = Path(__file__).parents[4]
     model = "openai/gpt-5.1-2025-11-13"
     roster = read_roster(root / "bias_models.toml")
-    found = plan_recording(
-        [PlanJob(ANCHORING, model, ANCHORING.design(), plan(ANCHORING, ANCHORING.design()))],
-        folder=root / "cassettes",
-        roster=roster,
-        limits=Limits(),
-        mode="missing",
-        players_of=lambda _, name: Players(name, subject_defaults=roster.entry(name).defaults),
-    )
+    job = PlanJob(ANCHORING, model, ANCHORING.design(), plan(ANCHORING, ANCHORING.design()))
+    found = plan_of([job], root / "cassettes", roster)
     drawn = read_summary(root / "bias_tests" / "calibration.json")
     found = replace(found, characteristics=drawn.of({ANCHORING.id: drawn.designs[ANCHORING.id]}))
     page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
