@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -406,7 +407,10 @@ def test_a_measure_whose_function_needs_more_than_the_table_has(tmp_path: Path) 
 
 
 FILES = {
-    "no such file": (None, "the file cannot be read: No such file or directory"),
+    "no such file": (
+        None,
+        "there is no such file; put it there, or remove [published.toy] from the roster",
+    ),
     "empty": (b"", "it holds no rows below the names of its columns"),
     "only names": (
         HEAD.encode(),
@@ -498,6 +502,26 @@ def test_another_experiment_or_condition_is_not_covered(tmp_path: Path) -> None:
     assert len(found.of(TOY.conditions[0])) == 1
     with pytest.raises(NotCovered, match="to condition high-b of toy: its table has those to low"):
         found.of(TOY.conditions[-1])
+
+
+def test_another_experiments_table_that_is_not_there_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
+    of: dict[str, Any] = {"model": "model", "source": "x", "licence": "y", "columns": COLUMNS}
+    whole = TableEntry(path="t.csv", experiment="toy", **of)
+    gone = TableEntry(path="gone.csv", experiment="anchoring", **of)
+    given = Tables(Roster(tables={"gone": gone, "toy": whole}, folder=tmp_path))
+    given.check(settings())
+    assert len(given.of(TOY, "published/m").outcomes) == 1
+    words = r"there is no such file; put it there, or remove \[published.gone\] from the roster"
+    other = replace(TOY, id="anchoring")  # any subject of its section may be in that table
+    for refused in (
+        lambda: given.check(settings(models=("published/n",))),
+        lambda: given.of(TOY, "published/n"),
+        lambda: given.covers(other, "published/m"),
+        lambda: given.models,
+    ):
+        with pytest.raises(WrongTable, match=words):
+            refused()
 
 
 def test_a_subject_of_two_tables_with_the_same_experiment(tmp_path: Path) -> None:
