@@ -10,6 +10,7 @@ import pytest
 from pytest_bias.baselines.table import UpgradeRow
 from pytest_bias.contrasts.findings import Compared
 from pytest_bias.report.brief import brief_lines
+from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.upgrade import why_words
 from pytest_bias.report.view import RunView
 from pytest_bias.verdicts.verdict import DOUBTED
@@ -63,8 +64,9 @@ def test_why_an_interval_is_not_to_be_trusted_stands_beneath_it() -> None:
         reason=f"{DOUBTED}: see its notes",
         finding=replace(one.finding, notes=(note,)),
     )
-    lines = brief_lines(replace(of, analyses=(replace(analysis, verdicts=(doubted, *others)),)))
-    assert f"      {note}" in list(lines)
+    of = replace(of, analyses=(replace(analysis, verdicts=(doubted, *others)),))
+    assert f"      {note}" in list(brief_lines(of))
+    assert note in [line.strip() for line in section_lines(of)]
 
 
 def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
