@@ -15,6 +15,7 @@ from pytest_bias.baselines.accept import accept
 from pytest_bias.baselines.accepted import baseline_path, read_baseline
 from pytest_bias.baselines.case_report import CaseReport, Standing
 from pytest_bias.baselines.entries import Baseline, baseline_text
+from pytest_bias.contrasts.declared import Claim
 from pytest_bias.errors.said import Said
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict
@@ -33,13 +34,15 @@ def settings(folder: Path, owner: str = "ann", **options: object) -> Settings:
     return settings_of(asked)
 
 
-def biased(name: str) -> Verdict:
-    return verdict(finding(), id=name)
+def biased(name: str, claim: Claim = "clear") -> Verdict:
+    return verdict(finding(), id=name, claim=claim)
 
 
-def accept_now(chosen: Settings, *names: str, partial: bool = True) -> Said:
+def accept_now(
+    chosen: Settings, *names: str, partial: bool = True, claim: Claim = "clear"
+) -> Said:
     """Accept the verdicts ``names``, in a run of a part of the suite or of all of it."""
-    verdicts = [biased(name) for name in names]
+    verdicts = [biased(name, claim) for name in names]
     results = [
         CaseReport(
             kind="hypothesis",
@@ -79,6 +82,11 @@ def test_what_is_accepted_is_written_and_nothing_else_is_left(tmp_path: Path) ->
     assert found.written == (baseline_path(tmp_path / "kept", MODEL),)
     assert list((tmp_path / "kept").iterdir()) == list(found.written)
     assert owners(tmp_path / "kept") == {"one": "ann", "two": "ann"}
+
+
+def test_what_is_only_described_is_not_called_biased(tmp_path: Path) -> None:
+    found = accept_now(settings(tmp_path), "one", claim="describe")
+    assert found.notes[1].startswith("  anchoring one: DESCRIBED +1.67, ")
 
 
 def test_runs_that_accept_at_the_same_moment_lose_nothing(
