@@ -192,7 +192,10 @@ class _Check:
             words = f"missing: {shortly(entry.missing)} {_NO_REASON}"
             self.problems.append(WrongCell(0, "", words))
         if experiment.judge is not None and entry.judge is None:
-            words = f"{experiment.id} has a judge, and nothing says who graded (judge)"
+            words = (
+                f"{experiment.id} has a judge, and nothing says who graded: name it with judge= "
+                "(--judge), or as judge in the table's declaration"
+            )
             self.problems.append(WrongCell(0, "", words))
 
     def outcomes(self) -> Mapping[str, list[Outcome]]:

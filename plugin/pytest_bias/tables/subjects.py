@@ -200,6 +200,8 @@ def _replies(
     declared: str,
 ) -> dict[str, Replies]:
     """The replies of all models of a table; WrongTable with all that is wrong."""
+    if experiment.judge is None:  # whoever was named graded nothing
+        entry = replace(entry, judge=None)
     (section, name), note, words, given = place, "", entry, table
     if entry.layout is not None:
         table, note = _arranged(table, entry, experiment)

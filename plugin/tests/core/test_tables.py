@@ -566,10 +566,14 @@ def test_who_graded_is_said_where_there_is_a_judge(tmp_path: Path) -> None:
         replicates=5,
     )
     content = "model,cue,score\nm,low,1\n"
-    with pytest.raises(WrongTable, match=r"has a judge, and nothing says who graded"):
+    words = r"toy has a judge, and nothing says who graded: name it with judge= \(--judge\), or"
+    with pytest.raises(WrongTable, match=words):
         tables(tmp_path, content, columns={}).of(graded, "published/m")
     found = tables(tmp_path, content, columns={}, judge="gpt-4o").of(graded, "published/m")
     assert found.recording.judge == "gpt-4o"
+    ungraded = replace(graded, judge=None, protocol=asked)
+    found = tables(tmp_path, content, columns={}, judge="gpt-4o").of(ungraded, "published/m")
+    assert found.recording.judge is None
 
 
 # --- the roster ----------------------------------------------------------------------------------
