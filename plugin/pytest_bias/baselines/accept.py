@@ -268,7 +268,8 @@ def _found(entry: Entry) -> str:
     """``BIASED +0.47, 95 % [+0.39, +0.54], accepted by ann until 2027-03-31``."""
     words = DESCRIBED if entry.claim == "describe" else str(entry.status)
     if (effect := entry.effect) is not None:
-        form = number_form(entry.margin, effect.scale)
+        ends = () if (of := effect.interval) is None else (of.low, of.high)
+        form = number_form(entry.margin, effect.scale, ends)
         words += f" {with_interval(effect.estimate, effect.interval, form)}"
     return f"{words}, {entry.accepted}" if entry.accepted else words
 

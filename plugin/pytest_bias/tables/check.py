@@ -511,7 +511,7 @@ def _value_of(measure: Measure, kind: object, cell: object) -> MeasureValue:
         word = cell_text(cell)
         if measure.declares(word):
             return word
-        problem = f"is no {measure.name}: {_listed(sorted(measure.categories))}"
+        problem = f"is no {measure.name}: {_listed(measure.listed)}"
         raise _Wrong(problem)
     free = kind not in (int, float) and measure.bounds is None
     flag = _FLAGS.get(cell.lower()) if isinstance(cell, str) else cell
