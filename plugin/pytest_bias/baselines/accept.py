@@ -14,7 +14,7 @@ from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import number_form, number_words, with_interval
+from ..verdicts.verdict import DESCRIBED, number_form, number_words, with_interval
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
 from .entries import (
@@ -266,9 +266,10 @@ def _against(new: Entry, old: Entry | None) -> str:
 
 def _found(entry: Entry) -> str:
     """``BIASED +0.47, 95 % [+0.39, +0.54], accepted by ann until 2027-03-31``."""
-    words = str(entry.status)
+    words = DESCRIBED if entry.claim == "describe" else str(entry.status)
     if (effect := entry.effect) is not None:
-        form = number_form(entry.margin, effect.scale)
+        ends = () if (of := effect.interval) is None else (of.low, of.high)
+        form = number_form(entry.margin, effect.scale, ends)
         words += f" {with_interval(effect.estimate, effect.interval, form)}"
     return f"{words}, {entry.accepted}" if entry.accepted else words
 

@@ -7,7 +7,7 @@ not depend on the reply: HTTP, cassettes and keys.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from ..experiments.protocol import Reply
 from ..experiments.records import Outcome, Recording
 from ..experiments.replay import JUDGE, one_by_one
 from ..verdicts.analysis import Analysis, analyse
-from .planting import Instructions, PlantedSubject, Planting
+from .planting import JUDGE_ERROR, Instructions, PlantedSubject, Planting
 
 _SEED_DIGITS = 15
 _TODAY = "2000-01-01"
@@ -42,6 +42,17 @@ class Unanswered(BiasError):
         super().__init__(
             f"{experiment}, trial {trial}: the simulated subject gives no reply, so nothing "
             "can be drawn; its function (simulated=) must answer all that the protocol asks"
+        )
+
+
+class NothingPlanted(BiasError):
+    """A simulated subject never asks what is planted, so that its draws would show nothing."""
+
+    def __init__(self, *, names: Sequence[str]) -> None:
+        never = " and ".join(f"prompt.planted[{name!r}]" for name in names)
+        super().__init__(
+            f"simulated= never reads {never}, so nothing was planted; have it move what it draws "
+            'from by that much ("What can be planted" in docs/calibration.md)'
         )
 
 
@@ -143,28 +154,57 @@ class Bench:
 def outcomes(
     bench: Bench, subject: PlantedSubject, draw: str, place: int = 0
 ) -> Sequence[Outcome]:
-    """The outcomes of one draw, in the plan's order."""
+    """The outcomes of one draw, in the plan's order.
+
+    Raises NothingPlanted where the simulated subject never looks at what is planted in a measure.
+    """
     planting = Planting(bench.registered, subject, draw, place)
+    offered: set[str] = set()
+    read: set[str] = set()
 
     def carried_out(trial: Trial, identity: str, told: Instructions) -> Outcome:
-        answering = _Answering(bench, subject.name, told, trial, f"{draw}:{identity}")
-        return answering.outcome()
+        seed = f"{draw}:{identity}"
+        return _Answering(bench, subject.name, told, trial, seed, offered, read).outcome()
 
     found = [carried_out(trial, identity, planting.of(trial)) for trial, identity in bench.trials]
+    if unread := sorted(offered - read):
+        raise NothingPlanted(names=unread)
     return planting.afterwards(
         found, lambda trial: carried_out(trial, "", Instructions({}, lost=True))
     )
 
 
+class _Noted(Mapping[str, float]):
+    """What is planted in a trial; whatever is looked up in it is noted in ``read``."""
+
+    def __init__(self, planted: Mapping[str, float], read: set[str]) -> None:
+        self._planted, self._read = planted, read
+
+    def __getitem__(self, name: str) -> float:
+        self._read.add(name)
+        return self._planted[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._planted)
+
+    def __len__(self) -> int:
+        return len(self._planted)
+
+
 @dataclass(slots=True)
 class _Answering:
-    """Answers one trial in the simulated subject's (and its judge's) stead."""
+    """Answers one trial in the simulated subject's (and its judge's) stead.
+
+    ``offered`` collects the names of what was planted in a prompt, ``read`` those looked up.
+    """
 
     bench: Bench
     subject: str
     told: Instructions
     trial: Trial
     seed: str
+    offered: set[str]
+    read: set[str]
     calls: int = 0
     invalid: list[str] = field(default_factory=list)
     fenced: bool = False
@@ -195,7 +235,11 @@ class _Answering:
             return Completion("", "stop", name, latency=0.0)
         at = f"{place.branch}:{place.turn}:{place.attempt}"
         seed = int(digest(f"{self.seed}:{at}")[:_SEED_DIGITS], 16)
-        prompt = SimulatedPrompt(name, request.messages, seed, self.told.planted)
+        # How often a judge errs is for the judge alone, which not every experiment has.
+        own = {each for each in self.told.planted if each != JUDGE_ERROR or name == JUDGE}
+        self.offered |= own
+        planted = _Noted(self.told.planted, self.read)
+        prompt = SimulatedPrompt(name, request.messages, seed, planted)
         answer = self.bench.registered.experiment.simulated
         text = None if answer is None else simulated_text(answer, prompt)
         if text is None:

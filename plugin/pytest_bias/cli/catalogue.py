@@ -135,10 +135,7 @@ def _declared(entry: Registered) -> dict[str, Any]:
             for each in sizes
         },
         "measures": [
-            {
-                **_fields(each, "name", "meaning", "unit", "bounds"),
-                "categories": sorted(each.categories),
-            }
+            {**_fields(each, "name", "meaning", "unit", "bounds"), "categories": each.listed}
             for each in experiment.measures
         ],
         "controls": [

@@ -375,9 +375,11 @@ def _exports(found: list[Results], *, plots: bool) -> dict[str, bytes]:
 
 
 def _methods(results: Results) -> list[str]:
-    lines = ["", f"Method: {results.analysis.name} ({results.analysis.source})"]
+    source = f" ({results.analysis.source})" if results.analysis.source else ""
+    lines = ["", f"Method: {results.analysis.name}{source}"]
     for verdict in results.verdicts:
         if (found := verdict.finding) is not None:
             lines.append(f"  {verdict.id}: {found.method}; {found.target}; {found.scope}")
-            lines += [f"    margin {found.margin:g}: {verdict.why}"] * (found.margin is not None)
+            why = f": {verdict.why}" if verdict.why else ""
+            lines += [f"    margin {found.margin:g}{why}"] * (found.margin is not None)
     return lines

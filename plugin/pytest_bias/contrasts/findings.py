@@ -403,12 +403,12 @@ class Finding:
     def enough(self) -> int | None:
         """Units per group that would clear it; None, too, where units are not all that it lacks.
 
-        That is cells it must hold in, or replies so many of which are missing that it must hold in
-        their worst case.
+        That is cells it must hold in, replies so many of which are missing that it must hold in
+        their worst case, or error rates of a judge that are not known well enough.
         """
         open_cells = self.cells is not None and not self.cells.clear
         worst = self.worst_case is not None and self.worst_case.needed
-        return None if open_cells or worst else self.settle
+        return None if open_cells or worst or AS_READ in self.extras else self.settle
 
     @property
     def missing(self) -> int:

@@ -68,6 +68,10 @@ _PHRASES = (
 )
 
 
+def _padded(digits: re.Match[str]) -> str:
+    return digits[0].zfill(LONGEST_CATEGORY)
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A number, category or flag taken from the result of a trial.
@@ -192,6 +196,11 @@ class Measure:
         """Return whether ``text`` is one of the categories, or several of them."""
         known = cast("frozenset[str]", self.categories)
         return text in known or known.issuperset(text.split(" "))
+
+    @property
+    def listed(self) -> list[str]:
+        """The categories in order, numbers by their size."""
+        return sorted(self.categories, key=lambda text: re.sub(r"\d+", _padded, text))
 
     @property
     def undeclared(self) -> BadDesign:

@@ -21,14 +21,17 @@ from ..cassettes.places import cassettes_in
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..errors import (
+    BadDesign,
     BadSetting,
     BiasError,
     DamagedCassette,
     NotReadable,
     TwoCassettes,
+    UnknownFactor,
 )
 from ..experiments.design import Trial
 from ..experiments.experiment import Experiment, Players
+from ..experiments.fields import author_line
 from ..experiments.messages import Completion, Request, believable_counts
 from ..experiments.replay import Answers, Walk, Wanted, simulated_reply
 
@@ -113,6 +116,9 @@ def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answe
     A BiasError that ended it is raised; what else did is kept in it.
     """
     walk = Walk(experiment, players, trial, answer)
+    if isinstance(walk.error, UnknownFactor):  # of the author's code, which nobody else names
+        where = f"{experiment.id} ({author_line(walk.error)})"
+        raise BadDesign(what=where, problem=str(walk.error)) from None
     if isinstance(walk.error, BiasError):
         raise walk.error
     return walk

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from ..baselines.table import Upgrade
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import (
-    DOUBTED,
     Verdict,
     allowed_words,
     number_words,
@@ -19,6 +18,7 @@ from ..verdicts.verdict import (
 from .terminal import (
     accepted_by,
     control_lines,
+    doubts,
     human_line,
     judge_line,
     missing_words,
@@ -138,9 +138,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
         settle = f"; {settle_words(verdict)}" if verdict.settle else ""
         open_ = f"{verdict.reason}{settle}" if verdict.status == "INCONCLUSIVE" else ""
-        finding = verdict.finding
-        notes = finding.notes if finding is not None and open_.startswith(DOUBTED) else ()
-        alone = verdict.published if finding is None else None
+        alone = verdict.published if verdict.finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = view.acceptance(verdict)
         by = f"{accepted_by(accepted)}: {accepted.reason}" if accepted else ""
@@ -150,7 +148,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
             id=verdict.id,
             title=verdict.title,
             why=allowed_words(verdict),
-            beneath=(*filter(None, (open_, published, human_line(verdict), by)), *notes),
+            beneath=(*filter(None, (open_, published, human_line(verdict), by)), *doubts(verdict)),
         )
 
 

@@ -144,7 +144,7 @@ def _measure(measure: Measure, records: Sequence[Record]) -> Mapping[str, object
         "unit": measure.unit,
         "meaning": measure.meaning,
         "bounds": plain(measure.bounds, "bounds"),
-        "categories": sorted(measure.categories),
+        "categories": measure.listed,
         **_values(values),
     }
 

@@ -13,6 +13,7 @@ from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import (
+    DOUBTED,
     NOTHING_FOUND,
     Control,
     Status,
@@ -77,6 +78,14 @@ def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
         yield f"  {published_line(verdict.published)}"
     if human := human_line(verdict):
         yield f"  {human}"
+    yield from (f"  {note}" for note in doubts(verdict))
+
+
+def doubts(verdict: Verdict) -> tuple[str, ...]:
+    """The notes on a finding that its verdict refers to."""
+    if verdict.finding is None or not verdict.reason.startswith(DOUBTED):
+        return ()
+    return verdict.finding.notes
 
 
 def human_line(verdict: Verdict) -> str:

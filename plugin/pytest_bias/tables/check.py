@@ -193,7 +193,10 @@ class _Check:
             words = f"missing: {shortly(entry.missing)} {_NO_REASON}"
             self.problems.append(WrongCell(0, "", words))
         if experiment.judge is not None and entry.judge is None:
-            words = f"{experiment.id} has a judge, and nothing says who graded (judge)"
+            words = (
+                f"{experiment.id} has a judge, and nothing says who graded: name it with judge= "
+                "(--judge), or as judge in the table's declaration"
+            )
             self.problems.append(WrongCell(0, "", words))
 
     def outcomes(self) -> Mapping[str, list[Outcome]]:
@@ -454,7 +457,7 @@ class _Check:
             word = cell_text(cell)
             if measure.declares(word):
                 return word
-            problem = f"is no {measure.name}: {_listed(sorted(measure.categories))}"
+            problem = f"is no {measure.name}: {_listed(measure.listed)}"
             raise _Wrong(problem)
         if self._table.typed and isinstance(cell, str):
             problem = "is text, where a number, true or false is needed"

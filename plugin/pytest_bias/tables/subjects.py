@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,6 +200,8 @@ def _replies(
     declared: str,
 ) -> dict[str, Replies]:
     """The replies of all models of a table; WrongTable with all that is wrong."""
+    if experiment.judge is None:  # whoever was named graded nothing
+        entry = replace(entry, judge=None)
     (section, name), note, words, given = place, "", entry, table
     if entry.layout is not None:
         table, note = _arranged(table, entry, experiment)
@@ -309,9 +311,13 @@ class Tables:
         self._replies: dict[_Place, dict[str, Replies]] = {}
         self._held: dict[tuple[str, str], Replies] = {}
         self._known: dict[Section, dict[str, list[_Place]]] = {}
+        self._wrong: dict[_Place, Callable[[], WrongTable]] = {}
 
     def _models(self, section: Section) -> Mapping[str, Sequence[_Place]]:
-        """The tables in which each subject has rows, but for those in a layout."""
+        """The tables in which each subject has rows, but for those in a layout.
+
+        What is no table is kept aside, for whoever asks of its experiment or a subject not found.
+        """
         if section in self._known:
             return self._known[section]
         found: dict[str, list[_Place]] = {}
@@ -322,10 +328,14 @@ class Tables:
             column = model_column(table, entry)
             lacking = no_columns([("model", column)] if column else [], table)
             if lacking or not table.rows:
-                cells = table.problems or lacking or [WrongCell(0, "", NO_ROWS)]
-                raise WrongTable(
-                    declared=_declared(place), path=entry.path, cells=cells, unit=table.unit
+                self._wrong[place] = partial(
+                    WrongTable,
+                    declared=_declared(place),
+                    path=entry.path,
+                    cells=table.problems or lacking or [WrongCell(0, "", NO_ROWS)],
+                    unit=table.unit,
                 )
+                continue
             named = (
                 [place[1]]
                 if column is None
@@ -337,8 +347,14 @@ class Tables:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """All subjects of tables without a layout; of others their experiment knows."""
-        return (*self._models(PUBLISHED), *self._models(TABLE))
+        """All subjects of tables without a layout; of others their experiment knows.
+
+        Raises WrongTable where one of the tables is none.
+        """
+        known = (*self._models(PUBLISHED), *self._models(TABLE))
+        for wrong in self._wrong.values():
+            raise wrong()
+        return known
 
     def check(self, settings: Settings) -> None:
         """Refuse subjects that no table has, and to record any.
@@ -351,7 +367,7 @@ class Tables:
             known = self._models(section)
             arranged = any(p[0] == section and e.layout for p, e in self._entries.items())
             if model not in known and not arranged:
-                raise _unknown(model, known)
+                raise self._unknown(model)
             if model != old and (settings.plan or settings.record != "none"):
                 option = "--bias-plan" if settings.plan else f"--bias-record={settings.record}"
                 problem = f"{model} is a table of what was recorded: nobody can be asked again"
@@ -375,7 +391,7 @@ class Tables:
         places = [place for place in self._entries if place[1] == name]
         if not places:
             return None
-        words = [f"[{section}.{known}]" for section, known in places]
+        words = [*map(_heading, places)]
         if len(places) > 1:
             problem = f"{' and '.join(words)} have this name; rename one"
         elif (of := self._entries[places[0]].experiment) != experiment.id:
@@ -401,10 +417,10 @@ class Tables:
             places = self._models(_section(model)).get(model, ())
             held = sorted({self._entries[place].experiment for place in places})
             if not held:
-                raise _unknown(model, self._models(_section(model)))
+                raise self._unknown(model)
             raise NotCovered(model=model, lacking=experiment.id, held=held)
         if len(holding) > 1:
-            names = " and ".join(f"[{section}.{name}]" for section, name in holding)
+            names = " and ".join(map(_heading, holding))
             problem = f"{names} both have replies of it to {experiment.id}; rename it in one"
             raise BadSetting(option="--bias-model", value=model, problem=problem)
         return self._checked(holding[0], experiment)[model]
@@ -412,6 +428,9 @@ class Tables:
     def _holding(self, experiment: Experiment, model: str) -> list[_Place]:
         section = _section(model)
         places = [*self._models(section).get(model, ())]
+        for place, wrong in self._wrong.items():
+            if place[0] == section and self._entries[place].experiment == experiment.id:
+                raise wrong()
         places += [
             place
             for place, entry in self._entries.items()
@@ -433,21 +452,34 @@ class Tables:
 
     def _table(self, place: _Place, pattern: str) -> RawTable:
         if place not in self._read:
-            self._read[place] = read_files(self._folder / self._entries[place].path, pattern)
+            path = self._folder / self._entries[place].path
+            table = read_files(path, pattern)
+            if not path.exists():
+                words = f"there is no such file; put it there, or remove {_heading(place)}"
+                table = replace(table, problems=(WrongCell(0, "", f"{words} from the roster"),))
+            self._read[place] = table
         return self._read[place]
+
+    def _unknown(self, model: str) -> BiasError:
+        """Refuse a subject that no table has, or the first table that may have it and is none."""
+        section = _section(model)
+        known = self._models(section)
+        for place, wrong in self._wrong.items():
+            if place[0] == section:
+                return wrong()
+        mend = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
+        kind = "published subject" if section == PUBLISHED else "subject of a table"
+        return UnknownName(kind=kind, name=model, known=known, mend=mend)
 
 
 def _section(model: str) -> Section:
     return PUBLISHED if model.startswith(f"{PUBLISHED}/") else TABLE
 
 
-def _declared(place: _Place) -> str:
+def _heading(place: _Place) -> str:
     section, name = place
-    return f"[{section}.{name}] path"
+    return f"[{section}.{name}]"
 
 
-def _unknown(model: str, known: Iterable[str]) -> UnknownName:
-    section = _section(model)
-    mend = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
-    kind = "published subject" if section == PUBLISHED else "subject of a table"
-    return UnknownName(kind=kind, name=model, known=known, mend=mend)
+def _declared(place: _Place) -> str:
+    return f"{_heading(place)} path"

@@ -50,9 +50,10 @@ def _unseen(finding: Finding) -> str:
 
 def _meaning(declared: PositiveControl, finding: Finding | None) -> str:
     """What it means that a control is not seen, where its experiment does not say."""
-    of = " and ".join(declared.licenses)
+    *others, last = declared.licenses or ("it",)
+    of = f"{', '.join(others)} and {last} are" if others else f"{last} is"
     what = declared.id if finding is None else f"{finding.measure} {finding.contrast}"
-    return f"{what} is not shown to differ, so that {of} is alike elsewhere says nothing"
+    return f"{what} is not shown to differ, so that {of} alike elsewhere says nothing"
 
 
 def licence_of(

@@ -14,6 +14,7 @@ from .verdict import (
     fine_digits,
     level_words,
     margin_words,
+    possible,
     settle_words,
     unit_words,
 )
@@ -245,7 +246,7 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
 
 def _signed(value: float, finding: Finding) -> str:
     """An estimate with its sign; a ratio has none."""
-    text = _plain(value, finding)
+    text = _plain(possible(value, finding), finding)
     return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
 
 

@@ -452,7 +452,7 @@ def _wanted(
         return f"{alike[0]!r}, as the judge writes it"
     if not measure.categories or measure.declares(said):
         return ""
-    return f"one of {', '.join(map(repr, sorted(measure.categories)))}"
+    return f"one of {', '.join(map(repr, measure.listed))}"
 
 
 def _kind(measure: str, records: Records) -> type[MeasureValue] | None:

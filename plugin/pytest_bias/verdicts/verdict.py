@@ -10,7 +10,16 @@ from fractions import Fraction
 from typing import Literal
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import ALPHA, CHANCE, CellClaim, Finding, PublishedColumn, Scale, p_words
+from ..contrasts.findings import (
+    ALPHA,
+    AS_READ,
+    CHANCE,
+    CellClaim,
+    Finding,
+    PublishedColumn,
+    Scale,
+    p_words,
+)
 from ..contrasts.units import REPLIES, Units
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
@@ -23,6 +32,9 @@ _LEAST = 0.001
 """Margin below which the digits of ordinary ones would not show it."""
 _LEAST_ALONE = 0.01
 """The same of numbers that have no margin."""
+
+_OF_RATES = ("rate difference", "group against the rest", "largest departure of a group")
+"""Quantities that of rates are one difference of two: at most 1 either way."""
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
@@ -253,16 +265,32 @@ def beside_margin(finding: Finding) -> str:
 def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) -> str:
     """``+1.80, 90 % [+1.50, +2.10]``: the estimate and what a verdict shows of its intervals.
 
-    Without a verdict it is the one at 95 %, where it has one.
+    Without a verdict it is the one at 95 %, where it has one. Beside what is corrected for a
+    judge's errors stands what was read.
     """
     if shown is None:
         shown = () if finding.interval is None else (finding.interval,)
+    shown = [
+        replace(each, low=possible(each.low, finding), high=possible(each.high, finding))
+        for each in shown
+    ]
     ends = [end for interval in shown for end in (interval.low, interval.high)]
     form = number_form(finding.margin, finding.scale, ends)
     chance = finding.extras.get(CHANCE)
     beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
+    if isinstance(read := finding.extras.get(AS_READ), float):
+        beside += f" (corrected for the judge's errors; read {read:{form}})"
     bounds = [bounds_words(interval, form) for interval in shown]
-    return ", ".join([f"{finding.estimate:{form}}{beside}", *bounds])
+    return ", ".join([f"{possible(finding.estimate, finding):{form}}{beside}", *bounds])
+
+
+def possible(value: float, finding: Finding) -> float:
+    """An estimate, or an end of its interval, as it is shown: what two rates can differ by.
+
+    Corrected for a judge's errors it may lie beyond.
+    """
+    corrected = AS_READ in finding.extras and finding.quantity in _OF_RATES
+    return max(-1.0, min(1.0, value)) if corrected else value
 
 
 def with_interval(value: float, interval: Interval | None, form: str) -> str:

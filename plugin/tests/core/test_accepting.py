@@ -15,13 +15,14 @@ from pytest_bias.baselines.accept import accept
 from pytest_bias.baselines.accepted import baseline_path, read_baseline
 from pytest_bias.baselines.case_report import CaseReport, Standing
 from pytest_bias.baselines.entries import Baseline, baseline_text
+from pytest_bias.contrasts.declared import Claim
 from pytest_bias.errors.said import Said
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.view import AcceptedVerdict
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.verdict import Verdict
 
-from .report.factory import analysis, finding, verdict, view
+from .report.factory import analysis, between, finding, verdict, view
 from .test_settings import settings as settings_of
 
 MODEL = "simulated/biased"
@@ -33,13 +34,15 @@ def settings(folder: Path, owner: str = "ann", **options: object) -> Settings:
     return settings_of(asked)
 
 
-def biased(name: str) -> Verdict:
-    return verdict(finding(), id=name)
+def biased(name: str, claim: Claim = "clear", **found: Any) -> Verdict:
+    return verdict(finding(**found), id=name, claim=claim)
 
 
-def accept_now(chosen: Settings, *names: str, partial: bool = True) -> Said:
+def accept_now(
+    chosen: Settings, *names: str, partial: bool = True, claim: Claim = "clear", **found: Any
+) -> Said:
     """Accept the verdicts ``names``, in a run of a part of the suite or of all of it."""
-    verdicts = [biased(name) for name in names]
+    verdicts = [biased(name, claim, **found) for name in names]
     results = [
         CaseReport(
             kind="hypothesis",
@@ -79,6 +82,16 @@ def test_what_is_accepted_is_written_and_nothing_else_is_left(tmp_path: Path) ->
     assert found.written == (baseline_path(tmp_path / "kept", MODEL),)
     assert list((tmp_path / "kept").iterdir()) == list(found.written)
     assert owners(tmp_path / "kept") == {"one": "ann", "two": "ann"}
+
+
+def test_no_end_of_an_interval_is_printed_as_no_effect_that_is_none(tmp_path: Path) -> None:
+    found = accept_now(settings(tmp_path), "one", estimate=0.003, interval=between(-0.0039, 0.01))
+    assert "BIASED +0.003, 95 % [-0.004, +0.010], " in found.notes[1]
+
+
+def test_what_is_only_described_is_not_called_biased(tmp_path: Path) -> None:
+    found = accept_now(settings(tmp_path), "one", claim="describe")
+    assert found.notes[1].startswith("  anchoring one: DESCRIBED +1.67, ")
 
 
 def test_runs_that_accept_at_the_same_moment_lose_nothing(

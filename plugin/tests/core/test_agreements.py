@@ -37,7 +37,7 @@ from pytest_bias.report.view import RunView
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.statistics.results import Misclassified
 from pytest_bias.verdicts.analysis import Analysis, analyse
-from pytest_bias.verdicts.explanation import settling_words
+from pytest_bias.verdicts.explanation import explanation, settling_words
 from pytest_bias.verdicts.judge_agreement import (
     AgreementFound,
     Label,
@@ -45,6 +45,7 @@ from pytest_bias.verdicts.judge_agreement import (
     alpha_words,
     without_error,
 )
+from pytest_bias.verdicts.verdict import interval_words
 from pytest_bias.workbench.labels import labels_path, read_labels
 
 from .factories import experiment as tiny
@@ -847,6 +848,29 @@ def test_the_largest_of_several_is_corrected_as_each_of_them_is() -> None:
     for each in found:
         assert "sensitivity 0.947" in str(each.extras["error of reading"])
         assert each.extras["as it was read"] == pytest.approx(each.estimate * youden)
+
+
+def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by() -> None:
+    """A judge that reads a flag hardly better than by chance: beyond 1 there is no difference."""
+    of = judged(Agreement("much", "much_again"), replicates=100)
+    rated = [
+        Rated(3.0, much=n < events, much_again=str((n < events) ^ (n < differ)))
+        for events, differ in ((43, 49), (30, 50))
+        for n in range(100)
+    ]
+    asked = RateDifference("much", "group", high="a", low="b", margin=0.15)
+    (verdict,) = analysed(of, rated, hypotheses=[asked], controls=[]).verdicts
+    finding = verdict.finding
+    assert finding is not None
+    assert finding.interval is not None
+    assert finding.interval.low < 0
+    assert 1 < finding.estimate < finding.interval.high
+    said = "+1.00 (corrected for the judge's errors; read +0.13), 95 % [-"
+    assert interval_words(finding).startswith(said)
+    assert interval_words(finding).endswith(", +1.00]")
+    assert (verdict.status, verdict.settle) == ("INCONCLUSIVE", None)
+    assert "would have cleared" not in settling_words(verdict)
+    assert " and +1.00 (a 0.43, b 0.30)." in explanation(verdict)
 
 
 def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:

@@ -166,6 +166,7 @@ def test_without_a_simulated_subject_only_the_opening_is_known(
     ("protocol", "arguments", "said"),
     [
         ("raise KeyError(1)", [], "EXPERIMENT=own: its protocol fails with KeyError: 1"),
+        ("trial['three']", [], "own_suite.py:5): no factor 'three'; there are: one, two (an"),
         ("import asyncio; await asyncio.sleep(0)", [], "awaits"),
         ("...", ["--condition", "one=c", "two=e"], "no condition has all of these"),
     ],

@@ -159,6 +159,13 @@ def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
     assert judged_control(declared, found, held).meaning == meant
 
 
+def test_what_is_alike_of_several_measures_is_told_of_all() -> None:
+    asked = RateDifference("months", "x", high="a", low="b")
+    declared = PositiveControl(asked, licenses=["months", "years", "days"])
+    said = judged_control(declared, finding(interval=Interval(low=-1, high=2, level=0.95))).meaning
+    assert said.endswith("so that months, years and days are alike elsewhere says nothing")
+
+
 def test_a_control_is_seen_only_where_its_p_value_says_so_too() -> None:
     """As where its few replies happen to hold none of the rare ones of the others."""
     found = finding(

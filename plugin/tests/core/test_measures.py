@@ -116,6 +116,11 @@ def test_other_text_is_the_replys_fault(value: str) -> None:
         Measure("score", categories=WORDS).of(SimpleNamespace(score=value))
 
 
+def test_categories_are_listed_in_order_and_numbers_by_size() -> None:
+    measure = Measure("score", categories=["10", "b 10", "2", "none", "1", "b 9"])
+    assert measure.listed == ["1", "2", "10", "b 9", "b 10", "none"]
+
+
 @pytest.mark.parametrize(
     "categories", ["low", [""], ["x" * 81], ["a\nb"], ["\ud800"], [5]], ids=repr
 )

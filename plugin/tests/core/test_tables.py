@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -401,7 +402,10 @@ def test_a_measure_whose_function_needs_more_than_the_table_has(tmp_path: Path) 
 
 
 FILES = {
-    "no such file": (None, "the file cannot be read: No such file or directory"),
+    "no such file": (
+        None,
+        "there is no such file; put it there, or remove [published.toy] from the roster",
+    ),
     "empty": (b"", "it holds no rows below the names of its columns"),
     "only names": (
         HEAD.encode(),
@@ -488,6 +492,26 @@ def test_another_experiment_or_condition_is_not_covered(tmp_path: Path) -> None:
         found.of(TOY.conditions[-1])
 
 
+def test_another_experiments_table_that_is_not_there_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
+    of: dict[str, Any] = {"model": "model", "source": "x", "licence": "y", "columns": COLUMNS}
+    whole = TableEntry(path="t.csv", experiment="toy", **of)
+    gone = TableEntry(path="gone.csv", experiment="anchoring", **of)
+    given = Tables(Roster(tables={"gone": gone, "toy": whole}, folder=tmp_path))
+    given.check(settings())
+    assert len(given.of(TOY, "published/m").outcomes) == 1
+    words = r"there is no such file; put it there, or remove \[published.gone\] from the roster"
+    other = replace(TOY, id="anchoring")  # any subject of its section may be in that table
+    for refused in (
+        lambda: given.check(settings(models=("published/n",))),
+        lambda: given.of(TOY, "published/n"),
+        lambda: given.covers(other, "published/m"),
+        lambda: given.models,
+    ):
+        with pytest.raises(WrongTable, match=words):
+            refused()
+
+
 def test_a_subject_of_two_tables_with_the_same_experiment(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
     entry = TableEntry(
@@ -523,10 +547,14 @@ def test_who_graded_is_said_where_there_is_a_judge(tmp_path: Path) -> None:
     score = Measure("score", bounds=(0, 12))
     graded = cued("toy", score, protocol=judged, judge=Parameters())
     content = "model,cue,score\nm,low,1\n"
-    with pytest.raises(WrongTable, match=r"has a judge, and nothing says who graded"):
+    words = r"toy has a judge, and nothing says who graded: name it with judge= \(--judge\), or"
+    with pytest.raises(WrongTable, match=words):
         tables(tmp_path, content, columns={}).of(graded, "published/m")
     found = tables(tmp_path, content, columns={}, judge="gpt-4o").of(graded, "published/m")
     assert found.recording.judge == "gpt-4o"
+    ungraded = replace(graded, judge=None, protocol=asked)
+    found = tables(tmp_path, content, columns={}, judge="gpt-4o").of(ungraded, "published/m")
+    assert found.recording.judge is None
 
 
 # --- the roster ----------------------------------------------------------------------------------

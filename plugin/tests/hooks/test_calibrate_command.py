@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,6 +22,7 @@ from pytest_bias.cli.entry import main
 from .suites import TESTS, experiment_source
 
 OPTIONS = ("calibrate", "--suite", "games", "--out", "draws.jsonl")
+TOLD = "told = prompt.messages[-1].text"
 COMMAND = (sys.executable, "-m", "pytest_bias.cli.entry", *OPTIONS)
 
 
@@ -42,6 +44,8 @@ def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     package.mkdir()
     (package / "__init__.py").touch()
     source = experiment_source("coin").replace("replicates=12", "replicates=40")
+    # It looks at what is planted, and makes nothing of it: any bound on that is broken.
+    source = source.replace(TOLD, f'{TOLD}\n    prompt.planted.get("number")')
     (package / "experiment.py").write_text(source, encoding="utf-8")
     (package / "test_game.py").write_text(TESTS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -233,6 +237,30 @@ def test_an_error_names_the_draw(calibrate: Calibrate, tmp_path: Path) -> None:
     assert "game-coin, even, draw 0: ZeroDivisionError" in done.stderr
 
 
+def test_a_subject_that_never_asks_what_is_planted_is_not_drawn(
+    calibrate: Calibrate, tmp_path: Path
+) -> None:
+    path = tmp_path / "games" / "experiment.py"
+    path.write_text(path.read_text("utf-8").replace("prompt.planted.get", "str"), "utf-8")
+    done = calibrate("--draws", "1", "--subject", "even+number-high-low=2")
+    assert done.returncode == 2
+    assert "never reads prompt.planted['number'], so nothing was planted" in done.stderr
+    # No bound is about it where it plants nothing, or where there is no judge to err.
+    assert calibrate("--draws", "1", "--subject", "even+judge=0.1+missing=1").returncode == 0
+
+
+def test_what_is_planted_in_a_new_experiment_is_found(tmp_path: Path) -> None:
+    main(["new", "politeness"])
+    command = [*COMMAND, "--suite", "bias_tests", "--draws", "5", "--jobs", "1"]
+    for margins in ("2", "0.5"):
+        subject = f"--subject=even+minutes-polite-curt={margins}"
+        subprocess.run([*command, subject], check=True, capture_output=True)  # noqa: S603
+    said = [line["verdicts"]["minutes-polite-curt"] for line in _lines(tmp_path)[1:]]
+    assert {each["status"] for each in said[:5]} == {"BIASED"}
+    assert fmean(each["estimate"] for each in said[:5]) == pytest.approx(-2, abs=0.3)
+    assert fmean(each["estimate"] for each in said[5:]) == pytest.approx(-0.5, abs=0.3)
+
+
 def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Path) -> None:
     calibrate("--draws", "30", "--accepted", "even")
     done = calibrate("--report", "draws.jsonl", "--summary", "summary.json")
@@ -244,8 +272,7 @@ def test_the_report_says_what_keeps_its_bound(calibrate: Calibrate, tmp_path: Pa
     statuses = [line["verdicts"]["number-high-low"]["status"] for line in _lines(tmp_path)[1:]]
     assert (passes["hits"], passes["draws"]) == (statuses.count("CLEAR"), 30)
     assert passes["bound"] == 0.9
-    # What is planted is not told by this game's subject, so that two margins stop nothing: alone
-    # they are to stop the run, beside something else their own claim.
+    # Two margins stop nothing: alone they are to stop the run, beside something else their claim.
     for beside, broken in (
         ("", "stopped by no claim: 1.000 ± 0.000 of 20, at most 0.05"),
         ("+missing=0", "stops (number-high-low): 0.000 ± 0.000 of 20, at least 0.95"),

@@ -61,7 +61,9 @@ def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None
     assert len({row["trial"] for row in rows}) == 24
     found = json.loads((suite.path / "a.json").read_text())
     assert "a paper by a simulated writer" in (suite.path / "r.md").read_text()
-    tabled = _command(suite, "analyze", "game-coin", "--table", "t.jsonl", "--json")
+    asked = ("--table", "t.jsonl", "--json", "--methodology")
+    tabled = _command(suite, "analyze", "game-coin", *asked)
+    assert {"Method: Game coin", "    margin 2"} <= {*tabled.errlines}  # no source, and no why
     (analysis,) = json.loads(tabled.stdout.str())["analyses"]
     (recorded,) = found["analyses"]
     names = ("estimate", "interval", "p_alarm", "p_clear")

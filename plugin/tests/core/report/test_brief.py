@@ -11,6 +11,7 @@ import pytest
 from pytest_bias.baselines.table import Observed, UpgradeRow
 from pytest_bias.contrasts.findings import Compared
 from pytest_bias.report.brief import brief_lines
+from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.upgrade import why_words
 from pytest_bias.report.view import RunView
 from pytest_bias.verdicts.verdict import DOUBTED
@@ -67,6 +68,9 @@ def test_why_an_interval_is_not_to_be_trusted_stands_beneath_it() -> None:
         finding=replace(one.finding, notes=(note,)),
     )
     assert f"      {note}" in told(verdicts=(doubted,))
+    (analysis,) = failing().analyses
+    of = replace(failing(), analyses=(replace(analysis, verdicts=(doubted,)),))
+    assert note in [line.strip() for line in section_lines(of)]
 
 
 def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
