@@ -106,7 +106,7 @@ def drawn(seed: int, noise: str = "") -> Analysis:
 
 def test_a_measure_of_noise_is_not_cleared_and_the_other_is() -> None:
     """CLEAR of noise in at most .05 of draws, with two Monte Carlo standard errors."""
-    draws = 200
+    draws = 60
     statuses: Counter[str] = Counter()
     for number in range(draws):
         found = drawn(number, noise="warmth")
