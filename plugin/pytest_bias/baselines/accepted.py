@@ -105,8 +105,8 @@ class Baselines:
     def __init__(
         self,
         settings: Settings,
-        recorded: Callable[[Case], Lookup | None] | None = None,
-        published: Callable[[Case], str] | None = None,
+        recorded: Callable[[Case], Lookup | None],
+        published: Callable[[Case], str],
     ) -> None:
         self._settings = settings
         self._recorded = recorded
@@ -161,8 +161,9 @@ class Baselines:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
         experiment = case.experiment
-        source = self._published(case) if self._published is not None else ""
-        if source:  # its prompts are not known, but that all of its models were told the same
+        if source := self._published(
+            case
+        ):  # its prompts are not known, but that all of its models were told the same
             told = Told(subject={c.id: f"as in {source}" for c in experiment.conditions})
             design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
             return fingerprint_of(experiment, design, case.contrast, judged, told=told)
@@ -171,7 +172,7 @@ class Baselines:
             case.design,
             case.contrast,
             experiment.judged_by(players),
-            sampled=experiment.parameters.filled(players.subject_defaults),
+            sampled=experiment.terms(players)["subject"],
             told=self._prompts(case, players),
             lenient="subject" in players.lenient,
         )
@@ -181,7 +182,7 @@ class Baselines:
         experiment = case.experiment
         recorded = None
         if experiment.judge is not None and experiment.simulated is None:
-            recorded = self._recorded(case) if self._recorded is not None else None
+            recorded = self._recorded(case)
         # Only where the way to the judge leads through recorded replies does it depend on them.
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)
