@@ -35,6 +35,7 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
+from pytest_bias.statistics.results import Misclassified
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import settling_words
 from pytest_bias.verdicts.judge_agreement import (
@@ -255,16 +256,16 @@ def test_an_alpha_of_just_what_is_needed_will_do() -> None:
     assert not found(judged(replace(OF_SCORE, at_least=more)), rated).holds
 
 
-def test_what_would_be_bias_is_not_decided_either() -> None:
+def test_what_would_be_bias_is_not_decided_either_nor_is_its_direction_supported() -> None:
     rated = [
         replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
         for n, each in enumerate(ratings(noise=1.0))
     ]
-    margin = replace(SCORE, margin=0.5)
-    (free,) = analysed(judged(), rated, hypotheses=[margin]).verdicts
-    assert free.status == "BIASED"
-    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[margin]).verdicts
-    assert held.status == "INCONCLUSIVE"
+    asked = replace(SCORE, margin=0.5, direction="positive")
+    (free,) = analysed(judged(), rated, hypotheses=[asked]).verdicts
+    assert (free.status, free.direction) == ("BIASED", "supported")
+    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[asked]).verdicts
+    assert (held.status, held.direction) == ("INCONCLUSIVE", "not shown")
     assert "α" in held.reason
 
 
@@ -318,29 +319,14 @@ def test_trials_at_control_levels_say_nothing_of_the_judge() -> None:
         much = trial.condition.id == "grave" if easy else number % 2 == 0
         rated.append(Rated(3.0, much=much, much_again=str(much ^ (not easy and number % 8 < 3))))
         said.append("yes" if much ^ (not easy and number % 8 < 2) else "no")
-    cells = tuple(
-        Label(line, trial.id, "much", each)
-        for line, (trial, each) in enumerate(zip(plan(of, of.design()), said, strict=True))
-    )
-    labelled = Labels("x.csv", "x.csv", ("much",), cells)
-    on_much = RateDifference("much", "group", high="b", low="a", margin=0.2, claim="detect")
-    analysis = analysed(of, rated, labels=labelled, hypotheses=[on_much], controls=[])
+    asked = RateDifference("much", "group", high="b", low="a", margin=0.2, claim="detect")
+    given = labels("much", said, of)
+    analysis = analysed(of, rated, labels=given, hypotheses=[asked], controls=[])
     own, people = analysis.agreements
     assert (own.trials, own.holds, people.trials, people.same) == (40, False, 40, 30)
-    finding = analysis.verdict(on_much.id).finding
+    finding = analysis.verdict(asked.id).finding
     assert finding is not None
     assert "40 labelled by people" in str(finding.extras["error of reading"])
-
-
-def test_a_direction_is_not_supported_by_ratings_that_are_not_relied_on() -> None:
-    rated = [
-        replace(each, score=min(each.score, 2.0) + (2 if n >= 20 else 0))
-        for n, each in enumerate(ratings(noise=1.0))
-    ]
-    directed = replace(SCORE, direction="positive")
-    (free,) = analysed(judged(), rated, hypotheses=[directed]).verdicts
-    (held,) = analysed(judged(OF_SCORE), rated, hypotheses=[directed]).verdicts
-    assert (free.direction, held.direction) == ("supported", "not shown")
 
 
 @pytest.mark.parametrize("twice", [0, 1, 19])
@@ -770,27 +756,32 @@ def judge_of(run: RunView) -> list[dict[str, Any]]:
 
 
 def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people() -> None:
-    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
-    for number in (3, 30):
-        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
     of = judged(Agreement("much", "much_again"))
-    records = records_of_rated(of, rated)
-    error = without_error(of, records, None).measure("much").error
-    assert error is not None
+    records = records_of_rated(of, otherwise_twice())
+    error = erring(of, records)
     # 2 of 40 differ: each reading errs with (1 - sqrt(1 - 2 / 20)) / 2.
     assert error.sensitivity == pytest.approx((1 + math.sqrt(0.9)) / 2)
     assert "a lower bound" in error.source
-    said = [row.values["much"] for row in records.rows]
-    said[0] = not said[0]  # people say yes where the judge said no
-    cells = tuple(
-        Label(line, row.trial.id, "much", "yes" if each else "no")
-        for line, (row, each) in enumerate(zip(records.rows, said, strict=True))
-    )
-    labels = Labels("labels.csv", "labels.csv", ("much",), cells)
-    error = without_error(of, records, labels).measure("much").error
-    assert error is not None
+    said = ["yes" if row.values["much"] else "no" for row in records.rows]
+    said[0] = "yes"  # where the judge said no
+    error = erring(of, records, labels("much", said))
     assert error.sensitivity == pytest.approx(20 / 21)
     assert error.specificity == 1.0
+
+
+def erring(of: Experiment, records: Records, *given: Any) -> Misclassified:
+    """How often the judge errs on ``much``."""
+    error = without_error(of, records, *(given or [None])).measure("much").error
+    assert error is not None
+    return error
+
+
+def otherwise_twice() -> list[Rated]:
+    """40 ratings, of which two are of another flag when they are given again."""
+    rated = ratings()
+    for number in (3, 30):
+        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    return rated
 
 
 def records_of_rated(of: Experiment, rated: Sequence[Rated]) -> Records:
@@ -824,12 +815,10 @@ def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) ->
     measure = again.removesuffix("_again")
     of = judged(Agreement(measure, again, governs=["much"]))
     records = records_of_rated(of, rated)
-    error = without_error(of, records, None).measure("much").error
-    assert error is not None
+    error = erring(of, records)
     assert error.source.startswith("40 rated twice, 10 otherwise")
     said = labels(measure, [(yes if s > 3 else no).format(s) for s in [5.0, 4.0, 2.0, 2.0] * 10])
-    error = without_error(of, records, said).measure("much").error
-    assert error is not None
+    error = erring(of, records, said)
     assert (error.sensitivity, error.specificity) == (1.0, 0.5)
 
 
@@ -867,15 +856,11 @@ def test_the_largest_of_several_is_corrected_as_each_of_them_is() -> None:
 
 
 def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:
-    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
-    for number in (3, 30):
-        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
-    of = judged(Agreement("much", "much_again"))
+    rated, of = otherwise_twice(), judged(Agreement("much", "much_again"))
     records = records_of_rated(of, rated)
-    pairs = without_error(of, records, None).measure("much").error
+    pairs = erring(of, records)
     said = labels("much", [each.much for each in rated])
-    error = without_error(of, records, said).measure("much").error
-    assert error is not None
+    error = erring(of, records, said)
     assert (error.youden, error.labels) == (1.0, 40)
     assert error.also[1:] == (pairs,)
 
@@ -904,8 +889,7 @@ def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
     rows = tuple(row for row in every.rows if row.trial.condition.levels["group"] in "ab")
     counted = replace(every, rows=rows)
     people = None if twice else labels("kind", said, of)
-    error = without_error(of, counted, people, every).measure("much").error
-    assert error is not None
+    error = erring(of, counted, people, every)
     if twice:
         assert error.source.startswith("120 rated twice, ")
         assert error.youden < 1
@@ -929,7 +913,7 @@ def test_a_label_of_which_nobody_knows_the_flag_is_refused(*, both: bool) -> Non
         without_error(of, records, labels("kind", said, of))
     assert without_error(of, records, labels("kind", said[1:], of)) == of  # too few to count
     flags = labels("much", [each.much for each in rated], of)
-    assert without_error(of, records, flags).measure("much").error is not None
+    erring(of, records, flags)
     more = replace(flags, cells=(*flags.cells, *labels("kind", said, of).cells))
     assert without_error(of, records, more) == without_error(of, records, flags)
     no = replace(more, cells=(*labels("much", [False] * 40, of).cells, *more.cells[40:]))
@@ -941,13 +925,11 @@ def test_few_ratings_that_the_judge_never_gives_count_as_its_errors() -> None:
     rated = [replace(each, kind="warm" if each.much else "cold") for each in ratings() * 2]
     records = records_of_rated(of, rated)
     said = ["curt", *(each.kind for each in rated[1:])]
-    error = without_error(of, records, labels("kind", said, of)).measure("much").error
-    assert error is not None
+    error = erring(of, records, labels("kind", said, of))
     assert error.source == "80 labelled by people"
     assert (error.sensitivity, error.specificity) == (40 / 41, 1)
     said[0], said[20] = "cold", "curt"
-    error = without_error(of, records, labels("kind", said, of)).measure("much").error
-    assert error is not None
+    error = erring(of, records, labels("kind", said, of))
     assert (error.sensitivity, error.specificity) == (1, 40 / 41)
 
 
@@ -1009,11 +991,9 @@ def test_a_number_that_is_given_nowhere_is_read_as_those_on_both_sides(level: Le
         Rated(e, score_again=str(a), much=e >= 3) for e, a in zip(scores, turned, strict=True)
     ]
     records = records_of_rated(of, rated)
-    error = without_error(of, records, labels("score", near, of)).measure("much").error
-    assert error is not None
+    error = erring(of, records, labels("score", near, of))
     assert (error.source, error.sensitivity, error.specificity) == ("80 labelled by people", 1, 1)
-    again = without_error(of, records, None).measure("much").error
-    assert again is not None
+    again = erring(of, records)
     assert again.source.startswith("80 rated twice, 4 otherwise")
 
 
@@ -1023,8 +1003,7 @@ def test_of_a_number_that_is_given_with_both_flags_nothing_is_read_from_others()
     scores[0] = scores[4] = 2.0
     rated = [Rated(each, much=each == 5 or not number) for number, each in enumerate(scores)]
     records = records_of_rated(of, rated)
-    error = without_error(of, records, labels("score", scores, of)).measure("much").error
-    assert error is not None
+    error = erring(of, records, labels("score", scores, of))
     assert (error.sensitivity, error.specificity) == (60 / 61, 58 / 59)
 
 
@@ -1061,16 +1040,13 @@ def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
 
 def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:
     """Though every value of a length, which no two trials share, goes with one flag."""
-    rated = [replace(each, length=40 + n / 8) for n, each in enumerate(ratings())]
-    for number in (3, 30):
-        rated[number] = replace(rated[number], much_again=str(not rated[number].much))
+    rated = [replace(each, length=40 + n / 8) for n, each in enumerate(otherwise_twice())]
     of = judged(Agreement("much", "much_again"))
     records = records_of_rated(of, rated)
     said = labels("length", [each.length for each in rated])
     assert without_error(of, records, said) == without_error(of, records, None)
     governed = judged(Agreement("much", "much_again", governs=["length"]))
-    error = without_error(governed, records, said).measure("much").error
-    assert error is not None
+    error = erring(governed, records, said)
     assert error.source == "40 labelled by people"
 
 
@@ -1091,8 +1067,7 @@ def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
 
 
 def test_a_flag_that_is_read_no_better_than_by_chance_decides_nothing() -> None:
-    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
-    of = judged(Agreement("much", "much_again"))
+    rated, of = ratings(), judged(Agreement("much", "much_again"))
     on_much = RateDifference("much", "group", high="b", low="a", margin=0.2)
     chance = ["yes" if number % 2 else "no" for number in range(40)]
     analysis = analysed(
