@@ -110,6 +110,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Measure, "score", (0, 10)), "take must be a function"),
     (loose(Measure, "score", bounds=10), "bounds must be two finite numbers, rising; it is 10"),
     (loose(Measure, "score", bounds=(10, 0)), "bounds must be two finite numbers, rising"),
+    (loose(Measure, "score", bounds=(1, 1)), "bounds must be two finite numbers, rising"),
     (loose(Measure, "score", bounds=(0, 1, 2)), "bounds must be two finite numbers, rising"),
     (loose(Measure, "score", bounds=("a", "b")), "each of bounds must be a finite number"),
     (loose(Measure, "score", bounds=(0, NAN)), "each of bounds must be a finite number"),
@@ -123,7 +124,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Design, 1, exemplars=True), "exemplars must be an integer"),
     (loose(Design, 1, exemplars=1.0), "exemplars must be an integer"),
     (loose(Parameters, "hot"), "temperature must be 0 or above; it is 'hot'"),
-    (loose(Parameters, NAN), "temperature must be 0 or above"),
+    *[
+        (loose(Parameters, each), "temperature must be 0 or above")
+        for each in (NAN, math.inf, -0.1)
+    ],
+    *[(loose(Parameters, None, each), "max_output_tokens must be a whole n") for each in (0, 1.5)],
     (loose(Parameters, seeded="yes"), "seeded must be True or False"),
     # Experiments
     (loose(E, id=None), "id must be text"),
