@@ -26,7 +26,7 @@ from .entries import (
     following,
     is_stopped,
 )
-from .fingerprints import differences
+from .fingerprints import differences, first_of
 from .upgrade import unasked
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ..verdicts.verdict import Verdict
     from .table import Claimed
 
-_NAMED = 5
-"""Verdicts that a refusal names; of more only the number is said."""
 _LOCK = ".accepting.lock"
 _WAIT = 60.0
 """Seconds for which another run that accepts is waited for."""
@@ -153,13 +151,8 @@ def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
     verdicts = [each.verdict for each in judged]
     needing = [v for v in verdicts if is_stopped(v.status, v.claim)]
     if lacking and needing:
-        names = "; ".join(
-            f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"
-            for verdict in needing[:_NAMED]
-        )
-        if len(needing) > _NAMED:
-            names += f"; and {len(needing) - _NAMED} more"
-        yield f"what the gate stops needs {', '.join(lacking)}: {names}"
+        names = [f"{v.experiment} × {v.model}, {v.id}: {v.status}" for v in needing]
+        yield f"what the gate stops needs {', '.join(lacking)}: {first_of(names)}"
 
 
 def _unsound(analysis: Analysis) -> Iterator[str]:
@@ -248,9 +241,7 @@ def _names(claimed: Iterable[Claimed]) -> str:
 
 def _differing(old: Entry, new: Entry) -> str:
     """Name the first differences of two designs; '' where they are the same."""
-    differ = differences(old.fingerprint, new.fingerprint)
-    more = f" and {len(differ) - _NAMED} more" * (len(differ) > _NAMED)
-    return f"{'; '.join(differ[:_NAMED])}{more}"
+    return first_of(differences(old.fingerprint, new.fingerprint))
 
 
 def _against(new: Entry, old: Entry | None) -> str:

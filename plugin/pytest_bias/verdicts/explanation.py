@@ -14,6 +14,7 @@ from .verdict import (
     fine_digits,
     level_words,
     margin_words,
+    number_words,
     settle_words,
     unit_words,
 )
@@ -146,7 +147,7 @@ def _missing(finding: Finding) -> str:
             f"be anything from {_signed(worst.lowest, finding)} to "
             f"{_signed(worst.highest, finding)}"
         )
-    trials = "1 trial" if finding.missing == 1 else f"{finding.missing} trials"
+    trials = number_words(finding.missing, "trial")
     return f"Missing: {trials} without a valid reply ({arms}), {bearing}."
 
 
