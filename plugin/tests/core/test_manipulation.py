@@ -142,16 +142,13 @@ CUE = Factor("cue", {"x": "cats", "y": "birds"})
 
 def test_a_later_turn_may_differ() -> None:
     assert faults(design(Later("And of {}?"), CUE)) == ()
-
-
-def test_a_later_turn_that_does_not_differ_either() -> None:
     assert twins(design(Later("And of cats?"), CUE)) == [(("x", "y"), None, 0)]
 
 
 @pytest.mark.parametrize(
     "simulated",
-    [None, lambda _: None, lambda _: 1 / 0],
-    ids=["none", "silent", "broken"],
+    [None, lambda _: None, lambda _: 1 / 0, lambda _: ""],
+    ids=["none", "silent", "broken", "never valid"],
 )
 def test_nothing_is_said_of_what_cannot_be_carried_out(simulated: Any) -> None:
     assert faults(design(Later("And of cats?"), CUE, simulated=simulated)) == ()
@@ -174,10 +171,6 @@ def test_a_protocol_that_never_ends_is_given_up() -> None:
         return asked
 
     assert faults(design(insist, CUE)) == ()
-
-
-def test_nothing_is_said_where_no_reply_is_ever_valid() -> None:
-    assert faults(design(Later("And?"), CUE, simulated=lambda _: "")) == ()
 
 
 def test_turns_that_only_some_replies_lead_to() -> None:
