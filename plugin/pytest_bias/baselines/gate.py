@@ -271,7 +271,7 @@ def _shown(
 
 def _is_clear_on_average(finding: Finding | None) -> bool:
     """Return whether only its cells keep a claim from being CLEAR."""
-    if finding is None or finding.p_clear is None or finding.p_clear > ALPHA:
+    if finding is None or not finding.clears:
         return False
     worst = finding.worst_case
     return worst is None or not worst.needed or (worst.p_clear or 0.0) <= ALPHA
