@@ -41,23 +41,13 @@ from pytest_bias.settings.settings import Settings, read_settings
 from pytest_bias.verdicts.verdict import Status, Verdict
 
 from .factories import ask_twice, experiment, finding, recording
+from .report.factory import verdict as made
 from .test_settings import given as given_settings
 
 
 def verdict(found: Finding | None, status: Status = "BIASED") -> Verdict:
-    return Verdict(
-        id="h",
-        experiment="anchoring",
-        model="openai/m",
-        claim="clear",
-        status=status,
-        words=f"{status} for this vignette",
-        reason="",
-        finding=found,
-        p_adjusted=0.001,
-        direction=None,
-        settle=None,
-    )
+    words = f"{status} for this vignette"
+    return made(found, id="h", model="openai/m", status=status, words=words, direction=None)
 
 
 RECORDING = recording(checksum="abc")
