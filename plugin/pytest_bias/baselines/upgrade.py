@@ -206,32 +206,21 @@ def upgrade_of(
         if (row := result.row) is not None
     ]
     name = settings.baseline if accepted is None else accepted.model
-    pairs = sorted(
-        {
-            (result.experiment, result.model, said.digest)
-            for result in results.values()
-            if (said := result.standing.upgrade) is not None and said.digest is not None
-        }
-    )
+    told = [(each, said) for each in results.values() if (said := each.standing.upgrade)]
+    pairs = {(each.experiment, each.model, said.digest) for each, said in told if said.digest}
     drift, simulated = [], {name} if accepted is not None and accepted.simulated else set()
     answered = [(name, served) for served in (accepted.served if accepted is not None else ())]
     for experiment, model in sorted({(row.experiment, row.model) for row in rows}):
         ours = new(experiment, model)
         answered += [(model, served) for served in (ours.recording.served if ours else ())]
-    for experiment, model, digest in pairs:
+    for experiment, model, digest in sorted(pairs):
         ours, theirs = new(experiment, model), old(experiment, name, digest)
         if ours is not None and theirs is not None:
             answered += [(name, served) for served in theirs.recording.served]
             simulated |= {each.model for each in (ours, theirs) if each.simulated}
             quantities = drift_of(theirs.readings, ours.readings)
             drift.append(Drift(experiment=experiment, old=name, new=model, quantities=quantities))
-    absent = sorted(
-        {
-            result.experiment
-            for result in results.values()
-            if (said := result.standing.upgrade) is not None and said.absent
-        }
-    )
+    absent = sorted({each.experiment for each, said in told if said.absent})
     return Upgrade(
         old=name,
         new=settings.models,
