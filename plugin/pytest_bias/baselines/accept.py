@@ -174,19 +174,11 @@ def _accepted(
     partial: bool,
 ) -> tuple[Baseline, tuple[str, ...]]:
     """The new baseline of a model, and what to say of the entries that stay or go."""
-    known: dict[str, dict[str, Entry]] = (
-        {experiment: dict(entries) for experiment, entries in before.verdicts.items()}
-        if before is not None
-        else {}
-    )
+    known = {} if before is None else before.claimed
     asked = {(each.verdict.experiment, each.verdict.id) for each in judged}
-    others = sorted(
-        {(experiment, name) for experiment, entries in known.items() for name in entries} - asked
-    )
-    entries: dict[str, dict[str, Entry]] = {}
+    others = sorted(known.keys() - asked)
+    entries = {named: known[named] for named in others if partial}
     told: list[str] = []
-    for experiment, name in others if partial else ():
-        entries.setdefault(experiment, {})[name] = known[experiment][name]
     for each in judged:
         named = each.verdict.experiment, each.verdict.id
         entry = entry_of(
@@ -194,11 +186,11 @@ def _accepted(
             each.analysis.recording,
             each.fingerprint,
             acceptance=acceptance_of(settings),
-            before=known.get(named[0], {}).get(named[1]),
+            before=known.get(named),
         )
         entry = following(entry, None if followed is None else followed.entry(*named))
-        entries.setdefault(named[0], {})[named[1]] = entry
-        if how := _against(entry, known.get(named[0], {}).get(named[1])):
+        entries[named] = entry
+        if how := _against(entry, known.get(named)):
             told.append(f"  {' '.join(named)}: {_found(entry)}, {how}")
     notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}", *told]
     if same := len(judged) - len(told):
@@ -214,23 +206,26 @@ def _accepted(
     simulated = any(each.analysis.simulated for each in judged) or (
         before is not None and before.simulated
     )
-    return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
+    verdicts: dict[str, dict[str, Entry]] = {}
+    for (experiment, name), entry in entries.items():
+        verdicts.setdefault(experiment, {})[name] = entry
+    return Baseline(model=model, simulated=simulated, verdicts=verdicts), tuple(notes)
 
 
 def _not_followed(
     old: Baseline,
-    entries: Mapping[str, Mapping[str, Entry]],
+    entries: Mapping[Claimed, Entry],
     asked: Collection[Claimed],
     *,
     partial: bool,
 ) -> Iterator[str]:
     """Say what was accepted of the version before and counts no more, and why."""
-    for experiment, name in sorted(asked):
-        before = old.entry(experiment, name)
+    for named in sorted(asked):
+        before = old.entry(*named)
         if before is None or before.claim == "describe":
             continue
-        if differ := _differing(before, entries[experiment][name]):
-            yield f"{experiment} {name}, of another design: {differ}"
+        if differ := _differing(before, entries[named]):
+            yield f"{' '.join(named)}, of another design: {differ}"
     if not partial and (gone := unasked(old, asked)):
         yield f"{_names(gone)}, as no case is left"
 

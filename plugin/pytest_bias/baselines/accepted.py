@@ -80,7 +80,7 @@ def baseline_in(path: Path) -> Baseline | None:
 def _parsed(data: bytes, path: Path) -> Baseline:
     """The baseline that these bytes are: a run comes to the same file at several places."""
     found = baseline_from(data.decode(), path)
-    accepted = (each.accepted for named in found.verdicts.values() for each in named.values())
+    accepted = (entry.accepted for entry in found.claimed.values())
     for until in sorted({each.until for each in accepted if each is not None}):
         if not _is_day(until):  # compared as a text, "never" would never come
             problem = f"it accepts something until {until!r}, which is no day as YYYY-MM-DD"

@@ -138,8 +138,16 @@ class Baseline(Strict):
     @property
     def served(self) -> tuple[str, ...]:
         """The models that the provider said answered, in any of them, sorted."""
-        entries = (entry for named in self.verdicts.values() for entry in named.values())
-        return tuple(sorted({served for entry in entries for served in entry.served}))
+        return tuple(sorted({who for entry in self.claimed.values() for who in entry.served}))
+
+    @property
+    def claimed(self) -> dict[tuple[str, str], Entry]:
+        """Experiment and hypothesis → entry."""
+        return {
+            (experiment, name): entry
+            for experiment, entries in self.verdicts.items()
+            for name, entry in entries.items()
+        }
 
     def entry(self, experiment: str, hypothesis: str) -> Entry | None:
         """The entry of a hypothesis; None when it was never accepted."""

@@ -72,12 +72,8 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
 
     What nobody tests again is not shown to be no worse, and an upgrade that asks less finds less.
     """
-    return tuple(
-        (experiment, name)
-        for experiment, entries in sorted(old.verdicts.items())
-        for name, entry in sorted(entries.items())
-        if entry.claim != "describe" and (experiment, name) not in asked
-    )
+    gating = (named for named, entry in old.claimed.items() if entry.claim != "describe")
+    return tuple(sorted(named for named in gating if named not in asked))
 
 
 def untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:
@@ -259,8 +255,7 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
             if entry.claim != "describe":
                 stops = is_stopped(entry.status, entry.claim)
                 rows.append(row_of(named, entry, was, compared, stops=stops))
-    there = {(experiment, name) for experiment, names in now.verdicts.items() for name in names}
-    problems += unasked_words(unasked(before, there), before.model, new.name)
+    problems += unasked_words(unasked(before, now.claimed), before.model, new.name)
     simulated = {each.model for each in (before, now) if each.simulated}
     answered = [(each.model, served) for each in (before, now) for served in each.served]
     return (
