@@ -16,6 +16,7 @@ from ..experiments.checks.prompts import Told, told_by
 from ..experiments.design import Design
 from ..settings.model_names import file_stem
 from ..settings.published import PUBLISHED
+from ..settings.settings import is_day
 from ..verdicts.analysis import Analysis
 from .case_report import Standing
 from .entries import (
@@ -82,17 +83,10 @@ def _parsed(data: bytes, path: Path) -> Baseline:
     found = baseline_from(data.decode(), path)
     accepted = (entry.accepted for entry in found.claimed.values())
     for until in sorted({each.until for each in accepted if each is not None}):
-        if not _is_day(until):  # compared as a text, "never" would never come
+        if not is_day(until):  # compared as a text, "never" would never come
             problem = f"it accepts something until {until!r}, which is no day as YYYY-MM-DD"
             raise DamagedBaseline(path=path, problem=problem)
     return found
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
 
 
 class Baselines:
