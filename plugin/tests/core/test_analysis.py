@@ -207,20 +207,6 @@ def test_nothing_at_all_is_inconclusive() -> None:
     dumps(found)
 
 
-def test_without_a_control_nothing_is_clear() -> None:
-    found = analyse(
-        TINY,
-        TINY.design(),
-        "m",
-        outcomes(TINY, {"low": [4, 5, 6] * 99, "high": [4, 5, 6] * 99}),
-        hypotheses=(mean(),),
-        controls=(),
-        recording=RECORDING,
-    )
-    assert found.controls == ()
-    assert "no positive control" in found.verdicts[0].reason
-
-
 WHOLE = experiment(
     factors=TINY.factors, measures=[replace(MEASURES[0], whole=True), *MEASURES[1:]]
 )
