@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from bias_tests.anchoring.experiment import ALL_IN_ONE, ANCHORING
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import LabelShown, SamePrompt
@@ -19,6 +19,7 @@ from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.protocol import Protocol, Reply, Subject, together
 
+from ..helpers import fewer
 from .factories import experiment as tiny
 
 GROUPS = {"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]}
@@ -481,7 +482,7 @@ def test_many_faults_are_one_message() -> None:
 VALUES = ["", "x", "X", "{x}", "é", "e\u0301", "\ud800"]
 
 
-@settings(max_examples=25)
+@fewer(4)
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from(VALUES), min_size=2))
 def test_two_conditions_are_alike_exactly_where_their_values_are(values: dict[str, str]) -> None:
     found = twins(levels(values, "Say {value}!"))
