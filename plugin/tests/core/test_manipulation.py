@@ -114,11 +114,7 @@ def test_exemplars_that_two_levels_share() -> None:
 
 def test_exemplars_of_one_level_that_do_not_differ() -> None:
     factor = Factor("group", {"f": "woman", "m": "man"}, exemplars=GROUPS)
-
-    async def ask(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(f"Rate this {trial.condition['group']}.")).value
-
-    found = faults(design(ask, factor))
+    found = faults(design(template("Rate this {trial.condition[group]}."), factor))
     same = "put the same prompt before the subject, so they are no two units"
     assert [str(fault) for fault in found] == [
         f"tiny: in condition 'f' the exemplars 'Ada' and 'Eve' {same}",
@@ -399,16 +395,9 @@ def test_exemplars_are_stimuli() -> None:
 
 def test_values_put_side_by_side_are_no_id() -> None:
     least, most = Factor("least", {"1": 1, "3": 3}), Factor("most", {"6": 6, "9": 9})
-
-    async def ask(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(f"{trial['least']}-{trial['most']} months?")).value
-
-    assert faults(design(ask, least, most)) == ()
+    assert faults(design(template("{trial[least]}-{trial[most]} months?"), least, most)) == ()
     items = Items("part", {"2": 2, "4": 4})
-
-    async def share(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(f"{trial['least']}/{trial.item_value} of it?")).value
-
+    share = template("{trial[least]}/{trial.item_value} of it?")
     assert faults(design(share, least, items=items)) == ()
 
 
