@@ -26,7 +26,7 @@ from .entries import (
     following,
     is_stopped,
 )
-from .fingerprints import differences
+from .fingerprints import differences, first_of
 from .upgrade import unasked
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from ..verdicts.verdict import Verdict
     from .table import Claimed
 
-_NAMED = 5
-"""Verdicts that a refusal names; of more only the number is said."""
 _LOCK = ".accepting.lock"
 _WAIT = 60.0
 """Seconds for which another run that accepts is waited for."""
@@ -153,13 +151,8 @@ def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
     verdicts = [each.verdict for each in judged]
     needing = [v for v in verdicts if is_stopped(v.status, v.claim)]
     if lacking and needing:
-        names = "; ".join(
-            f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.status}"
-            for verdict in needing[:_NAMED]
-        )
-        if len(needing) > _NAMED:
-            names += f"; and {len(needing) - _NAMED} more"
-        yield f"what the gate stops needs {', '.join(lacking)}: {names}"
+        names = [f"{v.experiment} × {v.model}, {v.id}: {v.status}" for v in needing]
+        yield f"what the gate stops needs {', '.join(lacking)}: {first_of(names)}"
 
 
 def _unsound(analysis: Analysis) -> Iterator[str]:
@@ -181,19 +174,11 @@ def _accepted(
     partial: bool,
 ) -> tuple[Baseline, tuple[str, ...]]:
     """The new baseline of a model, and what to say of the entries that stay or go."""
-    known: dict[str, dict[str, Entry]] = (
-        {experiment: dict(entries) for experiment, entries in before.verdicts.items()}
-        if before is not None
-        else {}
-    )
+    known = {} if before is None else before.claimed
     asked = {(each.verdict.experiment, each.verdict.id) for each in judged}
-    others = sorted(
-        {(experiment, name) for experiment, entries in known.items() for name in entries} - asked
-    )
-    entries: dict[str, dict[str, Entry]] = {}
+    others = sorted(known.keys() - asked)
+    entries = {named: known[named] for named in others if partial}
     told: list[str] = []
-    for experiment, name in others if partial else ():
-        entries.setdefault(experiment, {})[name] = known[experiment][name]
     for each in judged:
         named = each.verdict.experiment, each.verdict.id
         entry = entry_of(
@@ -201,11 +186,11 @@ def _accepted(
             each.analysis.recording,
             each.fingerprint,
             acceptance=acceptance_of(settings),
-            before=known.get(named[0], {}).get(named[1]),
+            before=known.get(named),
         )
         entry = following(entry, None if followed is None else followed.entry(*named))
-        entries.setdefault(named[0], {})[named[1]] = entry
-        if how := _against(entry, known.get(named[0], {}).get(named[1])):
+        entries[named] = entry
+        if how := _against(entry, known.get(named)):
             told.append(f"  {' '.join(named)}: {_found(entry)}, {how}")
     notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}", *told]
     if same := len(judged) - len(told):
@@ -221,23 +206,26 @@ def _accepted(
     simulated = any(each.analysis.simulated for each in judged) or (
         before is not None and before.simulated
     )
-    return Baseline(model=model, simulated=simulated, verdicts=entries), tuple(notes)
+    verdicts: dict[str, dict[str, Entry]] = {}
+    for (experiment, name), entry in entries.items():
+        verdicts.setdefault(experiment, {})[name] = entry
+    return Baseline(model=model, simulated=simulated, verdicts=verdicts), tuple(notes)
 
 
 def _not_followed(
     old: Baseline,
-    entries: Mapping[str, Mapping[str, Entry]],
+    entries: Mapping[Claimed, Entry],
     asked: Collection[Claimed],
     *,
     partial: bool,
 ) -> Iterator[str]:
     """Say what was accepted of the version before and counts no more, and why."""
-    for experiment, name in sorted(asked):
-        before = old.entry(experiment, name)
+    for named in sorted(asked):
+        before = old.entry(*named)
         if before is None or before.claim == "describe":
             continue
-        if differ := _differing(before, entries[experiment][name]):
-            yield f"{experiment} {name}, of another design: {differ}"
+        if differ := _differing(before, entries[named]):
+            yield f"{' '.join(named)}, of another design: {differ}"
     if not partial and (gone := unasked(old, asked)):
         yield f"{_names(gone)}, as no case is left"
 
@@ -248,9 +236,7 @@ def _names(claimed: Iterable[Claimed]) -> str:
 
 def _differing(old: Entry, new: Entry) -> str:
     """Name the first differences of two designs; '' where they are the same."""
-    differ = differences(old.fingerprint, new.fingerprint)
-    more = f" and {len(differ) - _NAMED} more" * (len(differ) > _NAMED)
-    return f"{'; '.join(differ[:_NAMED])}{more}"
+    return first_of(differences(old.fingerprint, new.fingerprint))
 
 
 def _against(new: Entry, old: Entry | None) -> str:

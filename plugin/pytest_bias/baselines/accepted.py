@@ -16,6 +16,7 @@ from ..experiments.checks.prompts import Told, told_by
 from ..experiments.design import Design
 from ..settings.model_names import file_stem
 from ..settings.published import PUBLISHED
+from ..settings.settings import is_day
 from ..verdicts.analysis import Analysis
 from .case_report import Standing
 from .entries import (
@@ -80,19 +81,12 @@ def baseline_in(path: Path) -> Baseline | None:
 def _parsed(data: bytes, path: Path) -> Baseline:
     """The baseline that these bytes are: a run comes to the same file at several places."""
     found = baseline_from(data.decode(), path)
-    accepted = (each.accepted for named in found.verdicts.values() for each in named.values())
+    accepted = (entry.accepted for entry in found.claimed.values())
     for until in sorted({each.until for each in accepted if each is not None}):
-        if not _is_day(until):  # compared as a text, "never" would never come
+        if not is_day(until):  # compared as a text, "never" would never come
             problem = f"it accepts something until {until!r}, which is no day as YYYY-MM-DD"
             raise DamagedBaseline(path=path, problem=problem)
     return found
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
 
 
 class Baselines:
@@ -105,8 +99,8 @@ class Baselines:
     def __init__(
         self,
         settings: Settings,
-        recorded: Callable[[Case], Lookup | None] | None = None,
-        published: Callable[[Case], str] | None = None,
+        recorded: Callable[[Case], Lookup | None],
+        published: Callable[[Case], str],
     ) -> None:
         self._settings = settings
         self._recorded = recorded
@@ -161,8 +155,9 @@ class Baselines:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
         experiment = case.experiment
-        source = self._published(case) if self._published is not None else ""
-        if source:  # its prompts are not known, but that all of its models were told the same
+        if source := self._published(
+            case
+        ):  # its prompts are not known, but that all of its models were told the same
             told = Told(subject={c.id: f"as in {source}" for c in experiment.conditions})
             design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
             return fingerprint_of(experiment, design, case.contrast, judged, told=told)
@@ -171,7 +166,7 @@ class Baselines:
             case.design,
             case.contrast,
             experiment.judged_by(players),
-            sampled=experiment.parameters.filled(players.subject_defaults),
+            sampled=experiment.terms(players)["subject"],
             told=self._prompts(case, players),
             lenient="subject" in players.lenient,
         )
@@ -181,7 +176,7 @@ class Baselines:
         experiment = case.experiment
         recorded = None
         if experiment.judge is not None and experiment.simulated is None:
-            recorded = self._recorded(case) if self._recorded is not None else None
+            recorded = self._recorded(case)
         # Only where the way to the judge leads through recorded replies does it depend on them.
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contrasts.declared import Claim
@@ -138,8 +139,16 @@ class Baseline(Strict):
     @property
     def served(self) -> tuple[str, ...]:
         """The models that the provider said answered, in any of them, sorted."""
-        entries = (entry for named in self.verdicts.values() for entry in named.values())
-        return tuple(sorted({served for entry in entries for served in entry.served}))
+        return tuple(sorted({who for entry in self.claimed.values() for who in entry.served}))
+
+    @property
+    def claimed(self) -> dict[tuple[str, str], Entry]:
+        """Experiment and hypothesis → entry."""
+        return {
+            (experiment, name): entry
+            for experiment, entries in self.verdicts.items()
+            for name, entry in entries.items()
+        }
 
     def entry(self, experiment: str, hypothesis: str) -> Entry | None:
         """The entry of a hypothesis; None when it was never accepted."""
@@ -303,42 +312,39 @@ def baseline_from(text: str, path: object) -> Baseline:
     Raises DamagedBaseline when the text is not what :func:`baseline_text` wrote, or was written in
     another format.
     """
+    damaged = partial(DamagedBaseline, path=path)
     try:
         value = _object(json.loads(text))
     except (ValueError, RecursionError) as error:
         mend = conflict_words(text, path)
         if mend:
             mend += ". Then accept what the other side had accepted again (--bias-accept)."
-        raise DamagedBaseline(
-            path=path, problem=f"it is no baseline ({error})", mend=mend
-        ) from None
+        raise damaged(problem=f"it is no baseline ({error})", mend=mend) from None
     if "analyses" in value:
         problem = "these are the results of a run, not a baseline"
         mend = "A baseline is what --bias-accept writes, one for each model."
-        raise DamagedBaseline(path=path, problem=problem, mend=mend)
+        raise damaged(problem=problem, mend=mend)
     written = value.pop("format", None)
     if type(written) is not int or written != FORMAT:
         problem = f"its format is {written!r}, this version of pytest-bias reads {FORMAT}"
         mend = f"{NEWER}." if type(written) is int and written > FORMAT else ""
-        raise DamagedBaseline(path=path, problem=problem, mend=mend)
+        raise damaged(problem=problem, mend=mend)
     checksum = value.pop("checksum", None)
     try:
         known = digest(dumps({"format": written, **value}))
     except (Unserialisable, RecursionError) as error:
-        raise DamagedBaseline(path=path, problem=f"it is no baseline ({error})") from None
+        raise damaged(problem=f"it is no baseline ({error})") from None
     if checksum != known:
         problem = "its checksum is not that of its content: it was edited, merged or cut by hand"
-        raise DamagedBaseline(path=path, problem=problem)
+        raise damaged(problem=problem)
     try:
         _fill_in(value)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        problem = f"its designs are not as they were written ({error!r})"
-        raise DamagedBaseline(path=path, problem=problem) from None
+        raise damaged(problem=f"its designs are not as they were written ({error!r})") from None
     try:
         return parsed_as(Baseline, compact(value), strict=True)
     except BiasError as error:  # a value that refuses what it cannot be, among others
-        problem = f"it is not as it was written ({error})"
-        raise DamagedBaseline(path=path, problem=problem) from None
+        raise damaged(problem=f"it is not as it was written ({error})") from None
 
 
 def _fill_in(value: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ PROMPTS = "prompts"
 _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
 _NAMED = 5
-"""Conditions that a difference names; of more only the number is said."""
+"""Conditions, differences or verdicts that are named; of more only the number is said."""
 _SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", "why")
 """Fields of a hypothesis that change what is said of a verdict and never the verdict."""
 
@@ -215,6 +215,10 @@ def _conditions(names: Sequence[str]) -> str:
     """``condition a``, or ``3 conditions (a; b; c)``; of many only the first."""
     if len(names) == 1:
         return f"condition {names[0]}"
-    more = len(names) - _NAMED
-    shown = "; ".join(names[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
-    return f"{len(names)} conditions ({shown})"
+    return f"{len(names)} conditions ({first_of(names)})"
+
+
+def first_of(named: Sequence[str]) -> str:
+    """``a; b; c; d; e; and 3 more``."""
+    more = len(named) - _NAMED
+    return "; ".join([*named[:_NAMED], *([f"and {more} more"] if more > 0 else [])])

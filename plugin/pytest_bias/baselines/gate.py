@@ -171,7 +171,7 @@ def compare(
     decides = _decides(found, new, named, against) if outcome == "undecided" else ""
     return Comparison(
         outcome=outcome,
-        words=_words(outcome, new, old, found, why, decides, against),
+        words=_words(outcome, new, old, why, decides, against),
         accepted=old.accepted if tolerated else None,
         tolerated=tolerated,
         compared=found,
@@ -271,7 +271,7 @@ def _shown(
 
 def _is_clear_on_average(finding: Finding | None) -> bool:
     """Return whether only its cells keep a claim from being CLEAR."""
-    if finding is None or finding.p_clear is None or finding.p_clear > ALPHA:
+    if finding is None or not finding.clears:
         return False
     worst = finding.worst_case
     return worst is None or not worst.needed or (worst.p_clear or 0.0) <= ALPHA
@@ -385,15 +385,7 @@ def _decides(found: Compared | None, new: Entry, named: HypothesisName, against:
     )
 
 
-def _words(
-    outcome: Change,
-    new: Entry,
-    old: Entry,
-    found: Compared | None,
-    why: str,
-    decides: str,
-    against: str,
-) -> str:
+def _words(outcome: Change, new: Entry, old: Entry, why: str, decides: str, against: str) -> str:
     """Return how the two compare, in a sentence; empty where there is nothing to say."""
     accepted = old.accepted
     before = f"{against} is {old.words}" if against else f"it was {old.words}"
@@ -411,18 +403,13 @@ def _words(
         case "worse" | "undecided":
             return f"{who}, {why}" + (f"; {decides}" if decides else "")
         case "known":
-            return _known(new, old, found, against)
+            return _known(new, old, against)
         case _:
             return ""
 
 
-def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
+def _known(new: Entry, old: Entry, against: str) -> str:
     """Return the words under which a verdict is tolerated."""
-    notes = []
-    if new.status != old.status:
-        notes.append("no worse than it was, but not shown to be CLEAR")
-    if new.status == "BIASED" and held is not None and held.words:
-        notes.append(held.words)
     if old.accepted is not None:
         start = f"{old.accepted}: {old.accepted.reason}"
     elif old.status == "BIASED":
@@ -431,7 +418,8 @@ def _known(new: Entry, old: Entry, held: Compared | None, against: str) -> str:
         start = f"{against} does not settle it either: {old.words}"
     else:
         start = f"it was {old.words} at a smaller share of the suite's alarms"
-    return "; ".join([start, *notes])
+    less = new.status != old.status
+    return f"{start}; no worse than it was, but not shown to be CLEAR" if less else start
 
 
 def stopped_by(

@@ -147,9 +147,10 @@ def compared_intervals(
     lines = []
     for effect in (candidate, best):
         line = _line(effect)
-        if line is None or line.low is None or line.high is None:
+        if line is None or line.ends is None:
             return None
-        lines.append(replace(line, se=(line.high - line.low) / (2 * Z90), df=LARGE))
+        low, high = line.ends
+        lines.append(replace(line, se=(high - low) / (2 * Z90), df=LARGE))
     limit = math.log(margin) if ratio else margin
     return _independent(lines[0], lines[1], limit, alpha, ratio=ratio)
 
@@ -399,11 +400,10 @@ def _sized(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Line:
-    """An effect around 0: of a ratio its logarithm. ``low`` and ``high`` are its 95 % interval."""
+    """An effect around 0: of a ratio its logarithm. ``ends`` are those of its 95 % interval."""
 
     estimate: float
-    low: float | None
-    high: float | None
+    ends: tuple[float, float] | None
     se: float | None
     df: float | None
 
@@ -417,8 +417,7 @@ def _line(effect: Effect) -> _Line | None:
             return None
         estimate = math.log(estimate)
         ends = None if ends is None or ends[0] <= 0 else (math.log(ends[0]), math.log(ends[1]))
-    low, high = ends or (None, None)
-    return _Line(estimate=estimate, low=low, high=high, se=effect.se, df=effect.df)
+    return _Line(estimate=estimate, ends=ends, se=effect.se, df=effect.df)
 
 
 def _independent(
@@ -468,9 +467,10 @@ def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Co
 
 
 def _by_intervals(ours: _Line, theirs: _Line, limit: float | None, *, ratio: bool) -> Compared:
-    if ours.low is None or ours.high is None or theirs.low is None or theirs.high is None:
+    if ours.ends is None or theirs.ends is None:
         return _not_comparable(limit, "there is no interval of both")
-    (near, far), (nearest, farthest) = (_sizes(each) for each in (ours, theirs))
+    near, far = _sizes(ours.estimate, ours.ends)
+    nearest, farthest = _sizes(theirs.estimate, theirs.ends)
     bound = far - nearest
     return _decided(
         Compared(
@@ -485,9 +485,9 @@ def _by_intervals(ours: _Line, theirs: _Line, limit: float | None, *, ratio: boo
     )
 
 
-def _sizes(line: _Line) -> tuple[float, float]:
+def _sizes(estimate: float, ends: tuple[float, float]) -> tuple[float, float]:
     """The least and the largest size within a stretched interval."""
-    low, high = (_stretched(line, end) for end in (line.low or 0.0, line.high or 0.0))
+    low, high = (estimate + STRETCH * (end - estimate) for end in ends)
     least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return least, max(abs(low), abs(high))
 
@@ -499,10 +499,6 @@ def _decided(found: Compared, *, ratio: bool) -> Compared:
     worse = found.least > 0 and not found.no_worse
     words = "" if found.no_worse else _larger(found, worse=worse, ratio=ratio)
     return replace(found, worse=worse, words=words)
-
-
-def _stretched(line: _Line, end: float) -> float:
-    return line.estimate + STRETCH * (end - line.estimate)
 
 
 def _larger(found: Compared, *, worse: bool, ratio: bool) -> str:

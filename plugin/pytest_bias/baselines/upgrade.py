@@ -72,12 +72,8 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
 
     What nobody tests again is not shown to be no worse, and an upgrade that asks less finds less.
     """
-    return tuple(
-        (experiment, name)
-        for experiment, entries in sorted(old.verdicts.items())
-        for name, entry in sorted(entries.items())
-        if entry.claim != "describe" and (experiment, name) not in asked
-    )
+    gating = (named for named, entry in old.claimed.items() if entry.claim != "describe")
+    return tuple(sorted(named for named in gating if named not in asked))
 
 
 def untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:
@@ -206,32 +202,21 @@ def upgrade_of(
         if (row := result.row) is not None
     ]
     name = settings.baseline if accepted is None else accepted.model
-    pairs = sorted(
-        {
-            (result.experiment, result.model, said.digest)
-            for result in results.values()
-            if (said := result.standing.upgrade) is not None and said.digest is not None
-        }
-    )
+    told = [(each, said) for each in results.values() if (said := each.standing.upgrade)]
+    pairs = {(each.experiment, each.model, said.digest) for each, said in told if said.digest}
     drift, simulated = [], {name} if accepted is not None and accepted.simulated else set()
     answered = [(name, served) for served in (accepted.served if accepted is not None else ())]
     for experiment, model in sorted({(row.experiment, row.model) for row in rows}):
         ours = new(experiment, model)
         answered += [(model, served) for served in (ours.recording.served if ours else ())]
-    for experiment, model, digest in pairs:
+    for experiment, model, digest in sorted(pairs):
         ours, theirs = new(experiment, model), old(experiment, name, digest)
         if ours is not None and theirs is not None:
             answered += [(name, served) for served in theirs.recording.served]
             simulated |= {each.model for each in (ours, theirs) if each.simulated}
             quantities = drift_of(theirs.readings, ours.readings)
             drift.append(Drift(experiment=experiment, old=name, new=model, quantities=quantities))
-    absent = sorted(
-        {
-            result.experiment
-            for result in results.values()
-            if (said := result.standing.upgrade) is not None and said.absent
-        }
-    )
+    absent = sorted({each.experiment for each, said in told if said.absent})
     return Upgrade(
         old=name,
         new=settings.models,
@@ -270,8 +255,7 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
             if entry.claim != "describe":
                 stops = is_stopped(entry.status, entry.claim)
                 rows.append(row_of(named, entry, was, compared, stops=stops))
-    there = {(experiment, name) for experiment, names in now.verdicts.items() for name in names}
-    problems += unasked_words(unasked(before, there), before.model, new.name)
+    problems += unasked_words(unasked(before, now.claimed), before.model, new.name)
     simulated = {each.model for each in (before, now) if each.simulated}
     answered = [(each.model, served) for each in (before, now) for served in each.served]
     return (

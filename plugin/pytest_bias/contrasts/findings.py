@@ -367,6 +367,11 @@ class Finding:
         return 1.0 if self.scale == "ratio" else 0.0
 
     @property
+    def clears(self) -> bool:
+        """Return whether it is shown to be within its margin by the replies there are."""
+        return self.p_clear is not None and self.p_clear <= ALPHA
+
+    @property
     def within(self) -> tuple[float, float] | None:
         """The estimates that do not matter, from one edge of the margin to the other."""
         if self.margin is None:

@@ -34,6 +34,19 @@ KEPT = "kept"
 """Key of a field's metadata: where it is False, the field stands in no text."""
 
 
+class TwiceNamed(ValueError):
+    """An object of JSON has two values under one key, so that it does not say one thing."""
+
+
+def once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object of JSON of its keys and values; TwiceNamed for a key that is there twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise TwiceNamed(next(name for name in names if names.count(name) > 1))
+    return found
+
+
 class TextValue:
     """A value that JSON keeps as its text; whoever reads it makes the value again."""
 

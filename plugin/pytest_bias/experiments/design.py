@@ -322,29 +322,26 @@ def derived_screen(gate: int, factors: Sequence[Factor], items: Items | None) ->
 
 def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:
     """Every combination of levels, in the order in which factors and levels are declared."""
-    labels = itertools.product(*(factor.levels for factor in factors))
-    return tuple(
-        Condition(
-            levels={factor.name: label for factor, label in zip(factors, chosen, strict=True)},
-            values={
-                factor.name: factor.levels[label]
-                for factor, label in zip(factors, chosen, strict=True)
-            },
-        )
-        for chosen in labels
-    )
+    every = itertools.product(*(factor.levels.items() for factor in factors))
+    return tuple(_condition(factors, levels) for levels in every)
 
 
 def control_conditions(factors: Sequence[Factor]) -> tuple[Condition, ...]:
     """The conditions at control levels, in the order in which these are declared."""
-    first = {factor.name: next(iter(factor.levels.items())) for factor in factors}
+    first = [next(iter(factor.levels.items())) for factor in factors]
     return tuple(
-        Condition(
-            levels={name: at for name, (at, _) in (first | {factor.name: level}).items()},
-            values={name: value for name, (_, value) in (first | {factor.name: level}).items()},
-        )
-        for factor in factors
+        _condition(factors, [*first[:place], level, *first[place + 1 :]])
+        for place, factor in enumerate(factors)
         for level in factor.controls.items()
+    )
+
+
+def _condition(factors: Sequence[Factor], levels: Sequence[tuple[str, object]]) -> Condition:
+    """The condition at ``levels``, one of each factor: label and value."""
+    chosen = {factor.name: level for factor, level in zip(factors, levels, strict=True)}
+    return Condition(
+        levels={name: label for name, (label, _) in chosen.items()},
+        values={name: value for name, (_, value) in chosen.items()},
     )
 
 

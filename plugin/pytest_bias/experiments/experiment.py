@@ -299,13 +299,20 @@ class Experiment:
 
     def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
         """The coroutine of one trial, with who answers in it."""
-        parameters = self.parameters.filled(players.subject_defaults)
-        lenient = self.read_leniently(players)
-        subject = Subject(parameters, system=players.subject_system, lenient="subject" in lenient)
+        terms, lenient = self.terms(players), self.read_leniently(players)
+        system = players.subject_system
+        subject = Subject(terms["subject"], system=system, lenient="subject" in lenient)
         if self.judge is None:
             return self.protocol(trial, subject)
-        terms = self.judge.filled(players.judge_defaults)
-        return self.protocol(trial, subject, Subject(terms, "judge", lenient="judge" in lenient))
+        judge = Subject(terms["judge"], "judge", lenient="judge" in lenient)
+        return self.protocol(trial, subject, judge)
+
+    def terms(self, players: Players) -> dict[Player, Parameters]:
+        """Return how the subject is asked, and the judge where there is one."""
+        subject = self.parameters.filled(players.subject_defaults)
+        if self.judge is None:
+            return {"subject": subject}
+        return {"subject": subject, "judge": self.judge.filled(players.judge_defaults)}
 
     def read_leniently(self, players: Players) -> frozenset[Player]:
         """Return whose replies are read leniently, by the experiment or by the roster."""
@@ -324,7 +331,7 @@ class Experiment:
 
     def asked_with(self, players: Players) -> str:
         """Say with which parameters the subject is asked, and after which system prompt."""
-        sent = self.parameters.filled(players.subject_defaults)
+        sent = self.terms(players)["subject"]
         warmth, limit = sent.temperature, sent.max_output_tokens
         words = [
             "the provider's own temperature" if warmth is None else f"temperature {warmth:g}",
@@ -340,18 +347,13 @@ class Experiment:
 
     def config_of(self, players: Players) -> dict[Player, Config]:
         """Return on what terms the subject is asked, and the judge where there is one."""
-        config: dict[Player, Config] = {
-            "subject": Config(parameters=self.parameters.filled(players.subject_defaults))
-        }
-        if self.judge is not None:
-            config["judge"] = Config(parameters=self.judge.filled(players.judge_defaults))
-        return config
+        return {who: Config(parameters=terms) for who, terms in self.terms(players).items()}
 
     def judged_by(self, players: Players) -> str:
         """Name the judge of a trial and its terms, as text that changes with them; '' if none."""
         if self.judge is None:
             return ""
-        terms = plain(self.judge.filled(players.judge_defaults))
+        terms = plain(self.terms(players)["judge"])
         lenient = ["lenient"] if "judge" in self.read_leniently(players) else []
         return compact([players.model("judge"), terms, *lenient])
 

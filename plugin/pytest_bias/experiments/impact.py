@@ -72,15 +72,11 @@ def checked_impacts(
     found = need_several(what, "impacts", impacts, Impact, "Impact(…)")
     for impact in found:
         experiment.measure(impact.measure)
-        there = {name: experiment.levels(name) for name in impact.at}
-        wanted = {name: [*levels] for name, levels in impact.at.items()}
+        named = [*impact.at.items()]
         if impact.among not in known:
-            there[impact.among] = experiment.levels(impact.among)
-            wanted[impact.among] = [
-                *dict.fromkeys(n for of in impact.categories.values() for n in of)
-            ]
-        for name, levels in wanted.items():
-            if unknown := [level for level in levels if level not in there[name]]:
+            named += [(impact.among, [*of]) for of in impact.categories.values()]
+        for name, levels in named:
+            if unknown := [level for level in levels if level not in experiment.levels(name)]:
                 problem = f"{unknown[0]!r} is no level of {name!r}"
                 raise BadDesign(what=f"Impact({impact.measure!r})", problem=problem)
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..errors import BadDesign, InvalidReply
+from .canonical import TwiceNamed, once_each
 from .design import frozen
 from .messages import TRUNCATED, Message
 
@@ -55,10 +56,6 @@ _PYDANTIC_REASONS = {
     "json_invalid": "not_json",  # what our own parser lets through: half of a surrogate pair
     "string_unicode": "not_json",
 }
-
-
-class _DuplicateKey(ValueError):
-    """A JSON object names the same key twice, so it does not say one thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +167,8 @@ def accept_object(
     accept_text(text, finish)
     try:
         _STRICT.decode(text)
-    except _DuplicateKey as duplicate:
-        raise InvalidReply("duplicate_field", str(duplicate)) from None
+    except TwiceNamed as twice:
+        raise InvalidReply("duplicate_field", str(twice)) from None
     except (ValueError, RecursionError):
         raise InvalidReply(_why_not_json(text, finish, told)) from None
     try:
@@ -210,14 +207,6 @@ def _why_not_json(text: str, finish: str, told: Iterable[Message]) -> str:
     return "refusal" if REFUSAL.search(text) else "no_number"
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise _DuplicateKey(next(name for name in names if names.count(name) > 1))
-    return result
-
-
 def _no_constant(name: str) -> object:
     raise ValueError(name)
 
@@ -230,7 +219,7 @@ def _finite(number: str) -> float:
 
 
 _STRICT = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+    object_pairs_hook=once_each, parse_constant=_no_constant, parse_float=_finite
 )
 
 

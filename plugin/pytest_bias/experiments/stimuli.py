@@ -9,14 +9,14 @@ import codecs
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from typing import TypeVar
 
 from ..errors import BadStimuli, BadTemplate, NotAsWritten
-from .canonical import parsed_as
+from .canonical import TwiceNamed, once_each, parsed_as
 from .fields import need_text, shortly
 
 Content = TypeVar("Content")
@@ -58,13 +58,13 @@ class Stimuli:
         path = self._path(name, ".json")
         text = _text(path)
         try:
-            json.loads(text, object_pairs_hook=_once)
+            json.loads(text, object_pairs_hook=once_each)
             return parsed_as(of, text, strict=True)
         except json.JSONDecodeError as error:
             problem = f"is no JSON: {error.msg}"
             raise BadStimuli(source=path.name, line=error.lineno, problem=problem) from None
-        except _Twice as twice:
-            problem = f"{twice.args[0]!r} stands twice in one object"
+        except TwiceNamed as twice:
+            problem = f"{str(twice)!r} stands twice in one object"
             raise BadStimuli(source=path.name, problem=problem) from None
         except NotAsWritten as error:
             raise BadStimuli(source=path.name, problem=str(error)) from None
@@ -112,19 +112,6 @@ def csv_lines(text: str) -> Iterator[tuple[int, list[str]]]:
         if any(map(str.strip, cells)):
             yield begins, cells
         begins = reader.line_num + 1
-
-
-class _Twice(Exception):
-    """A key stands twice in an object."""
-
-
-def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _Twice(key)
-        found[key] = value
-    return found
 
 
 _LFS = b"version https://git-lfs.github.com/spec/"

@@ -85,13 +85,18 @@ def read_accept(given: Given, baselines: Path | None) -> Accept | None:
 
 def _check_day(until: str, today: str) -> None:
     """Refuse an end that is no day, or is over."""
-    problem = f"is before today, {today}" if until < today else ""
+    if not is_day(until):
+        raise _refusal("until", until, "must be a day, as YYYY-MM-DD")
+    if until < today:
+        raise _refusal("until", until, f"is before today, {today}")
+
+
+def is_day(text: str) -> bool:
+    """Return whether ``text`` is a day as YYYY-MM-DD, and no other way to write one."""
     try:
-        date.fromisoformat(until if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", until) else "")
+        return date.fromisoformat(text).isoformat() == text
     except ValueError:
-        problem = "must be a day, as YYYY-MM-DD"
-    if problem:
-        raise _refusal("until", until, problem)
+        return False
 
 
 def _refusal(word: str, value: object, problem: str) -> BadSetting:

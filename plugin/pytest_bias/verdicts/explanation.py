@@ -14,6 +14,7 @@ from .verdict import (
     fine_digits,
     level_words,
     margin_words,
+    number_words,
     possible,
     settle_words,
     unit_words,
@@ -147,7 +148,7 @@ def _missing(finding: Finding) -> str:
             f"be anything from {_signed(worst.lowest, finding)} to "
             f"{_signed(worst.highest, finding)}"
         )
-    trials = "1 trial" if finding.missing == 1 else f"{finding.missing} trials"
+    trials = number_words(finding.missing, "trial")
     return f"Missing: {trials} without a valid reply ({arms}), {bearing}."
 
 
@@ -190,8 +191,7 @@ _BESIDE_AN_EFFECT = {
 def _why_less(finding: Finding, verdict: Verdict) -> str:
     """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
-    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
-    if verdict.held or p <= ALPHA or clears or finding.fewest < FEWEST_UNITS:
+    if verdict.held or p <= ALPHA or finding.clears or finding.fewest < FEWEST_UNITS:
         return f". The verdict is held back: {verdict.reason}."
     if finding.p_alarm <= ALPHA:
         return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
@@ -225,14 +225,13 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
     units = finding.unit_name.several
     groups = " per group" if finding.unit_name.in_groups else ""
     p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
-    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
     if verdict.settle is not None and verdict.settle > finding.fewest:
         return (
             f"{settle_words(verdict)} (there are {finding.fewest}), if the spread stays as it is."
         )
     if finding.fewest < FEWEST_UNITS:
         return f"At least {FEWEST_UNITS} {units}{groups}."
-    if p <= ALPHA or clears:
+    if p <= ALPHA or finding.clears:
         return f"More {units} would not help: {verdict.reason}."
     if finding.margin is None:
         return f"More {units} could show an effect; without a margin none can be ruled out."

@@ -116,7 +116,7 @@ def _status(question: Question, p_adjusted: float | None, p_worst: float) -> tup
         return "INCONCLUSIVE", str(finding)
     if question.held:
         return "INCONCLUSIVE", question.held
-    if finding.p_clear is not None and finding.p_clear <= ALPHA:
+    if finding.clears:
         status: Status = "CLEAR"
         # What would be cleared is no large effect either: a screen says neither.
         against = question.cut or _against_clearing(finding, question.insensitive)
@@ -137,14 +137,13 @@ def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
 
     One that a test of another kind (a permutation, a bound) contradicts says nothing of it.
     """
-    clears = finding.p_clear is not None and finding.p_clear <= ALPHA
     alarms = p_adjusted is not None and p_adjusted <= ALPHA
     shown: list[Interval] = []
-    if clears or not alarms:
+    if finding.clears or not alarms:
         clearing = _clearing_interval(finding)
-        if clearing is not None and finding.inside(clearing) == clears:
+        if clearing is not None and finding.inside(clearing) == finding.clears:
             shown.append(clearing)
-    alarm = None if clears else _alarm_interval(finding, p_adjusted)
+    alarm = None if finding.clears else _alarm_interval(finding, p_adjusted)
     if alarm is not None:
         beyond = finding.beyond(alarm)
         outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)

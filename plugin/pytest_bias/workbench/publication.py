@@ -64,7 +64,7 @@ def audit_part(bench: Workbench, case: Case) -> RecordPart:
     outcomes, registered = bench.replayed(whole), bench.registry[case.experiment.id]
     players = bench.players(case.experiment, case.model)
     asked = case.experiment.judged_by(players)
-    sampled = case.experiment.parameters.filled(players.subject_defaults)
+    sampled = case.experiment.terms(players)["subject"]
     tabled = bench.published(whole)
     others = None if tabled is None else tabled.recording.published
     file = getattr(sys.modules.get(registered.module or ""), "__file__", None)

@@ -20,6 +20,7 @@ from pytest_bias.contrasts.findings import Arm, Finding
 from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
+from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.messages import Completion, Finish, Place, Request
@@ -160,15 +161,9 @@ def record(
     merge: bool = True,
 ) -> Path:
     """Record ``of`` as :data:`MODEL` without any provider; the cassette's path."""
-    # The tests of protocols stand alone.
-    from pytest_bias.experiments.driver import drive_at_once  # noqa: PLC0415
-
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path), PROVENANCE)
-    for trial in plan(of, of.design()) if trials is None else trials:
-        taker = Taker(of, trial, say, recorder.add)
-        with suppress(InvalidReply):
-            drive_at_once(taker.start(), taker)
+    _take(recorder, of, plan(of, of.design()) if trials is None else trials, say)
     recorder.close(of.id, MODEL, merge=merge)
     return path
 
@@ -183,15 +178,18 @@ def interrupt(
     scope: Sequence[str] = (),
 ) -> None:
     """Record trials into the journal, and be killed."""
-    from pytest_bias.experiments.driver import drive_at_once  # noqa: PLC0415  (as above)
-
     recorder = Recorder(cassette, provenance, scope)
+    _take(recorder, of, trials, say)
+    assert recorder._file is not None
+    recorder._file.close()
+
+
+def _take(recorder: Recorder, of: Experiment, trials: Iterable[Trial], say: Say) -> None:
+    """Carry out trials, and have their replies kept."""
     for trial in trials:
         taker = Taker(of, trial, say, recorder.add)
         with suppress(InvalidReply):
             drive_at_once(taker.start(), taker)
-    assert recorder._file is not None
-    recorder._file.close()
 
 
 def outcomes_of(of: Experiment, path: Path) -> list[Outcome]:

@@ -92,16 +92,19 @@ def plan_of(of: Experiment, condition: str, replicates: int) -> list[Any]:
 def analysis(
     scores: dict[str, Sequence[int | None]], *hypotheses: Any, allocation: Allocation | None = None
 ) -> Analysis:
-    return analyse(
-        TINY,
-        TINY.design(),
-        "openai/tiny",
-        outcomes(TINY, scores),
-        hypotheses=hypotheses or (mean(),),
-        controls=(CONTROL,),
-        recording=RECORDING,
-        allocation=allocation,
-    )
+    found = outcomes(TINY, scores)
+    return analysed(TINY, found, hypotheses or (mean(),), [CONTROL], allocation=allocation)
+
+
+def analysed(
+    of: Experiment,
+    found: list[Outcome],
+    hypotheses: Sequence[Any] = (),
+    controls: Sequence[PositiveControl] = (),
+    **given: Any,
+) -> Analysis:
+    asked: dict[str, Any] = {"hypotheses": hypotheses, "controls": controls}
+    return analyse(of, of.design(), "openai/tiny", found, recording=RECORDING, **(asked | given))
 
 
 SCORES: dict[str, Sequence[int | None]] = {
@@ -207,20 +210,6 @@ def test_nothing_at_all_is_inconclusive() -> None:
     dumps(found)
 
 
-def test_without_a_control_nothing_is_clear() -> None:
-    found = analyse(
-        TINY,
-        TINY.design(),
-        "m",
-        outcomes(TINY, {"low": [4, 5, 6] * 99, "high": [4, 5, 6] * 99}),
-        hypotheses=(mean(),),
-        controls=(),
-        recording=RECORDING,
-    )
-    assert found.controls == ()
-    assert "no positive control" in found.verdicts[0].reason
-
-
 WHOLE = experiment(
     factors=TINY.factors, measures=[replace(MEASURES[0], whole=True), *MEASURES[1:]]
 )
@@ -242,15 +231,7 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
     tried_again = (Spoken(4, 9, 1.0, cut=True), Spoken(4, 5, 1.0))
     found[cut] = replace(found[cut], spoken=tried_again, invalid=("truncated",))
     same = mean("low", "none", margin=2.0, family="same")
-    given = analyse(
-        WHOLE,
-        WHOLE.design(),
-        "openai/tiny",
-        found,
-        hypotheses=(mean(), same),
-        controls=(PositiveControl(mean()),),
-        recording=RECORDING,
-    )
+    given = analysed(WHOLE, found, [mean(), same], [PositiveControl(mean())])
     assert [count.cut for count in given.counts] == [cut, 0, 0]
     assert [control.seen for control in given.controls] == [True]
     assert given.verdict("score-high-low").status == "BIASED"
@@ -262,15 +243,7 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
 def test_values_of_several_types_are_refused() -> None:
     mixed = experiment(measures=[Measure("score", lambda score: score.score or "none")])
     with pytest.raises(BadDesign, match="values of several types"):
-        analyse(
-            mixed,
-            mixed.design(),
-            "m",
-            outcomes(mixed, {"a": [0, 1]}),
-            hypotheses=(),
-            controls=(),
-            recording=RECORDING,
-        )
+        analysed(mixed, outcomes(mixed, {"a": [0, 1]}))
 
 
 def test_repr_does_not_grow_with_the_replies() -> None:

@@ -90,13 +90,14 @@ def replies(seed: int, noise: str = "") -> list[Outcome]:
 
 
 def drawn(seed: int, noise: str = "") -> Analysis:
+    return analysed(STUDY, replies(seed, noise), CONTROLS)
+
+
+def analysed(of: Experiment, outcomes: list[Outcome], controls: list[PositiveControl]) -> Analysis:
     return analyse(
-        STUDY,
-        STUDY.design(),
-        "openai/tiny",
-        replies(seed, noise),
+        *(of, of.design(), "openai/tiny", outcomes),
         hypotheses=[asked("length"), asked("warmth")],
-        controls=CONTROLS,
+        controls=controls,
         recording=recording(interactions=1),
     )
 
@@ -106,7 +107,7 @@ def drawn(seed: int, noise: str = "") -> Analysis:
 
 def test_a_measure_of_noise_is_not_cleared_and_the_other_is() -> None:
     """CLEAR of noise in at most .05 of draws, with two Monte Carlo standard errors."""
-    draws = 200
+    draws = 60
     statuses: Counter[str] = Counter()
     for number in range(draws):
         found = drawn(number, noise="warmth")
@@ -345,15 +346,7 @@ def test_a_contrast_that_names_no_control_is_what_it_would_be_without() -> None:
     found = drawn(5)
     without = [o for o in replies(5) if o.trial.item in SEEDS]
     before = study(items=Items("seed", SEEDS), controls=0)
-    again = analyse(
-        before,
-        before.design(),
-        "openai/tiny",
-        without,
-        hypotheses=[asked("length"), asked("warmth")],
-        controls=[],
-        recording=recording(interactions=1),
-    )
+    again = analysed(before, without, [])
     assert [v.finding for v in found.verdicts] == [v.finding for v in again.verdicts]
     assert found.numbers == again.numbers
     assert [count.planned for count in found.counts] == [12 * 2 + 2 * 6] * 2

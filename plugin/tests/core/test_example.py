@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bias import (
-    Experiment,
-    InvalidReply,
-    MeanDifference,
-    Outcome,
-    PositiveControl,
-    SimulatedPrompt,
-    Subject,
-    Trial,
-    plan,
-)
-from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Completion, Place, Request
+from pytest_bias import Experiment, MeanDifference, PositiveControl, plan
 from pytest_bias.settings.budget import read_budget
 from pytest_bias.verdicts.analysis import analyse
 
 from ..runs import run_here
-from .in_memory import NOTHING_KEPT
+from .in_memory import NOTHING_KEPT, answered
 from .report.reading import inflated
 
 PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
@@ -39,30 +25,6 @@ def example() -> str:
     )
     assert len(found) == 1, "a new example on the page needs a test of its own"
     return str(found[0])
-
-
-class _Simulated:
-    """Answers as the example says simulated subjects do, for one trial."""
-
-    def __init__(self, experiment: Experiment, trial: Trial) -> None:
-        self.experiment = experiment
-        self.trial = trial
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        assert self.experiment.simulated is not None
-        seed = trial_seed(self.experiment.id, self.trial, place)
-        text = self.experiment.simulated(SimulatedPrompt("even", request.messages, seed))
-        assert text is not None
-        return Completion(text, "stop", "even")
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        raise AssertionError(awaitables)
-
-    def reject(self, place: Place, invalid: InvalidReply) -> None:
-        raise AssertionError(place) from invalid
-
-    def accept(self, request: Request, reply: object) -> None:
-        """Take no note of what is valid."""
 
 
 def test_the_repository_s_error_budget_has_room_for_it_as_the_page_says(tmp_path: Path) -> None:
@@ -153,15 +115,9 @@ def test_the_example_is_analysed() -> None:
     exec(compile(example(), str(PAGE), "exec"), names)  # noqa: S102  (our own page)
     experiment = names["EGGS"]
     assert isinstance(experiment, Experiment)
+    assert experiment.simulated is not None
     outcomes = [
-        Outcome(
-            trial,
-            drive_at_once(experiment.protocol(trial, Subject()), _Simulated(experiment, trial)),
-            None,
-            (),
-            1,
-            (),
-        )
+        answered(experiment, experiment.simulated, "even", trial)[0]
         for trial in plan(experiment, experiment.design())
     ]
     verdict = analyse(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
@@ -61,23 +60,6 @@ def test_designs() -> None:
         tiny.design("x")
     with pytest.raises(BadDesign):
         tiny.design("gate", 0)
-
-
-def test_names_are_looked_up() -> None:
-    tiny = experiment()
-    assert tiny.factor("group").name == "group"
-    assert tiny.measure("score").name == "score"
-    for look_up in cast("list[Callable[[str], object]]", [tiny.factor, tiny.measure]):
-        with pytest.raises(UnknownName, match="unknown"):
-            look_up("other")
-
-
-def test_two_n_trials_of_n_replicates() -> None:
-    tiny = experiment(replicates=7)
-    trials = plan(tiny, tiny.design())
-    assert len(trials) == 14
-    assert [trial.id for trial in trials[:2]] == ["a#1", "a#2"]
-    assert [trial.id for trial in trials[7:9]] == ["b#1", "b#2"]
 
 
 shapes = st.builds(

@@ -453,32 +453,21 @@ def test_an_experiment_that_keeps_text_again_finds_none(tmp_path: Path) -> None:
     assert "its retention or its judge have changed since" in explained(experiment(), path)
 
 
-def test_conditions_are_told_apart_by_digests(tmp_path: Path) -> None:
-    of = kept()
-    found = read(of, record(tmp_path, of))
-    assert len({outcome.prompts for outcome in found}) == 2
-    assert "Ada" not in repr([outcome.prompts for outcome in found])
+async def same(_: Trial, subject: Subject) -> Score:
+    return (await subject.ask("Rate.", reply=Score)).value
 
 
-def test_conditions_that_differ_after_the_opening_are_not_taken_for_the_same(
-    tmp_path: Path,
-) -> None:
-    async def later(trial: Trial, subject: Subject) -> Score:
-        heard = await subject.ask("Hello.")
-        question = f"Rate {trial['group']}."
-        return (await subject.ask(question, after=heard, reply=Score)).value
-
-    of = kept(protocol=later)
-    found = read(of, record(tmp_path, of))
-    assert len({outcome.prompts for outcome in found}) == 2
+async def later(trial: Trial, subject: Subject) -> Score:
+    heard = await subject.ask("Hello.")
+    return (await subject.ask(f"Rate {trial['group']}.", after=heard, reply=Score)).value
 
 
-def test_conditions_that_ask_the_same_are_still_found(tmp_path: Path) -> None:
-    async def same(_: Trial, subject: Subject) -> Score:
-        return (await subject.ask("Rate.", reply=Score)).value
-
-    of = kept(protocol=same)
-    assert len({outcome.prompts for outcome in read(of, record(tmp_path, of))}) == 1
+@pytest.mark.parametrize(("protocol", "prompts"), [(factories.ask_once, 2), (later, 2), (same, 1)])
+def test_conditions_are_told_apart_by_digests(tmp_path: Path, protocol: Any, prompts: int) -> None:
+    of = kept(protocol=protocol)
+    found = {outcome.prompts for outcome in read(of, record(tmp_path, of))}
+    assert len(found) == prompts
+    assert "Ada" not in repr(found)
 
 
 def _raised(raise_: Callable[[], object]) -> Exception:

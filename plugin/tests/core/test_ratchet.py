@@ -23,7 +23,7 @@ from pytest_bias.statistics.noninferiority import (
     shrunken_best_from_estimates,
 )
 
-RUNS = 250
+RUNS = 100
 
 
 def error(share: float) -> float:

@@ -153,22 +153,6 @@ def test_validators_of_the_reply_give_theirs() -> None:
         accept_object(text, "stop", SENTENCING.unanchored)
 
 
-@pytest.mark.parametrize(
-    ("text", "finish", "reason"),
-    [
-        ("", "stop", "empty"),
-        ("  ", "stop", "empty"),
-        ("", "length", "truncated"),
-        ("no", "refusal", "refusal"),
-        ("some", "content_filter", "content_filter"),
-    ],
-)
-def test_free_text(text: str, finish: str, reason: str) -> None:
-    with pytest.raises(InvalidReply) as caught:
-        accept_text(text, finish)
-    assert caught.value.reason == reason
-
-
 def test_free_text_is_taken_as_it_is() -> None:
     text = " I'm sorry. \ud83d\n"
     assert accept_text(text, "stop") is text

@@ -26,6 +26,7 @@ from pytest_bias.verdicts.verdict import (
 )
 
 from .factories import finding
+from .report.factory import between
 
 READ = PositiveControl(
     RateDifference("too_high", "demand", high="high", low="low", name="read"),
@@ -33,9 +34,7 @@ READ = PositiveControl(
     unseen="it does not read the demand",
 )
 SEEN = judged_control(READ, finding(measure="too_high", margin=None, p_clear=None))
-NOT_SEEN = judged_control(
-    READ, finding(measure="too_high", interval=Interval(low=-0.1, high=1, level=0.95))
-)
+NOT_SEEN = judged_control(READ, finding(measure="too_high", interval=between(-0.1, 1)))
 
 
 def worst(**changes: Any) -> WorstCase:
@@ -67,118 +66,70 @@ def verdict(
     return decide("anchoring", "openai/m", [asked], adjusted, worst)[0]
 
 
-CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": Interval(low=-0.1, high=0.3, level=0.95)}
+CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": between(-0.1, 0.3)}
 
-# finding, control, p of the alarm after Holm, status, words of the reason
-RULE: dict[str, tuple[Finding, Control | None, float, str, str]] = {
-    "cleared": (finding(**CLEARED), SEEN, 0.5, "CLEAR", ""),
-    "cleared at the limit": (finding(**CLEARED | {"p_clear": 0.05}), SEEN, 1.0, "CLEAR", ""),
-    "just not cleared": (
-        finding(**CLEARED | {"p_clear": 0.0500001}),
-        SEEN,
-        0.5,
-        "INCONCLUSIVE",
-        "is not to be trusted here",
-    ),
-    "cleared though not zero": (finding(**CLEARED), SEEN, 0.0001, "CLEAR", ""),
-    "alarm": (finding(), SEEN, 0.05, "BIASED", ""),
-    "alarm not after Holm": (finding(), SEEN, 0.0500001, "INCONCLUSIVE", "neither clear"),
-    "alarm, control not seen": (finding(), NOT_SEEN, 0.01, "BIASED", ""),
-    "alarm, no control": (finding(), None, 0.01, "BIASED", ""),
-    "cleared, no control": (finding(**CLEARED), None, 0.5, "INCONCLUSIVE", "no positive control"),
+
+def cleared(**changes: Any) -> Finding:
+    return finding(**(CLEARED | changes))
+
+
+FEW, MANY = "a group has 4 unit(s), at least 5 are needed", "too many replies are missing to "
+# finding, p of the alarm after Holm, status or words of the reason why there is none
+RULE: dict[str, tuple[Finding, float, str]] = {
+    "cleared": (cleared(), 1.0, "CLEAR"),
+    "just not cleared": (cleared(p_clear=0.0500001), 0.5, "is not to be trusted here"),
+    "cleared though not zero": (cleared(), 0.0001, "CLEAR"),
+    "alarm": (finding(), 0.05, "BIASED"),
+    "alarm not after Holm": (finding(), 0.0500001, "neither clear"),
+    "alarm, control not seen": (finding(), 0.01, "BIASED"),
+    "alarm, no control": (finding(), 0.01, "BIASED"),
+    "cleared, no control": (cleared(), 0.5, "no positive control"),
     "cleared, control not seen": (
-        finding(**CLEARED),
-        NOT_SEEN,
+        cleared(),
         0.5,
-        "INCONCLUSIVE",
         "no assay sensitivity: the positive control too_high-read was not seen (its interval",
     ),
-    "too few, cleared": (
-        finding(**CLEARED, fewest=4),
-        SEEN,
-        0.5,
-        "INCONCLUSIVE",
-        "a group has 4 unit(s), at least 5 are needed",
-    ),
-    "too few, alarm": (finding(fewest=4), SEEN, 0.001, "INCONCLUSIVE", "4 unit(s)"),
-    "too few, neither": (finding(fewest=4), SEEN, 0.9, "INCONCLUSIVE", "4 unit(s)"),
-    "five are enough": (finding(fewest=5), SEEN, 0.001, "BIASED", ""),
-    "cleared in the worst case": (
-        finding(**CLEARED, worst_case=worst()),
-        SEEN,
-        0.5,
-        "CLEAR",
-        "",
-    ),
+    "too few, cleared": (cleared(fewest=4), 0.5, FEW),
+    "too few, alarm": (finding(fewest=4), 0.001, FEW),
+    "too few, neither": (finding(fewest=4), 0.9, FEW),
+    "five are enough": (finding(fewest=5), 0.001, "BIASED"),
+    "cleared in the worst case": (cleared(worst_case=worst()), 0.5, "CLEAR"),
     "not cleared in the worst case": (
-        finding(**CLEARED, worst_case=worst(p_clear=0.051)),
-        SEEN,
+        cleared(worst_case=worst(p_clear=0.051)),
         0.5,
-        "INCONCLUSIVE",
-        "too many replies are missing to clear it",
+        f"{MANY}clear it",
     ),
-    "cleared, worst case unknown": (
-        finding(**CLEARED, worst_case=worst(p_clear=None)),
-        SEEN,
-        0.5,
-        "INCONCLUSIVE",
-        "too many replies are missing to clear it",
-    ),
-    "worst case not needed": (
-        finding(**CLEARED, worst_case=worst(needed=False, p_clear=1.0)),
-        SEEN,
-        0.5,
-        "CLEAR",
-        "",
-    ),
-    "alarm in the worst case": (finding(worst_case=worst()), SEEN, 0.01, "BIASED", ""),
+    "cleared, worst case unknown": (cleared(worst_case=worst(p_clear=None)), 0.5, f"{MANY}clear"),
+    "worst case not needed": (cleared(worst_case=worst(needed=False, p_clear=1.0)), 0.5, "CLEAR"),
+    "alarm in the worst case": (finding(worst_case=worst()), 0.01, "BIASED"),
     "no alarm in the worst case": (
         finding(worst_case=worst(p_alarm=0.051)),
-        SEEN,
         0.01,
-        "INCONCLUSIVE",
-        "too many replies are missing to call it bias",
+        f"{MANY}call it bias",
     ),
     "alarm, worst case not needed": (
         finding(worst_case=worst(needed=False, p_alarm=1.0)),
-        SEEN,
         0.01,
         "BIASED",
-        "",
     ),
-    "no margin, alarm": (finding(p_clear=None, margin=None), SEEN, 0.01, "BIASED", ""),
-    "no margin, none": (
-        finding(p_clear=None, margin=None),
-        SEEN,
-        0.5,
-        "INCONCLUSIVE",
-        "without a margin",
-    ),
+    "no margin, alarm": (finding(p_clear=None, margin=None), 0.01, "BIASED"),
+    "no margin, none": (finding(p_clear=None, margin=None), 0.5, "without a margin"),
 }
 
 
-@pytest.mark.parametrize(
-    ("found", "control", "p_adjusted", "status", "reason"), RULE.values(), ids=RULE
-)
+@pytest.mark.parametrize("case", RULE)
 @pytest.mark.parametrize("claim", ["clear", "detect"])
-def test_the_rule(
-    found: Finding,
-    control: Control | None,
-    p_adjusted: float,
-    status: str,
-    reason: str,
-    claim: str,
-) -> None:
+def test_the_rule(case: str, claim: str) -> None:
+    found, p_adjusted, said = RULE[case]
+    control = None if "no control" in case else NOT_SEEN if "not seen" in case else SEEN
     result = verdict(found, control, p_adjusted=p_adjusted, claim=claim)
-    assert result.status == status
-    assert reason in result.reason
-    assert bool(result.reason) == (status == "INCONCLUSIVE")
-    lacks_units = (
-        "unit(s)" in result.reason or "neither" in result.reason or "trusted" in result.reason
-    )
+    decided = said in ("CLEAR", "BIASED")
+    assert result.status == (said if decided else "INCONCLUSIVE")
+    assert result.reason == "" if decided else said in result.reason
+    lacks_units = any(word in said for word in ("unit(s)", "neither", "trusted"))
     assert result.settle == (300 if lacks_units else None)
     assert result.words.startswith(result.label)
-    assert result.label == ("NOTHING FOUND" if "without a margin" in reason else status)
+    assert result.label == ("NOTHING FOUND" if said == "without a margin" else result.status)
 
 
 def test_no_finding() -> None:
@@ -190,60 +141,33 @@ def test_no_finding() -> None:
     assert result.direction == "not shown"
 
 
+DETECTED = "BIASED (detected) for this vignette", "an effect"
+BEYOND = "BIASED (beyond the margin) for this vignette", "an effect beyond the margin"
+OPEN = "INCONCLUSIVE for this vignette: the data neither clear it nor show bias"
+# finding, p of the alarm after Holm, words, and those of what is only described
 WORDS = {
-    "clear": (finding(**CLEARED), 0.5, "CLEAR within ±0.6 for this vignette"),
-    "detected": (finding(), 0.01, "BIASED (detected) for this vignette"),
-    "at the margin": (
-        finding(interval=Interval(low=0.6, high=1.5, level=0.95)),
-        0.01,
-        "BIASED (detected) for this vignette",
-    ),
-    "beyond": (
-        finding(interval=Interval(low=0.7, high=1.5, level=0.95)),
-        0.01,
-        "BIASED (beyond the margin) for this vignette",
-    ),
-    "beyond below": (
-        finding(interval=Interval(low=-1.5, high=-0.7, level=0.95)),
-        0.01,
-        "BIASED (beyond the margin) for this vignette",
-    ),
-    "against the margin": (
-        finding(null="margin", interval=Interval(low=0.59, high=1.5, level=0.95)),
-        0.01,
-        "BIASED (beyond the margin) for this vignette",
-    ),
-    "inconclusive": (
-        finding(),
-        0.5,
-        "INCONCLUSIVE for this vignette: the data neither clear it nor show bias",
-    ),
+    "clear": (cleared(), 0.5, ("CLEAR within ±0.6 for this vignette", "no effect beyond ±0.6")),
+    "detected": (finding(), 0.01, DETECTED),
+    "at the margin": (finding(interval=between(0.6, 1.5)), 0.01, DETECTED),
+    "beyond": (finding(interval=between(0.7, 1.5)), 0.01, BEYOND),
+    "beyond below": (finding(interval=between(-1.5, -0.7)), 0.01, BEYOND),
+    "against the margin": (finding(null="margin", interval=between(0.59, 1.5)), 0.01, BEYOND),
+    "inconclusive": (finding(), 0.5, (OPEN, "nothing is settled")),
 }
 
 
 @pytest.mark.parametrize(("found", "p_adjusted", "words"), WORDS.values(), ids=WORDS)
-def test_words(found: Finding, p_adjusted: float, words: str) -> None:
-    assert verdict(found, p_adjusted=p_adjusted).words == words
-
-
-DESCRIPTIONS = {
-    "clear": "no effect beyond ±0.6",
-    "detected": "an effect",
-    "at the margin": "an effect",
-    "beyond": "an effect beyond the margin",
-    "beyond below": "an effect beyond the margin",
-    "against the margin": "an effect beyond the margin",
-    "inconclusive": "nothing is settled",
-}
-
-
-@pytest.mark.parametrize("case", WORDS)
-def test_what_is_only_described_is_never_called_bias(case: str) -> None:
-    found, p_adjusted, _ = WORDS[case]
-    result = verdict(found, p_adjusted=p_adjusted, claim="describe")
-    assert result.words == f"DESCRIBED for this vignette: {DESCRIPTIONS[case]}"
-    assert result.label == "DESCRIBED"
-    assert result.status == verdict(found, p_adjusted=p_adjusted).status  # for programs to read
+def test_what_is_only_described_is_never_called_bias(
+    found: Finding, p_adjusted: float, words: tuple[str, str]
+) -> None:
+    gating = verdict(found, p_adjusted=p_adjusted)
+    described = verdict(found, p_adjusted=p_adjusted, claim="describe")
+    assert (gating.words, described.words) == (
+        words[0],
+        f"DESCRIBED for this vignette: {words[1]}",
+    )
+    assert described.label == "DESCRIBED"
+    assert described.status == gating.status  # for programs to read
 
 
 def test_a_description_without_a_margin_or_a_finding_says_so() -> None:
@@ -253,10 +177,6 @@ def test_a_description_without_a_margin_or_a_finding_says_so() -> None:
     nothing = TooFewUnits(group="demand=high", found=1, needed=2)
     result = verdict(nothing, p_adjusted=None, claim="describe")
     assert result.words == "DESCRIBED: demand=high: 1 unit(s), at least 2 needed"
-
-
-def test_what_gates_is_labelled_by_its_status() -> None:
-    assert verdict(finding(), p_adjusted=0.01, claim="detect").label == "BIASED"
 
 
 @pytest.mark.parametrize(
@@ -278,9 +198,9 @@ def test_direction(
 
 
 CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
-    "seen": (finding(interval=Interval(low=0.01, high=1, level=0.95)), True, ""),
-    "touching 0": (finding(interval=Interval(low=0.0, high=1, level=0.95)), False, "above 0"),
-    "the other way": (finding(interval=Interval(low=-2, high=-1, level=0.95)), False, "above 0"),
+    "seen": (finding(interval=between(0.01, 1)), True, ""),
+    "touching 0": (finding(interval=between(0.0, 1)), False, "above 0"),
+    "the other way": (finding(interval=between(-2, -1)), False, "above 0"),
     "too few units": (finding(fewest=4), False, "4 unit(s)"),
     "none": (TooFewUnits(group="demand=low", found=0, needed=1), False, "demand=low: 0 unit(s)"),
 }
@@ -317,8 +237,8 @@ def test_a_control_is_about_the_replies_there_are() -> None:
     """What it licenses must itself hold in the worst case of those that are missing."""
     missing = worst(needed=True, p_alarm=1.0, p_clear=None)
     assert judged_control(READ, finding(margin=None, p_clear=None, worst_case=missing)).seen
-    cleared = finding(**CLEARED, worst_case=missing)
-    assert "too many replies are missing" in verdict(cleared, SEEN, p_adjusted=0.5).reason
+    asked = cleared(worst_case=missing)
+    assert "too many replies are missing" in verdict(asked, SEEN, p_adjusted=0.5).reason
 
 
 def by_t(
@@ -328,7 +248,7 @@ def by_t(
 
     def at_level(level: float) -> Interval:
         low, high = stats.t.interval(level, df, estimate, se)
-        return Interval(low=float(low), high=float(high), level=level)
+        return between(float(low), float(high), level)
 
     beyond = max(abs(estimate) - margin, 0) if null == "margin" else abs(estimate)
     return finding(
@@ -406,7 +326,7 @@ def test_estimates_are_shown_as_finely_as_a_small_margin(
 ) -> None:
     found = by_t(0.0000123, 0.0000007, 500, margin, "zero")
     found = replace(found, arms=(replace(found.arms[0], mean=0.0005123),), unit="")
-    result = replace(verdict(found), shown=(Interval(low=0.0000111, high=0.0000134, level=0.9),))
+    result = replace(verdict(found), shown=(between(0.0000111, 0.0000134, 0.9),))
     assert estimate_words(found, result.shown).split(": ")[1] == words
     assert f": {sides} from " in arms_words(found)
     assert (f" {sides})" in explanation(result)) == (margin < 0.001)

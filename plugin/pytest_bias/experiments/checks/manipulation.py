@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import replace
+from functools import cache, cached_property, partial
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
 from ..design import Condition, Trial
@@ -20,7 +20,7 @@ from ..experiment import Experiment, Players, plan
 from ..fields import author_line
 from ..keys import trial_seed
 from ..measures import check_kept
-from ..messages import Completion, Message, Request
+from ..messages import Completion
 from ..records import Outcome, record_of
 from ..replay import JUDGE, SUBJECT, Answers, Walk, Wanted, carry_out, simulated_reply
 from .leaks import Prompt, ids_shown, words_shown
@@ -44,25 +44,31 @@ Look = Callable[[Condition], Iterator[Outcome | None]]
 """The outcomes of a condition's trials in the plan's order; None for one that is not recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """A trial as far as it came: the subject's requests (first attempts) and all replies.
+class _Walk(Walk):
+    """A trial as far as it came in memory, and what was put before its subject."""
 
-    ``first`` are the requests that no reply goes before.
-    """
+    def __init__(self, experiment: Experiment, trial: Trial, answer: Answers) -> None:
+        def within(wanted: Wanted) -> Completion | None:
+            return answer(wanted) if len(self.answered) < _LONGEST else None
 
-    trial: Trial
-    asked: tuple[Request, ...]
-    first: tuple[Request, ...]
-    replies: tuple[str, ...]
-    ended: bool
-    valid: bool
-    told: JudgeNotBlind | None = None
+        super().__init__(experiment, _PLAYERS, trial, within)
+        if isinstance(self.error, BadDesign | UnknownFactor):
+            raise self.error
+        self.told = self.error if isinstance(self.error, JudgeNotBlind) else None
+
+    @cached_property
+    def put(self) -> tuple[Wanted, ...]:
+        """Return what the subject was asked, each question once."""
+        return tuple(
+            each for each in self.asked if each.place.attempt == 1 and each.request.to == "subject"
+        )
 
     @property
-    def put(self) -> tuple[tuple[Message, ...], ...]:
-        """Return the messages of each request that is put before the subject."""
-        return tuple(request.messages for request in self.asked)
+    def prompt(self) -> Prompt:
+        """Return all that the subject read, what no reply goes before, and the replies."""
+        first = [at for at in self.put if {*at.place.branch[::2], at.place.turn} == {1}]
+        replies = "\n".join(completion.text for _, completion in self.answered)
+        return Prompt(self.trial, _text(self.put), _text(first), replies)
 
 
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
@@ -99,11 +105,7 @@ def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
         walk or _walk(experiment, trial, lambda _: None)
         for walk, trial in zip(walks, trials, strict=True)
     ]
-    prompts = [
-        Prompt(walk.trial, _text(walk.asked), _text(walk.first), "\n".join(walk.replies))
-        for walk in begun
-        if walk is not None and walk.asked
-    ]
+    prompts = [walk.prompt for walk in begun if walk is not None and walk.put]
     told = {
         (walk.told.factor, walk.told.level): walk.told
         for walk in reversed(begun)
@@ -153,41 +155,13 @@ def _check_measures(
 
 def _walk(experiment: Experiment, trial: Trial, answer: Answers) -> _Walk | None:
     """``trial`` with what ``answer`` gives; None where its protocol fails."""
-    replies: list[str] = []
-
-    def note(wanted: Wanted) -> Completion | None:
-        completion = answer(wanted) if len(replies) < _LONGEST else None
-        if completion is not None:
-            replies.append(completion.text)
-        return completion
-
-    walk = Walk(experiment, _PLAYERS, trial, note)
-    told = walk.error if isinstance(walk.error, JudgeNotBlind) else None
-    if isinstance(walk.error, BadDesign | UnknownFactor):
-        raise walk.error
-    if walk.error is not None and told is None:
-        return None
-    asked = [
-        wanted
-        for wanted in walk.interactions
-        if wanted.place.attempt == 1 and wanted.request.to == "subject"
-    ]
-    first = [at for at in asked if {*at.place.branch[::2], at.place.turn} == {1}]
-    ended = walk.missing is None and told is None
-    return _Walk(
-        trial,
-        asked=tuple(wanted.request for wanted in asked),
-        first=tuple(wanted.request for wanted in first),
-        replies=tuple(replies),
-        ended=ended,
-        valid=walk.valid,
-        told=told,
-    )
+    walk = _Walk(experiment, trial, answer)
+    return walk if walk.error is walk.told else None
 
 
-def _text(requests: Sequence[Request]) -> str:
+def _text(asked: Sequence[Wanted]) -> str:
     """Return all that system and user say, each message once."""
-    told = (message for request in requests for message in request.messages)
+    told = (message for each in asked for message in each.request.messages)
     return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
 
 
@@ -236,8 +210,9 @@ def _alike(walks: Sequence[_Walk]) -> list[list[_Walk]]:
     """Groups of trials of one item that came to an end and in which the same was asked."""
     groups: dict[object, list[_Walk]] = {}
     for walk in walks:
-        if walk.ended and walk.asked:
-            groups.setdefault((walk.trial.item, walk.put), []).append(walk)
+        if walk.put and walk.missing is None and walk.error is None:
+            put = tuple(each.request.messages for each in walk.put)
+            groups.setdefault((walk.trial.item, put), []).append(walk)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -67,7 +67,7 @@ def told_by(
 
 def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[object]:
     """Return a trial's requests before it has a reply: several where they go together."""
-    given = experiment.parameters.filled(players.subject_defaults)
+    given = experiment.terms(players)["subject"]
     bare = replace(players, subject_system=None)
     walk = Walk(experiment, bare, trial, lambda _: None)
     return [_parts(wanted.request, given) for wanted in walk.asked]
@@ -80,8 +80,7 @@ def _judged(
 
     How many follow, and which, may depend on replies.
     """
-    assert experiment.judge is not None  # noqa: S101  (asked for only where there is one)
-    given = experiment.judge.filled(players.judge_defaults)
+    given = experiment.terms(players)["judge"]
 
     def answer(wanted: Wanted) -> Completion | None:
         if wanted.request.to == "judge":
