@@ -442,8 +442,15 @@ def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("mode", ["missing", "all"])
+@pytest.mark.parametrize(
+    ("number", "mode"),
+    [
+        (signal.SIGINT, "missing"),
+        (signal.SIGTERM, "missing"),
+        (signal.SIGHUP, "missing"),
+        (signal.SIGINT, "all"),
+    ],
+)
 def test_the_first_signal_drains_and_keeps(
     tmp_path: Path, number: signal.Signals, mode: RecordMode
 ) -> None:
