@@ -18,14 +18,13 @@ import pytest
 from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.design import Factor, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import CAP
-from pytest_bias.experiments.replay import Unrecorded, replay
 from pytest_bias.providers.simulator.server import Served
-from pytest_bias.recording.collector import CollectionReport, collect
+from pytest_bias.recording.collector import CollectionReport
 from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
@@ -33,7 +32,15 @@ from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
 from .faulty import Fault, Faults, FaultyServer, faulty
 from .processes import MODEL
-from .test_collection import files, is_whole, killed, recorded, terms
+from .test_collection import (
+    collected,
+    files,
+    is_whole,
+    job_of,
+    killed,
+    recorded,
+    unrecorded,
+)
 
 OTHER = "simulated/biased"
 PRICES = {MODEL: Price(2.0, 8.0), OTHER: Price(100.0, 400.0)}
@@ -50,12 +57,9 @@ def serving(faults: Faults = (), **settings: Any) -> AbstractContextManager[Faul
     return faulty(lambda _: '{"score": 5}', faults=faults, **settings)
 
 
-def record_all(
-    jobs: Sequence[tuple[Experiment, str]], folder: Path, url: str, **given: Any
-) -> CollectionReport:
-    """Record whole experiments, each with a model."""
-    wanted = [Job(of, Players(model), plan(of, of.design())) for of, model in jobs]
-    return collect(wanted, terms(folder, url, **given), lambda _: None)
+def both(of: Experiment) -> list[Job]:
+    """All trials with both models."""
+    return [job_of(of, model) for model in PRICES]
 
 
 def answered(served: Sequence[Served]) -> Counter[tuple[str | None, int | None]]:
@@ -76,27 +80,13 @@ def cost(of: Experiment, folder: Path, model: str) -> float:
     return sum(PRICES[model].cost(usage["input"], usage["output"]) for usage in usages)
 
 
-def unrecorded(of: Experiment, folder: Path, model: str) -> set[str]:
-    """Ids of the trials that do not replay."""
-    lookup = Cassette(cassette_path(folder, of.id, model)).lookup
-    missing = set()
-    for trial in plan(of, of.design()):
-        try:
-            replay(of, model, trial, lookup)
-        except Unrecorded:
-            missing.add(trial.id)
-    return missing
-
-
 @pytest.mark.requirement("AUDIT-19")
 @pytest.mark.parametrize("cap", [0, 1, 37])
 def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> None:
     of = experiment(ask_twice, replicates=20)
     often: list[Fault | None] = ["server_error", None, None, "rate_limit", None, None, "drop"]
     with serving(often * 9) as server:
-        report = record_all(
-            [(of, MODEL), (of, OTHER)], tmp_path, server.url, max_calls=cap, concurrency=30
-        )
+        report = collected(both(of), tmp_path, server.url, max_calls=cap, concurrency=30)
         assert len(server.served) == cap
         kept = sum(answered(server.served).values())
     assert sum(job.calls for job in report.jobs) == kept
@@ -197,9 +187,7 @@ def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> N
 def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> None:
     of, budget = experiment(ask_twice, replicates=20, **SHORT), 0.25
     with serving(["server_error", "drop", "server_error", *[None] * 17] * 20) as server:
-        report = record_all(
-            [(of, MODEL), (of, OTHER)], tmp_path, server.url, budget=budget, roster=ROSTER
-        )
+        report = collected(both(of), tmp_path, server.url, budget=budget, roster=ROSTER)
         paid = sum(cost(of, tmp_path, model) for model in PRICES)
         assert 0 < paid <= budget
         # Dropped calls are counted at their highest price: nobody knows what was done.
@@ -212,9 +200,7 @@ def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> N
             assert Cassette(job.cassette).lost == job.lost
         calls_before = len(answered(server.served))
         server.plant(())
-        again = record_all(
-            [(of, MODEL), (of, OTHER)], tmp_path, server.url, budget=100.0, roster=ROSTER
-        )
+        again = collected(both(of), tmp_path, server.url, budget=100.0, roster=ROSTER)
         assert {job.model: job.done for job in again.jobs} == lost
         assert set(answered(server.served).values()) == {1}
         assert len(answered(server.served)) == 2 * 80 > calls_before
@@ -309,7 +295,7 @@ def test_the_order_of_calls_is_shuffled_by_its_seed_and_leaves_no_trace(tmp_path
 def test_each_model_has_an_order_of_its_own(tmp_path: Path) -> None:
     of = experiment(replicates=12)
     with serving() as server:
-        record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, concurrency=1)
+        collected(both(of), tmp_path, server.url, concurrency=1)
         served = server.served
     even, biased = ([each.seed for each in served if each.model == m] for m in ("even", "biased"))
     assert sorted(filter(None, even)) == sorted(filter(None, biased))
@@ -319,7 +305,7 @@ def test_each_model_has_an_order_of_its_own(tmp_path: Path) -> None:
 def test_two_models_are_recorded_side_by_side(tmp_path: Path) -> None:
     of = experiment(replicates=15)
     with serving(latency=0.02) as server:
-        report = record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, concurrency=2)
+        report = collected(both(of), tmp_path, server.url, concurrency=2)
         served = server.served
     assert [job.recorded for job in report.jobs] == [30, 30]
     first, second = ([e for e in served if e.model == m] for m in ("even", "biased"))
@@ -333,7 +319,7 @@ def test_a_model_is_not_called_by_more_than_its_own_limit(tmp_path: Path) -> Non
     of = experiment(replicates=10)
     roster = Roster({OTHER: ModelEntry(concurrency=1)})
     with serving(latency=0.01) as server:
-        record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, roster=roster)
+        collected(both(of), tmp_path, server.url, roster=roster)
         served = [each for each in server.served if each.model == "biased"]
     assert len(served) == 20
     for one, following in itertools.pairwise(served):
@@ -356,10 +342,7 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     def for_good(asked: Served) -> Fault | None:
         return "unauthorised" if asked.seed in refused else None
 
-    wanted = [
-        Job(of, Players(subject, judge), plan(of, of.design()))
-        for of, subject in ((bad, MODEL), (good, OTHER))
-    ]
+    jobs = [job_of(bad, MODEL, judge), job_of(good, OTHER, judge)]
     roster = Roster({judge: ModelEntry(concurrency=1)})
     # If it does hang, a signal ends it: a failure here must not hang whoever runs the tests.
     alarm = threading.Timer(PATIENCE / 3, os.kill, (os.getpid(), signal.SIGINT))
@@ -367,7 +350,7 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     with serving(for_good, latency=0.01) as server:
         alarm.start()
         try:
-            report = collect(wanted, terms(tmp_path, server.url, roster=roster), lambda _: None)
+            report = collected(jobs, tmp_path, server.url, roster=roster)
         finally:
             alarm.cancel()
     assert not report.interrupted
@@ -416,7 +399,7 @@ def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) ->
 
     of = experiment(ask_once, replicates=30)
     with serving(down) as server:
-        report = record_all([(of, MODEL), (of, OTHER)], tmp_path, server.url, concurrency=5)
+        report = collected(both(of), tmp_path, server.url, concurrency=5)
         even = [each for each in server.served if each.model == "even"]
     assert [job.recorded for job in report.jobs] == [0, 60]
     assert report.jobs[0].problems
