@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import select
@@ -25,7 +24,9 @@ from pytest_bias.providers.codex import Codex, Credentials, Ran, completion_of
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.providers.transport import LONGEST_REPLY
 
-SECRET = "sk-proj-" + "s3cret" * 6
+from . import mocker
+from .mocker import SECRET
+
 SCHEMA = {
     "type": "object",
     "properties": {"months": {"type": "integer"}},
@@ -110,24 +111,14 @@ class Stage:
     def context(self) -> ProviderContext:
         return ProviderContext({**self.environ, "PLAY": json.dumps(self.play)})
 
-    def ask(self, request: Request = REQUEST, call: Call = CALL) -> Completion:
+    def ask(self, request: Request = REQUEST, **how: Any) -> Completion:
         """One call through a provider of its own."""
+        opened = partial(open_provider, "codex", self.context())
+        return mocker.ask(opened, request, model="gpt-5.1-codex", **how)
 
-        async def ask() -> Completion:
-            provider = open_provider("codex", self.context())
-            try:
-                return await provider.complete("gpt-5.1-codex", request, call)
-            finally:
-                await provider.aclose()
-
-        try:
-            return asyncio.run(ask())
-        finally:
-            gc.collect()  # a process left open would fail here, and not in somebody else's test
-
-    def failed(self, request: Request = REQUEST, call: Call = CALL) -> CallFailed:
+    def failed(self, request: Request = REQUEST, **how: Any) -> CallFailed:
         """The failure of such a call."""
-        return self._failed(partial(self.ask, request, call))
+        return self._failed(partial(self.ask, request, **how))
 
     def misread(self) -> CallFailed:
         """Why what a process would leave is no completion."""
@@ -302,10 +293,10 @@ def test_parameters_are_refused_without_a_call(
 def test_parameters_that_may_be_dropped_are_named_as_dropped(stage: Stage) -> None:
     asked = Request((Message("user", "?"),), Parameters(temperature=1.0, max_output_tokens=9))
     dropped = frozenset({"temperature", "max_output_tokens", "seeded"})
-    completion = stage.ask(asked, Call(1, 60, dropped))
+    completion = stage.ask(asked, dropped=dropped)
     assert completion.dropped == ("max_output_tokens", "temperature")
-    assert stage.ask(REQUEST, Call(1, 60, dropped)).dropped == ()
-    failed = stage.failed(asked, Call(1, 60, frozenset({"temperature"})))
+    assert stage.ask(dropped=dropped).dropped == ()
+    failed = stage.failed(asked, dropped=frozenset({"temperature"}))
     assert failed.parameter == "max_output_tokens"
 
 
@@ -572,7 +563,7 @@ def all_ended(end: int) -> bool:
 def test_a_call_that_takes_too_long_is_ended_with_all_its_children(
     stage: Stage, alive: int
 ) -> None:
-    failed = stage.failed(call=Call(1, timeout=1.0))
+    failed = stage.failed(timeout=1.0)
     assert (failed.kind, failed.answered) == ("transient", False)
     assert "no reply within 1 s" in str(failed)
     assert all_ended(alive)

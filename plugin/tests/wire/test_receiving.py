@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import tracemalloc
 from contextlib import ExitStack
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from pytest_bias.errors import CallFailed
-from pytest_bias.experiments.messages import Message, Parameters, Request
-from pytest_bias.providers.base import WIRES, Call, Endpoint, open_wire
+from pytest_bias.providers.base import WIRES, Endpoint, open_wire
 from pytest_bias.providers.transport import LONGEST_REPLY
 
 from ..helpers import answering, saying
+from . import mocker
+from .mocker import SECRET
 
-SECRET = "gw-" + "s3cret" * 6
 PIECE = b"x" * 2**16
 BOMB = gzip.compress(bytes(8 * LONGEST_REPLY), 1)
 
 
 def failed(wire: str, url: str) -> CallFailed:
     """The failure of one call at an endpoint of the user's own."""
-
-    async def call() -> None:
-        provider = open_wire(wire, Endpoint("mine", SECRET, url))
-        try:
-            request = Request((Message("user", "How long?"),), Parameters())
-            await provider.complete("m", request, Call(1))
-        finally:
-            await provider.aclose()
-
-    with pytest.raises(CallFailed) as caught:
-        asyncio.run(call())
-    assert SECRET not in str(caught.value)
-    return caught.value
+    return mocker.failed(partial(open_wire, wire, Endpoint("mine", SECRET, url)))
 
 
 @pytest.mark.parametrize(
