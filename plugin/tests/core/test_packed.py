@@ -32,7 +32,6 @@ from pytest_bias.errors import (
     CassetteBusy,
     DamagedCassette,
     NoCassette,
-    NotReadable,
     NotRepacked,
     TwoCassettes,
 )
@@ -243,19 +242,6 @@ def test_both_are_an_error_that_names_them_and_how_to_mend_it(plain: Path) -> No
         standing(plain)
 
 
-def test_a_pointer_in_place_of_a_plain_cassette_says_how_to_fetch_it(plain: Path) -> None:
-    plain.write_bytes(POINTER)
-    with pytest.raises(NotReadable, match=r"Git LFS left a pointer .* git lfs pull fetches it"):
-        Cassette(plain)
-
-
-def test_a_folder_in_place_of_a_cassette_is_named(plain: Path) -> None:
-    plain.unlink()
-    plain.mkdir()
-    with pytest.raises(NotReadable, match=rf"^{plain}: it cannot be read \(a folder "):
-        Cassette(plain)
-
-
 def test_text_changed_before_packing_is_named_by_its_line(packed: Path) -> None:
     lines = gzip.decompress(packed.read_bytes()).split(b"\n")
     number = next(n for n, line in enumerate(lines, 1) if b"turn 1" in line)
@@ -266,7 +252,6 @@ def test_text_changed_before_packing_is_named_by_its_line(packed: Path) -> None:
     assert caught.value.line == number
 
 
-POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12\n" % 1
 SMALLEST = gzip.compress(b"{}\n")
 JUNK = {
     "nothing": (b"", "cannot be unpacked"),
