@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadSetting, CallFailed
+from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
@@ -25,7 +26,7 @@ from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.providers.transport import LONGEST_REPLY
 
 from . import mocker
-from .mocker import SECRET
+from .mocker import SECRET, UNBELIEVABLE
 
 SCHEMA = {
     "type": "object",
@@ -314,6 +315,15 @@ def test_simulated_subjects_cannot_pass_for_models(stage: Stage, model: str) -> 
 def test_usage_that_is_missing_is_left_out(stage: Stage) -> None:
     stage.play["events"] = [*SPOKE[:-1], {"type": "turn.completed", "usage": {"input_tokens": 11}}]
     assert stage.read().usage == {"input": 11}
+
+
+@pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
+def test_a_count_that_none_can_be_is_unknown(tokens: str) -> None:
+    usage = f'{{"input_tokens": 7, "output_tokens": {tokens}}}'
+    events = f'{{"type": "turn.completed", "usage": {usage}}}'
+    kept = completion_of(Ran(0, events, "", "Five.", 0.5), "m", Credentials({}), ())
+    assert (kept.text, kept.usage) == ("Five.", {"input": 7})
+    assert compact(dict(kept.body))
 
 
 def test_what_cannot_be_encoded_is_fatal_and_not_sent(stage: Stage) -> None:

@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -594,6 +594,18 @@ WAITS: dict[str, tuple[dict[str, str], float | None]] = {
 @pytest.mark.parametrize(("headers", "seconds"), WAITS.values(), ids=WAITS)
 def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert sdk.retry_after(headers, now=NOON) == seconds
+
+
+@pytest.mark.parametrize(
+    "latency", [-0.1, float("nan"), float("inf"), True, "1", 10**400, 1e300, None]
+)
+def test_a_time_that_none_can_be_is_unknown(latency: Any) -> None:
+    assert Completion("x", "stop", "m", latency=latency).latency is None
+
+
+@pytest.mark.parametrize("latency", [0, 0.25, 5, 86_400.0])
+def test_a_time_that_can_be_is_kept(latency: float) -> None:
+    assert Completion("x", "stop", "m", latency=latency).latency == latency
 
 
 def test_dates_are_counted_from_the_clock_where_no_time_is_given() -> None:

@@ -103,6 +103,11 @@ ANTHROPIC = Vendor(
         ({"output_tokens": None}, {}),
         ([1], {}),
         ({"input_tokens": 7}, {"input": 7}),
+        # A sum with a part that is not believed is unknown.
+        (
+            {"input_tokens": 7, "cache_read_input_tokens": -6, "output_tokens": 2},
+            {"output": 2},
+        ),
         # Cached tokens are tokens that were read.
         (
             {
