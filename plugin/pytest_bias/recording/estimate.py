@@ -29,7 +29,7 @@ from ..errors import (
 )
 from ..experiments.design import Trial
 from ..experiments.experiment import Experiment, Players
-from ..experiments.messages import Completion, Request, believable_counts
+from ..experiments.messages import Completion, Parameters, Request, believable_counts
 from ..experiments.replay import Answers, Walk, Wanted, simulated_reply
 
 _CHARACTERS_PER_TOKEN = 4
@@ -105,6 +105,14 @@ def total(uses: Iterable[Use]) -> Use:
 def use_of(to: object, calls: Calls) -> Use:
     """``calls`` of the judge where they go ``to`` it, else of the subject."""
     return Use(judge=calls) if to == "judge" else Use(subject=calls)
+
+
+def asked_of(experiment: Experiment, players: Players) -> list[tuple[str, Parameters]]:
+    """The models a trial asks, subject before judge, each with the parameters it is asked with."""
+    asked = [(players.subject, experiment.parameters.filled(players.subject_defaults))]
+    if experiment.judge is not None and players.judge is not None:
+        asked.append((players.judge, experiment.judge.filled(players.judge_defaults)))
+    return asked
 
 
 def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answers) -> Walk:

@@ -145,7 +145,7 @@ class Pace:
     jitter.
     """
 
-    per_minute: int | None
+    per_minute: int | None = None
     _held: list[int] = field(default_factory=list)
     _next: float = float("-inf")
 
@@ -218,11 +218,9 @@ class Throttle:
     In ``growth`` wait those who may begin only when more calls may be in flight.
     """
 
-    def __init__(
-        self, *, ceiling: int, qpm: int | None, tpm: int | None, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, *, ceiling: int, tpm: int | None, clock: Callable[[], float]) -> None:
         self.concurrency = Concurrency(ceiling)
-        self.pace = Pace(qpm)
+        self.pace = Pace()
         self.tokens = TokenWindow(tpm)
         self.clock = clock
         self.paused_until = float("-inf")

@@ -33,6 +33,7 @@ from .estimate import (
     Estimator,
     Mark,
     Use,
+    asked_of,
     measured_use,
     total,
     use_of_walk,
@@ -291,13 +292,9 @@ class _Planner:
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
         """Return whether a reply that costs something may be of any length."""
-        asked = [(players.subject, experiment.parameters, players.subject_defaults)]
-        if experiment.judge is not None and players.judge is not None:
-            asked.append((players.judge, experiment.judge, players.judge_defaults))
-        for model, parameters, defaults in asked:
+        for model, parameters in asked_of(experiment, players):
             price = self.roster.entry(model).price
-            limit = parameters.filled(defaults).max_output_tokens
-            if price is not None and price.output and limit is None:
+            if price is not None and price.output and parameters.max_output_tokens is None:
                 return True
         return False
 
