@@ -367,13 +367,9 @@ def test_a_miss_names_the_file_that_is_there(packed: Path) -> None:
     assert "the same condition, recorded up to replicate 1" in words
 
 
-def job_of(replicates: int) -> Job:
+def job_of(replicates: int = 1) -> Job:
     of = experiment(ask_twice, replicates=replicates)
-    return Job(
-        experiment=of,
-        players=Players(MODEL),
-        trials=tuple(plan(of, of.design())),
-    )
+    return Job(of, Players(MODEL), plan(of, of.design()))
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import httpx
@@ -32,7 +30,7 @@ from pytest_bias.providers.simulator.exchange import FINGERPRINT
 
 from . import mocker
 from .faulty import Fault, FaultyServer, faulty
-from .line import Line, body_of, line_to
+from .line import Line, body_of
 from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES, UNBELIEVABLE
 from .vendors import VENDORS
 from .vendors.vendor import SCHEMA, TURNS, Vendor
@@ -48,13 +46,6 @@ GATEWAY = "https://gateway.example:8443"
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     found: Vendor = request.param
     return found
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[Callable[[str], tuple[Provider, asyncio.Runner]]]:
-    """The line to each vendor, opened once, in whatever order the tests ask for them."""
-    with ExitStack() as stack:
-        yield cache(lambda wire: stack.enter_context(line_to(VENDORS[wire])))
 
 
 @pytest.fixture

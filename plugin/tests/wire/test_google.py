@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +17,7 @@ from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext, open_provider
 from pytest_bias.providers.google_contents import GoogleContents
 
-from .line import Line, line_to
+from .line import Line
 from .mocker import REQUEST, SECRET
 from .vendors.google_contents import DETAIL, GOOGLE, MODEL, error, reply
 
@@ -26,15 +26,11 @@ pytestmark = pytest.mark.usefixtures("nothing_set")
 RETRY_INFO = {"@type": f"{DETAIL}RetryInfo", "retryDelay": "7s"}
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[tuple[Provider, asyncio.Runner]]:
-    with line_to(GOOGLE) as shared:
-        yield shared
-
-
 @pytest.fixture
-def google(shared: tuple[Provider, asyncio.Runner], router: respx.MockRouter) -> Line:
-    return Line(GOOGLE, *shared, router)
+def google(
+    opened: Callable[[str], tuple[Provider, asyncio.Runner]], router: respx.MockRouter
+) -> Line:
+    return Line(GOOGLE, *opened(GOOGLE.wire), router)
 
 
 @pytest.mark.parametrize("row", GOOGLE.finishes.values(), ids=GOOGLE.finishes)

@@ -185,19 +185,15 @@ class _Full:
         self.left = writes
 
     def stand_in(self, patch: pytest.MonkeyPatch) -> None:
+        written = Recorder._put
+
         def put(of: Recorder, data: bytes) -> None:
-            self.put(of, data)
+            if self.left <= 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.left -= 1
+            written(of, data)
 
         patch.setattr(Recorder, "_put", put)
-
-    def put(self, of: Recorder, data: bytes) -> None:
-        if self.left <= 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self.left -= 1
-        _put(of, data)
-
-
-_put = Recorder._put
 
 
 def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> None:
