@@ -24,8 +24,7 @@ from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import CAP
 from pytest_bias.providers.simulator.server import Served
-from pytest_bias.recording.collector import CollectionReport
-from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
@@ -48,8 +47,6 @@ ROSTER = Roster({name: ModelEntry(price=price) for name, price in PRICES.items()
 SHORT: dict[str, Any] = {"parameters": Parameters(max_output_tokens=50)}
 HELD_UP = 0.5
 """Seconds that a busy machine may hold up a request between its sending and its arrival."""
-
-TEMPERATE: dict[str, Any] = {"parameters": Parameters(temperature=0.5)}
 
 
 def serving(faults: Faults = (), **settings: Any) -> AbstractContextManager[FaultyServer]:
@@ -358,37 +355,10 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     assert report.jobs[1].recorded == 20
 
 
-def under(
-    fault: Fault, folder: Path, number: int = 1, **given: Any
-) -> tuple[JobReport, CollectionReport, list[Served]]:
-    """Two trials, one call after another, of which the first ``number`` calls meet ``fault``."""
-    of = experiment(replicates=1, **given)
-    with serving([fault] * number) as server:
-        job, report = recorded(of, folder, server.url, concurrency=1, timeout=60.0)
-        return job, report, server.served
-
-
-FOR_GOOD: dict[Fault, tuple[str, ...]] = {
-    "quota": ("HTTP 429",),
-    "unauthorised": ("HTTP 401",),
-    "refused_parameter": ("temperature", "may_drop"),
-}
-
-
-@pytest.mark.parametrize("fault", FOR_GOOD)
-def test_what_no_later_call_can_mend_stops_the_job_at_once(tmp_path: Path, fault: Fault) -> None:
-    job, report, served = under(fault, tmp_path, number=9, **TEMPERATE)
-    assert len(served) == 1
-    (problem,) = job.problems
-    assert all(word in problem for word in FOR_GOOD[fault])
-    kind = "parameter" if fault == "refused_parameter" else "fatal"
-    assert report.tallies[0].failures == {kind: 1}
-    assert files(tmp_path) == set()
-
-
 def test_nothing_but_half_replies_is_one_trials_problem(tmp_path: Path) -> None:
-    job, report, served = under("malformed", tmp_path, number=5)
-    assert (job.recorded, len(job.problems), len(served)) == (1, 1, 6)
+    with serving(["malformed"] * 5) as server:
+        job, report = recorded(experiment(replicates=1), tmp_path, server.url, concurrency=1)
+        assert (job.recorded, len(job.problems), len(server.served)) == (1, 1, 6)
     assert "the reply is not a chat completion" in job.problems[0]
     assert report.tallies[0].failures == {"reply": 5}
 
