@@ -383,24 +383,6 @@ def test_a_first_recording_that_fails_leaves_nothing(tmp_path: Path) -> None:
             assert list(tmp_path.iterdir()) == []
 
 
-def test_simulated_replies_do_not_pass_as_a_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endpoint = Endpoint()
-    with serving(endpoint) as server:
-        userinfo = server.url.replace("http://", "http://joe:planted@")
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{userinfo}/v1")
-        job, _ = recorded(
-            experiment(), tmp_path, None, model="openai/even", environ={"OPENAI_API_KEY": "x"}
-        )
-    assert (job.calls, job.recorded) == (0, 0)
-    assert len(job.problems) == 1
-    assert "record simulated/even" in job.problems[0]
-    assert "planted" not in repr(job)
-    assert endpoint.answered.total() == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
     of = experiment(replicates=3)
     trials = plan(of, of.design())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from bias_tests.anchoring import test_anchoring as suite_of_cases
@@ -30,7 +30,7 @@ from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.recording.job import JobReport
 from pytest_bias.session.run import Run
 from pytest_bias.session.workspace import Workspace
-from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster, Wire
+from pytest_bias.settings.roster import ModelEntry, Roster
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.analysis import Analysis
 
@@ -38,7 +38,6 @@ from ..core.factories import ask_once, ask_twice, experiment
 from ..helpers import serving
 from ..hooks.suites import Suite, section
 from .faulty import FAULTS, Fault, Faults, FaultyServer, faulty
-from .mocker import SECRET
 from .processes import MODEL
 from .test_collection import files, outcomes
 from .test_collection import recorded as recorded_over
@@ -279,18 +278,6 @@ def test_what_no_later_call_can_mend_stops_the_job_and_the_next_run_records_it(
         well = [each.seed for each in server.served if each.status == 200]
     assert len(well) == len(set(well)) == 4
     kept(of, tmp_path)
-
-
-@pytest.mark.parametrize("wire", APIS)
-def test_a_key_that_is_quoted_back_is_told_nowhere(tmp_path: Path, wire: str) -> None:
-    with under(["unauthorised"] * 9) as server:
-        path = "/v1" if wire.startswith("openai") else ""
-        own = EndpointEntry(cast("Wire", wire), f"{server.url}{path}", "THE_KEY")
-        given: dict[str, Any] = {"environ": {"THE_KEY": SECRET}, "endpoints": {"mine": own}}
-        report, _ = recorded_over(tiny(), tmp_path, None, model="mine/even", **given)
-    assert len(report.problems) == 1
-    assert "HTTP 401: Incorrect API key provided: ***" in report.problems[0]
-    assert SECRET not in "".join(each.read_text() for each in tmp_path.rglob("*.*"))
 
 
 @pytest.mark.parametrize("wire", APIS)
