@@ -78,7 +78,11 @@ class OpenAIChat(ClientAdapter):
         seed = None if self._client.endpoint.simulated else vendor_seed(call.seed)
         fields, sent = asked_fields(request, names, "response_format", seed=seed)
         messages = [{"role": m.role, "content": m.text} for m in request.messages]
-        return {"messages": messages, **fields, **_chat_format(request)}, sent
+        body = {"messages": messages, **fields}
+        if request.schema is not None:
+            shape = {"type": "json_schema", "json_schema": _strict(request)}
+            body["response_format"] = shape
+        return body, sent
 
     def _completed(
         self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
@@ -117,16 +121,10 @@ def _wants_newer(outcome: Completion | CallFailed) -> bool:
     return problem.startswith("HTTP 400:") and _NEWER in problem
 
 
-def _chat_format(request: Request) -> dict[str, Any]:
-    if request.schema is None:
-        return {}
+def _strict(request: Request) -> dict[str, Any]:
+    """The reply schema, as both APIs are told it."""
     schema = plain(request.schema, "reply schema")
-    return {
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": request.schema_name, "schema": schema, "strict": True},
-        }
-    }
+    return {"name": request.schema_name, "schema": schema, "strict": True}
 
 
 def read_chat(body: dict[str, Any]) -> Completion:
@@ -184,7 +182,9 @@ class OpenAIResponses(ClientAdapter):
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:
         fields, sent = asked_fields(request, _NAMES, "text.format", "response_format")
-        body = {"store": False, **_conversation(request), **fields, **_responses_format(request)}
+        body = {"store": False, **_conversation(request), **fields}
+        if request.schema is not None:
+            body["text"] = {"format": {"type": "json_schema", **_strict(request)}}
         return body, sent
 
     def _completed(
@@ -207,21 +207,6 @@ def _conversation(request: Request) -> dict[str, Any]:
         arguments["instructions"] = messages.pop(0).text
     arguments["input"] = [{"role": m.role, "content": m.text} for m in messages]
     return arguments
-
-
-def _responses_format(request: Request) -> dict[str, Any]:
-    if request.schema is None:
-        return {}
-    return {
-        "text": {
-            "format": {
-                "type": "json_schema",
-                "name": request.schema_name,
-                "schema": plain(request.schema, "reply schema"),
-                "strict": True,
-            }
-        }
-    }
 
 
 def read_response(body: dict[str, Any]) -> Completion:

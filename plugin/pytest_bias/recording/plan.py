@@ -295,14 +295,12 @@ class _Planner:
         return Held(uses, found.whole and len(uses) == len(found.uses))
 
     def _cost(self, players: Players, use: Use) -> float | None:
-        total = 0.0
-        for model, calls in _by_model(players, use).items():
-            price = self.roster.entry(model).price
-            if price is not None:
-                total += price.cost(calls.input_tokens, calls.output_tokens)
-            elif calls.calls and not is_simulated(model):
-                return None
-        return total
+        if self._unpriced(players, use):
+            return None
+        calls = ((self.roster.entry(name).price, c) for name, c in _by_model(players, use).items())
+        return sum(
+            (p.cost(c.input_tokens, c.output_tokens) for p, c in calls if p is not None), 0.0
+        )
 
     def _unpriced(self, players: Players, use: Use) -> tuple[str, ...]:
         """The models that would be called and have no price in the roster."""
