@@ -26,7 +26,7 @@ class Held:
     error: BaseException | None = None
 
 
-def held(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> Held:
+def held_of(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> Held:
     """Return what ``cassette`` has of ``trial``, replayed in memory.
 
     Raises KeepsText where text stands that may not.
@@ -69,7 +69,7 @@ def holdings(
     asked: set[str] = set()
     designed = {trial.id for trial in plan_all(experiment, design)}
     for trial in every_trial(experiment, cassette, design):
-        found = held(experiment, players, trial, cassette)
+        found = held_of(experiment, players, trial, cassette)
         if found.error is not None and trial.id in designed:
             problem = f"fails with {type(found.error).__name__}: {found.error}"
             what = f"{experiment.id}, trial {trial.id}"

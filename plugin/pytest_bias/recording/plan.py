@@ -36,7 +36,7 @@ from .estimate import (
     total,
     worst,
 )
-from .holdings import Held, every_trial, held
+from .holdings import Held, every_trial, held_of
 
 FORMAT = 1
 
@@ -285,7 +285,7 @@ class _Planner:
         if not cassette.exists:
             return {}
         trials = every_trial(job.experiment, cassette, job.design)
-        return {trial.id: held(job.experiment, players, trial, cassette) for trial in trials}
+        return {trial.id: held_of(job.experiment, players, trial, cassette) for trial in trials}
 
     def _kept(self, found: Held, cassette: Cassette) -> Held:
         """The part that counts as recorded: of one made anew what it (or one before) added."""
