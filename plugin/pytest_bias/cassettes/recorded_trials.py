@@ -62,9 +62,7 @@ def reread(
     """
     if experiment.retention == "raw":
         return replay(experiment, players, trial, lookup_in(cassette, anew=anew))
-    if cassette.keeps_text:
-        raise KeepsText(path=cassette.path, retention=experiment.retention)
-    wanted = _opened(experiment, players, trial)
+    wanted = _opened(experiment, players, trial, cassette)
     always = Players(players) if isinstance(players, str) else players
     measured = _measured(experiment, always, wanted, cassette, anew=anew)
     if measured is None:
@@ -132,9 +130,9 @@ def measured_in(
 ) -> MeasuredTrial | None:
     """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
 
-    Raises BadDesign when the protocol fails before it asks anything.
+    Raises KeepsText or BadDesign as :func:`reread`.
     """
-    wanted = _opened(experiment, players, trial)
+    wanted = _opened(experiment, players, trial, cassette)
     return _measured(experiment, players, wanted, cassette, anew=False)
 
 
@@ -164,8 +162,12 @@ def _is_ours(error: BaseException) -> bool:
     return module.startswith(_OURS) and module != Design.__module__
 
 
-def _opened(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
+def _opened(
+    experiment: Experiment, players: Players | str, trial: Trial, cassette: Cassette
+) -> Wanted:
     """The trial's first question; what goes wrong before it is told without quoting anything."""
+    if cassette.keeps_text:
+        raise KeepsText(path=cassette.path, retention=experiment.retention)
     try:
         return opening(experiment, players, trial)
     except Exception as error:  # noqa: BLE001  (whatever a protocol raises)

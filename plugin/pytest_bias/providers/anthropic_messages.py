@@ -9,7 +9,7 @@ from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import counts, filtered, is_filtered, schema_fields, text_of_parts
+from .completion import asked_fields, counts, filtered, is_filtered, text_of_parts
 
 ANTHROPIC = Vendor(
     "anthropic",
@@ -23,6 +23,7 @@ DEFAULT_LIMIT = 4096
 """Tokens a reply may have where the request says nothing: the API wants to be told."""
 
 _KEY = "ANTHROPIC_API_KEY"
+_NAMES = {"temperature": "temperature", "max_output_tokens": "max_tokens"}
 _FINISHES: Mapping[object, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -51,14 +52,7 @@ class AnthropicMessages(ClientAdapter):
         request: Request,
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        sent = schema_fields(request, "output_config", "output_format")
-        parameters = request.parameters
-        fields: dict[str, Any] = {"max_tokens": parameters.max_output_tokens or DEFAULT_LIMIT}
-        if parameters.temperature is not None:
-            fields["temperature"] = parameters.temperature
-            sent["temperature"] = "temperature"
-        if parameters.max_output_tokens is not None:
-            sent["max_tokens"] = "max_output_tokens"
+        fields, sent = asked_fields(request, _NAMES, "output_config", "output_format")
         body: dict[str, Any] = {
             "messages": [
                 {"role": m.role, "content": m.text} for m in request.messages if m.role != "system"
@@ -71,7 +65,7 @@ class AnthropicMessages(ClientAdapter):
             # Limits of numbers and lengths, which the API does not take, become descriptions.
             schema = self._client.sdk.transform_schema(plain(request.schema, "reply schema"))
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        return body | fields, sent
+        return body | {"max_tokens": DEFAULT_LIMIT} | fields, sent
 
 
 def read_message(body: dict[str, Any]) -> Completion:

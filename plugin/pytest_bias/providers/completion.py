@@ -168,12 +168,23 @@ def unsent(model: str, why: str) -> CallFailed:
     return CallFailed(model=model, problem=problem, kind="fatal")
 
 
-def schema_fields(request: Request, *names: str) -> dict[str, str]:
-    """Return the names a refusal of the reply schema may use, for :func:`refused_parameter`.
+def asked_fields(
+    request: Request, names: Mapping[str, str], *schema: str, seed: int | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields of a body that parameters fill, and what may be refused as which parameter.
 
-    ``names`` are the fields that hold the schema at one vendor. Empty where none is sent.
+    ``names`` are ours → the vendor's; ``seed`` is what stands for a seed that is asked for.
+    ``schema`` are the fields that hold the reply schema, if there is one. The second is for
+    :func:`refused_parameter`.
     """
-    return {} if request.schema is None else dict.fromkeys((*names, *_SCHEMA_WORDS), "schema")
+    parameters = request.parameters
+    values = {ours: getattr(parameters, ours) for ours in names if ours != "seeded"}
+    values["seeded"] = seed if parameters.seeded else None
+    given = {ours: value for ours, value in values.items() if value is not None}
+    may_go = {names[ours]: ours for ours in given}
+    if request.schema is not None:
+        may_go |= dict.fromkeys((*schema, *_SCHEMA_WORDS), "schema")
+    return {names[ours]: value for ours, value in given.items()}, may_go
 
 
 def refused_parameter(

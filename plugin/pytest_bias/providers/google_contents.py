@@ -20,13 +20,14 @@ from typing import Any
 
 from ..errors import BadSetting, CallFailed, MissingKey
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Message, Parameters, Request
+from ..experiments.messages import Completion, Finish, Message, Request
 from . import sdk
 from .base import NO_KEY, Adapter, Call, Endpoint, Provider, ProviderContext, api_key
 from .completion import (
     ReplyBody,
     address,
     answered,
+    asked_fields,
     completion,
     connection_failure,
     counts,
@@ -37,7 +38,6 @@ from .completion import (
     is_filtered,
     refused_parameter,
     reply_failure,
-    schema_fields,
     status_failure,
     text_of,
     unencodable,
@@ -59,12 +59,12 @@ _API_VERSION = "v1beta"
 """Given, because the SDK's default would change with its version and GOOGLE_GENAI_API_VERSION;
 this one has everything that is sent here."""
 
-_PARAMETERS = {
+_NAMES = {
     "temperature": "temperature",
     "max_output_tokens": "max_output_tokens",
-    "seed": "seeded",
+    "seeded": "seed",
 }
-"""Field of the SDK's configuration → the parameter of ours it stands for."""
+"""Parameter of ours → the field of the SDK's configuration."""
 
 _SCHEMA_FIELDS = (
     "response_json_schema",
@@ -193,9 +193,9 @@ class GoogleContents(Adapter):
         if problem is not None:
             return problem
         request, dropped = effective(request, call.dropped)
-        fields = self._fields(request.parameters, call)
-        sent = {field: _PARAMETERS[field] for field in fields}
-        sent |= schema_fields(request, *_SCHEMA_FIELDS)
+        # Simulated endpoints have a field of their own for the seed, which is always sent.
+        seed = None if self._endpoint.simulated else sdk.vendor_seed(call.seed)
+        fields, sent = asked_fields(request, _NAMES, *_SCHEMA_FIELDS, seed=seed)
         responses: list[Any] = []
         token = _RESPONSES.set(responses)
         try:
@@ -229,16 +229,6 @@ class GoogleContents(Adapter):
         if not isinstance(answer, ReplyBody):
             return answer
         return completion(name, answer, read_contents, _WHAT, dropped, self._secrets.told)
-
-    def _fields(self, parameters: Parameters, call: Call) -> dict[str, Any]:
-        # Simulated endpoints have a field of their own for the seed, which is always sent.
-        seeded = parameters.seeded and not self._endpoint.simulated
-        fields = {
-            "temperature": parameters.temperature,
-            "max_output_tokens": parameters.max_output_tokens,
-            "seed": sdk.vendor_seed(call.seed) if seeded else None,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
 
     def _contents(self, messages: Sequence[Message]) -> list[Any]:
         types = self._genai.types

@@ -16,12 +16,12 @@ from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_k
 from .client import Api, Client, ClientAdapter, Vendor, base_url
 from .completion import (
     ReplyBody,
+    asked_fields,
     counts,
     error_details,
     error_within,
     filtered,
     is_filtered,
-    schema_fields,
     text_of,
     text_of_parts,
 )
@@ -73,20 +73,16 @@ class OpenAIChat(ClientAdapter):
     def _body(
         self, model: str, request: Request, call: Call
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        parameters = request.parameters
-        seeded = parameters.seeded and not self._client.endpoint.simulated
-        fields: dict[str, Any] = {
-            "temperature": parameters.temperature,
-            self._limit(model): parameters.max_output_tokens,
-            "seed": vendor_seed(call.seed) if seeded else None,
-        }
-        fields = {name: value for name, value in fields.items() if value is not None}
+        limit = self._limit(model)
+        names = {"temperature": "temperature", "max_output_tokens": limit, "seeded": "seed"}
+        seed = None if self._client.endpoint.simulated else vendor_seed(call.seed)
+        fields, sent = asked_fields(request, names, "response_format", seed=seed)
         messages = [{"role": m.role, "content": m.text} for m in request.messages]
-        sent = {field: _CHAT_PARAMETERS[field] for field in fields}
-        return (
-            {"messages": messages, **fields, **_chat_format(request)},
-            sent | schema_fields(request, "response_format"),
-        )
+        body = {"messages": messages, **fields}
+        if request.schema is not None:
+            shape = {"type": "json_schema", "json_schema": _strict(request)}
+            body["response_format"] = shape
+        return body, sent
 
     def _completed(
         self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
@@ -100,14 +96,6 @@ class OpenAIChat(ClientAdapter):
             return failure
         # What passes is asked again either way; as a reply, its tokens count as paid.
         return self._client.failure(name, f"the reply was broken off ({why})", kind="reply")
-
-
-_CHAT_PARAMETERS = {
-    "temperature": "temperature",
-    _OLDER: "max_output_tokens",
-    _NEWER: "max_output_tokens",
-    "seed": "seeded",
-}
 
 
 _BROKEN_OFF = ("error", "insufficient_system_resource")
@@ -133,16 +121,10 @@ def _wants_newer(outcome: Completion | CallFailed) -> bool:
     return problem.startswith("HTTP 400:") and _NEWER in problem
 
 
-def _chat_format(request: Request) -> dict[str, Any]:
-    if request.schema is None:
-        return {}
+def _strict(request: Request) -> dict[str, Any]:
+    """The reply schema, as both APIs are told it."""
     schema = plain(request.schema, "reply schema")
-    return {
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": request.schema_name, "schema": schema, "strict": True},
-        }
-    }
+    return {"name": request.schema_name, "schema": schema, "strict": True}
 
 
 def read_chat(body: dict[str, Any]) -> Completion:
@@ -184,9 +166,7 @@ _FAILED: Mapping[object, FailureKind] = {
 }
 """Code of a response that failed on the way → what kind of failure it is, else ``reply``."""
 
-_LIMITS = ("temperature", "max_output_tokens")
-"""Fields of a request that are called as our parameters."""
-_SCHEMA_FIELDS = ("text.format", "response_format")
+_NAMES = {name: name for name in ("temperature", "max_output_tokens")}
 
 
 class OpenAIResponses(ClientAdapter):
@@ -201,12 +181,11 @@ class OpenAIResponses(ClientAdapter):
         request: Request,
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        given = {name: getattr(request.parameters, name) for name in _LIMITS}
-        fields = {name: value for name, value in given.items() if value is not None}
-        return (
-            {"store": False, **_conversation(request), **fields, **_responses_format(request)},
-            {**{name: name for name in fields}, **schema_fields(request, *_SCHEMA_FIELDS)},
-        )
+        fields, sent = asked_fields(request, _NAMES, "text.format", "response_format")
+        body = {"store": False, **_conversation(request), **fields}
+        if request.schema is not None:
+            body["text"] = {"format": {"type": "json_schema", **_strict(request)}}
+        return body, sent
 
     def _completed(
         self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
@@ -228,21 +207,6 @@ def _conversation(request: Request) -> dict[str, Any]:
         arguments["instructions"] = messages.pop(0).text
     arguments["input"] = [{"role": m.role, "content": m.text} for m in messages]
     return arguments
-
-
-def _responses_format(request: Request) -> dict[str, Any]:
-    if request.schema is None:
-        return {}
-    return {
-        "text": {
-            "format": {
-                "type": "json_schema",
-                "name": request.schema_name,
-                "schema": plain(request.schema, "reply schema"),
-                "strict": True,
-            }
-        }
-    }
 
 
 def read_response(body: dict[str, Any]) -> Completion:

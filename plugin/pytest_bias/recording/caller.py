@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
@@ -14,7 +14,7 @@ from ..experiments.messages import Completion, Parameters, Request
 from ..experiments.records import Retention
 from ..providers.base import Call, Provider
 from ..settings.model_names import other_model
-from ..settings.roster import ModelEntry, Price
+from ..settings.roster import ModelEntry
 from .estimate import tokens_of
 from .limits import Spending, Stop, Throttle
 
@@ -111,7 +111,7 @@ class Caller:
     in_flight: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self.tally = Tally(self.name, priced=self._cost(self.entry.price, 1, 1) > 0)
+        self.tally = Tally(self.name, priced=self._cost(1, 1) > 0)
         self._model = self.name.partition("/")[2]
         self._refused: set[str] = set(self.entry.refuses)
 
@@ -193,7 +193,7 @@ class Caller:
                     self.in_flight -= 1
                 used = completion.usage
                 if {"input", "output"} <= used.keys() and any(used.values()):
-                    price = self._price(used)
+                    price = self._cost(used["input"], used["output"])
                     charged(used["input"] + used["output"])
                 elif not highest:
                     self.tally.uncosted += 1
@@ -287,14 +287,10 @@ class Caller:
             return 0.0
         self.check_bounded(request.parameters)
         size = len(compact(request_parts(request)).encode())
-        return self._cost(self.entry.price, size, self._most_output(request.parameters) or 0)
+        return self._cost(size, self._most_output(request.parameters) or 0)
 
-    def _price(self, usage: Mapping[str, int]) -> float:
-        return self._cost(self.entry.price, usage.get("input", 0), usage.get("output", 0))
-
-    @staticmethod
-    def _cost(price: Price | None, asked: int, replied: int) -> float:
-        return 0.0 if price is None else price.cost(asked, replied)
+    def _cost(self, asked: int, replied: int) -> float:
+        return 0.0 if self.entry.price is None else self.entry.price.cost(asked, replied)
 
 
 def _too_long(failed: CallFailed) -> CallFailed:

@@ -24,7 +24,6 @@ from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.store import Cassette
 from ..errors import BiasError, RecordingRefused
-from ..experiments.design import Trial
 from ..experiments.replay import rehearse
 from ..providers.base import (
     Provider,
@@ -37,6 +36,7 @@ from ..settings.model_names import SERVED_BY
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
 from .caller import Caller, Progress, Retries, Tally, silent
+from .estimate import asked_of
 from .held_signals import HeldSignals, handlers_restored
 from .job import (
     Job,
@@ -208,7 +208,8 @@ class _Collector:
             else:
                 report.problem(_OLD_COUNTS)
             return
-        self._shuffle(wanted, job)
+        seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
+        Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
         rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
         callers = self._callers_of(job)
         tally = callers[job.model].tally
@@ -273,25 +274,16 @@ class _Collector:
         measures = job.experiment.measured_with(job.players)
         return KeepsMeasures(recorder, measures, secret, judge)
 
-    def _shuffle(self, trials: list[Trial], job: Job) -> None:
-        seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
-        Random(seed).shuffle(trials)  # noqa: S311  (no secret)
-
     # --- models -------------------------------------------------------------------------------
 
     def _callers_of(self, job: Job) -> dict[str, Caller]:
         """The callers of a job's subject and judge, by model."""
-        players = job.players
-        judge = players.judge if job.experiment.judge is not None else None
-        models = [players.subject] if judge is None else [players.subject, judge]
-        callers = {model: self._caller(model) for model in dict.fromkeys(models)}
+        asked = asked_of(job.experiment, job.players)
+        callers = {model: self._caller(model) for model in dict(asked)}
         for caller in callers.values():
             caller.check_keeps(job.experiment.retention)
-        callers[players.subject].check_bounded(
-            job.experiment.parameters.filled(players.subject_defaults)
-        )
-        if judge is not None and job.experiment.judge is not None:
-            callers[judge].check_bounded(job.experiment.judge.filled(players.judge_defaults))
+        for model, parameters in asked:
+            callers[model].check_bounded(parameters)
         return callers
 
     def _caller(self, name: str) -> Caller:
@@ -365,7 +357,7 @@ def caller_of(name: str, provider: Provider, terms: Terms, spending: Spending) -
     ceiling = min(terms.part(min(most, entry.concurrency or most)) or most, own)
     clock = asyncio.get_running_loop().time
     tpm = terms.part(entry.tokens_per_minute)
-    throttle = Throttle(ceiling=ceiling, qpm=None, tpm=tpm, clock=clock)
+    throttle = Throttle(ceiling=ceiling, tpm=tpm, clock=clock)
     throttle.pause(terms.pause)
     return Caller(
         name=name,

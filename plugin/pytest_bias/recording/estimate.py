@@ -32,7 +32,7 @@ from ..errors import (
 from ..experiments.design import Trial
 from ..experiments.experiment import Experiment, Players
 from ..experiments.fields import author_line
-from ..experiments.messages import Completion, Request, believable_counts
+from ..experiments.messages import Completion, Parameters, believable_counts
 from ..experiments.replay import Answers, Walk, Wanted, simulated_reply
 
 _CHARACTERS_PER_TOKEN = 4
@@ -110,6 +110,14 @@ def use_of(to: object, calls: Calls) -> Use:
     return Use(judge=calls) if to == "judge" else Use(subject=calls)
 
 
+def asked_of(experiment: Experiment, players: Players) -> list[tuple[str, Parameters]]:
+    """The models a trial asks, subject before judge, each with the parameters it is asked with."""
+    asked = [(players.subject, experiment.parameters.filled(players.subject_defaults))]
+    if experiment.judge is not None and players.judge is not None:
+        asked.append((players.judge, experiment.judge.filled(players.judge_defaults)))
+    return asked
+
+
 def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answers) -> Walk:
     """A trial carried out in memory as far as ``answer`` answers.
 
@@ -124,30 +132,21 @@ def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answe
     return walk
 
 
-def use_of_walk(
-    walk: Walk, counts: Callable[[str], bool] | None = None, *, counted: bool = True
-) -> Use:
-    """Return the use of the answered interactions (whose keys ``counts``).
+def use_of_reply(wanted: Wanted, completion: Completion, *, counted: bool = True) -> Use:
+    """Return the use of an answered interaction.
 
     Tokens are what the provider counted, where it did and ``counted`` is set; else they are
     estimated from the characters.
     """
-    return total(
-        use_of(wanted.request.to, _calls_of(wanted.request, completion, counted=counted))
-        for wanted, completion in walk.answered
-        if counts is None or counts(wanted.key)
-    )
-
-
-def _calls_of(request: Request, completion: Completion, *, counted: bool) -> Calls:
-    usage = completion.usage if counted else {}
+    usage, request = completion.usage if counted else {}, wanted.request
     asked = usage.get("input")
     said = usage.get("output")
-    return Calls(
+    calls = Calls(
         1,
         tokens_of(message.text for message in request.messages) if asked is None else asked,
         tokens_of([completion.text]) if said is None else said,
     )
+    return use_of(request.to, calls)
 
 
 def measured_use(measured: MeasuredTrial) -> Use:
@@ -274,7 +273,11 @@ def _lookup(cassette: Cassette) -> Answers:
 
 def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
     """Return the use of the trials that came to their end."""
-    return [use_of_walk(walk, counted=counted) for walk in walks if walk.missing is None]
+    return [
+        total(use_of_reply(*each, counted=counted) for each in walk.answered)
+        for walk in walks
+        if walk.missing is None
+    ]
 
 
 def _mean(uses: Sequence[Use]) -> Use:

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..cassettes.format import trial_id
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
-from ..errors import BadDesign, KeepsText
+from ..errors import BadDesign
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, Players, plan, plan_all
-from .estimate import walked
+from .estimate import Use, measured_use, use_of_reply, walked
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a cassette has of one trial: the use of each of its lines, by key.
+
+    ``whole`` is whether nothing of it is to be called; ``error`` what of the author's ended it.
+    """
+
+    uses: Mapping[str, Use]
+    whole: bool
+    error: BaseException | None = None
+
+
+def held_of(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> Held:
+    """Return what ``cassette`` has of ``trial``, replayed in memory.
+
+    Raises KeepsText where text stands that may not.
+    """
+    if experiment.retention != "raw":
+        measured = measured_in(experiment, players, trial, cassette)
+        uses = {} if measured is None else {measured.key: measured_use(measured)}
+        return Held(uses, measured is not None)
+    walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
+    uses = {wanted.key: use_of_reply(wanted, reply) for wanted, reply in walk.answered}
+    return Held(uses, walk.missing is None, walk.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +64,18 @@ def holdings(
     Raises KeepsText where text stands that may not. Raises BadDesign where the author's own code
     fails: then nobody knows what a trial would go on to ask.
     """
-    if experiment.retention != "raw" and cassette.keeps_text:
-        raise KeepsText(path=cassette.path, retention=experiment.retention)
     whole: set[str] = set()
     lacking: set[str] = set()
     asked: set[str] = set()
     designed = {trial.id for trial in plan_all(experiment, design)}
     for trial in every_trial(experiment, cassette, design):
-        if experiment.retention != "raw":
-            measured = measured_in(experiment, players, trial, cassette)
-            found, complete = [] if measured is None else [measured.key], measured is not None
-        else:
-            walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
-            if walk.error is not None and trial.id in designed:
-                problem = f"fails with {type(walk.error).__name__}: {walk.error}"
-                what = f"{experiment.id}, trial {trial.id}"
-                raise BadDesign(what=what, problem=problem) from walk.error
-            found = [wanted.key for wanted, _ in walk.answered]
-            complete = walk.missing is None and walk.error is None
-        asked.update(found)
-        if complete:
+        found = held_of(experiment, players, trial, cassette)
+        if found.error is not None and trial.id in designed:
+            problem = f"fails with {type(found.error).__name__}: {found.error}"
+            what = f"{experiment.id}, trial {trial.id}"
+            raise BadDesign(what=what, problem=problem) from found.error
+        asked.update(found.uses)
+        if found.whole and found.error is None:
             whole.add(trial.id)
         elif trial.id in designed or lacking:
             # Where all that a design has is whole, further replicates that ask otherwise are old.

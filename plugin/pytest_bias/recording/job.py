@@ -39,7 +39,7 @@ from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_ord
 from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms
-from .limits import Capped, Halted, PromisedCalls, Stop, StopBeforeFirst, Throttle, wake
+from .limits import Capped, Halted, PromisedCalls, Stop, Throttle, wake
 from .process import ends_the_process
 
 
@@ -371,11 +371,11 @@ class _LiveExecutor(Tracer):
         self._kept = kept
         self._half_told = False
         # A trial that is kept as a whole ends as a whole, once it has begun.
-        self._stop = StopBeforeFirst(recording.stop, promise) if kept.whole else recording.stop
+        self._stop = Stop(recording.stop, promise) if kept.whole else recording.stop
 
     def release(self) -> None:
         """Let go of what was held for this trial alone."""
-        if isinstance(self._stop, StopBeforeFirst):
+        if self._kept.whole:
             self._stop.release()
 
     async def perform(self, request: Request, place: Place) -> Completion:

@@ -28,32 +28,38 @@ class Halted(Exception):
 
 
 class Stop:
-    """A switch for new calls; what is told to one is told to those made under it."""
+    """A switch for new calls; what is told to one is told to those made under it.
 
-    def __init__(self, above: Stop | None = None) -> None:
+    One with a ``promise``, which holds the calls that were put aside for a trial, stops that trial
+    where it has sent nothing yet; what has begun comes to its end.
+    """
+
+    def __init__(self, above: Stop | None = None, promise: PromisedCalls | None = None) -> None:
         self.requested: bool = above.requested if above is not None else False
         self.below: list[Stop] = []
+        self._above = above
+        self._promise = promise
+        self._begun = False
         self._waiting: set[asyncio.Future[None]] = set()
         if above is not None:
             above.below.append(self)
 
     def request(self) -> None:
-        """Start nothing new; whoever waits for leave to start is told at once."""
-        self.requested = True
-        self._wake()
-        for stop in self.below:
-            stop.request()
+        """Start nothing new; whoever waits for leave to start is told at once.
 
-    def _wake(self) -> None:
-        """Have whoever waits look again."""
+        What has begun looks how long it still has to wait.
+        """
+        self.requested |= not self._begun
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)
+        for stop in self.below:
+            stop.request()
 
     @property
     def promised(self) -> bool:
         """Return whether the next call is one of those that were put aside for it."""
-        return False
+        return self._promise is not None and self._promise.left > 0
 
     def check(self) -> None:
         """Raise Halted once a stop was requested."""
@@ -63,10 +69,18 @@ class Stop:
     @property
     def pressed(self) -> bool:
         """Return whether a stop was requested, heeded or not: nothing is to be tried again."""
-        return self.requested
+        return self.requested or (self._above is not None and self._above.requested)
 
     def sent(self) -> None:
-        """Take note that a call is being sent."""
+        """Take note that a call is being sent; with a promise no stop is heeded from now on."""
+        if self._promise is not None:
+            self._begun = True
+            self._promise.redeem()
+
+    def release(self) -> None:
+        """Be told nothing any more: what this was for is over."""
+        if self._above is not None:
+            self._above.below.remove(self)
 
     async def wait(self, seconds: float | None = None, *, until: Waiting | None = None) -> None:
         """Wait ``seconds``, or until woken through ``until``; Halted when a stop is requested."""
@@ -145,7 +159,7 @@ class Pace:
     jitter.
     """
 
-    per_minute: int | None
+    per_minute: int | None = None
     _held: list[int] = field(default_factory=list)
     _next: float = float("-inf")
 
@@ -218,11 +232,9 @@ class Throttle:
     In ``growth`` wait those who may begin only when more calls may be in flight.
     """
 
-    def __init__(
-        self, *, ceiling: int, qpm: int | None, tpm: int | None, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, *, ceiling: int, tpm: int | None, clock: Callable[[], float]) -> None:
         self.concurrency = Concurrency(ceiling)
-        self.pace = Pace(qpm)
+        self.pace = Pace()
         self.tokens = TokenWindow(tpm)
         self.clock = clock
         self.paused_until = float("-inf")
@@ -422,42 +434,3 @@ class PromisedCalls:
         if self.left:
             self.left -= 1
             self.spending.promised -= 1
-
-
-class StopBeforeFirst(Stop):
-    """Stops what has sent nothing yet; whatever has begun comes to its end.
-
-    ``promise`` holds the calls that were put aside for it.
-    """
-
-    def __init__(self, above: Stop, promise: PromisedCalls) -> None:
-        super().__init__(above)
-        self._above = above
-        self._begun = False
-        self._promise = promise
-
-    @property
-    def pressed(self) -> bool:
-        """See :class:`Stop`."""
-        return self._above.requested
-
-    def sent(self) -> None:
-        """From now on no stop is heeded."""
-        self._begun = True
-        self._promise.redeem()
-
-    @property
-    def promised(self) -> bool:
-        """See :class:`Stop`."""
-        return self._promise.left > 0
-
-    def request(self) -> None:
-        """Start nothing new; what has begun looks how long it still has to wait."""
-        if self._begun:
-            self._wake()
-        else:
-            super().request()
-
-    def release(self) -> None:
-        """Be told nothing any more: what this was for is over."""
-        self._above.below.remove(self)

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from ..cassettes.files import refuse_links
 from ..cassettes.places import cassette_path, journals_of, packed_path
-from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..contrasts.power import Prospect
-from ..errors import BiasError, KeepsText
+from ..errors import BiasError
 from ..experiments.allocation import Allocation
 from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
@@ -33,13 +32,11 @@ from .estimate import (
     Estimator,
     Mark,
     Use,
-    measured_use,
+    asked_of,
     total,
-    use_of_walk,
-    walked,
     worst,
 )
-from .holdings import every_trial
+from .holdings import Held, every_trial, held_of
 
 FORMAT = 1
 
@@ -219,20 +216,6 @@ def plan_recording(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """One trial in the cassette: whether all of it is kept, what it used, what of it is kept.
-
-    ``lines`` is the number of lines that stand for it.
-    """
-
-    kept: bool
-    complete: bool
-    used: Use
-    kept_use: Use
-    lines: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Planner:
     folder: Path
     roster: Roster
@@ -247,21 +230,21 @@ class _Planner:
         cassette = Cassette(path, anew=self.mode == "all")
         players = self.players_of(experiment, model)
         found = self._found(job, cassette, players)
-        asked = sum(each.lines for each in found.values())
-        missing = [t for t in job.trials if t.id not in found or not found[t.id].kept]
-        kept = [found[trial.id].kept_use for trial in job.trials if trial.id in found]
+        asked = sum(len(each.uses) for each in found.values())
+        kept = {name: self._kept(each, cassette) for name, each in found.items()}
+        missing = [t for t in job.trials if t.id not in kept or not kept[t.id].whole]
+        done = {t.id: total(kept[t.id].uses.values()) for t in job.trials if t.id in kept}
         estimate = Estimate("exact", "nothing to record")
         use = NOTHING
         if missing:
             refuse_links(path, packed_path(path), *journals_of(path))
-            complete = [each.used for each in found.values() if each.complete]
+            complete = [total(each.uses.values()) for each in found.values() if each.whole]
             estimator = Estimator(
                 experiment, path, lambda other: self.players_of(experiment, other)
             )
             estimate, per_trial = estimator.per_trial(missing, complete, players)
             for trial in missing:
-                done = found[trial.id].kept_use if trial.id in found else NOTHING
-                use = use.plus(per_trial.rest(done))
+                use = use.plus(per_trial.rest(done.get(trial.id, NOTHING)))
             use = use.whole()
         return PlanRow(
             experiment=experiment.id,
@@ -274,7 +257,7 @@ class _Planner:
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),
             missing_trials=len(missing),
-            recorded_interactions=round(sum(each.calls for each in kept)),
+            recorded_interactions=round(total(done.values()).calls),
             stale_interactions=len(cassette) - asked,
             subject=use.subject,
             judge=use.judge,
@@ -291,64 +274,33 @@ class _Planner:
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
         """Return whether a reply that costs something may be of any length."""
-        asked = [(players.subject, experiment.parameters, players.subject_defaults)]
-        if experiment.judge is not None and players.judge is not None:
-            asked.append((players.judge, experiment.judge, players.judge_defaults))
-        for model, parameters, defaults in asked:
+        for model, parameters in asked_of(experiment, players):
             price = self.roster.entry(model).price
-            limit = parameters.filled(defaults).max_output_tokens
-            if price is not None and price.output and limit is None:
+            if price is not None and price.output and parameters.max_output_tokens is None:
                 return True
         return False
 
-    def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, _Found]:
+    def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, Held]:
         """Return what the cassette has of the trials of every design and more, by trial."""
         if not cassette.exists:
             return {}
-        experiment = job.experiment
-        trials = every_trial(experiment, cassette, job.design)
-        if experiment.retention != "raw":
-            return self._measured(experiment, trials, cassette, players)
-        found = {}
-        for trial in trials:
-            walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
-            used = kept_use = use_of_walk(walk)
-            kept = complete = walk.missing is None
-            keys = [wanted.key for wanted, _ in walk.answered]
-            if self.mode == "all":
-                # Only what this recording (or the one it resumes) added counts as recorded.
-                kept = kept and all(cassette.journalled(key) for key in keys)
-                kept_use = use_of_walk(walk, cassette.journalled)
-            found[trial.id] = _Found(kept, complete, used, kept_use, len(keys))
-        return found
+        trials = every_trial(job.experiment, cassette, job.design)
+        return {trial.id: held_of(job.experiment, players, trial, cassette) for trial in trials}
 
-    def _measured(
-        self, experiment: Experiment, trials: Iterable[Trial], cassette: Cassette, players: Players
-    ) -> dict[str, _Found]:
-        """The same of an experiment that keeps no text: whole trials only."""
-        if cassette.keeps_text:
-            raise KeepsText(path=cassette.path, retention=experiment.retention)
-        anew = self.mode == "all"
-        found = {}
-        for trial in trials:
-            measured = measured_in(experiment, players, trial, cassette)
-            if measured is None:
-                continue
-            # Of a recording made anew only what it added itself is kept.
-            kept = not anew or cassette.journalled(measured.key)
-            used = measured_use(measured)
-            found[trial.id] = _Found(kept, True, used, used if kept else NOTHING, 1)  # noqa: FBT003
-        return found
+    def _kept(self, found: Held, cassette: Cassette) -> Held:
+        """The part that counts as recorded: of one made anew what it (or one before) added."""
+        if self.mode != "all":
+            return found
+        uses = {key: use for key, use in found.uses.items() if cassette.journalled(key)}
+        return Held(uses, found.whole and len(uses) == len(found.uses))
 
     def _cost(self, players: Players, use: Use) -> float | None:
-        total = 0.0
-        for model, calls in _by_model(players, use).items():
-            price = self.roster.entry(model).price
-            if price is not None:
-                total += price.cost(calls.input_tokens, calls.output_tokens)
-            elif calls.calls and not is_simulated(model):
-                return None
-        return total
+        if self._unpriced(players, use):
+            return None
+        calls = ((self.roster.entry(name).price, c) for name, c in _by_model(players, use).items())
+        return sum(
+            (p.cost(c.input_tokens, c.output_tokens) for p, c in calls if p is not None), 0.0
+        )
 
     def _unpriced(self, players: Players, use: Use) -> tuple[str, ...]:
         """The models that would be called and have no price in the roster."""

@@ -97,7 +97,7 @@ def test_providers_that_there_are_not(judge: str | None) -> None:
         check_models(replace(SETTINGS, judge=judge), ROSTER, models)
 
 
-@pytest.mark.parametrize("name", ["openai", "openai/", "/a", " openai/a", "openai/a "])
+@pytest.mark.parametrize("name", ["", "/", "openai", "openai/", "/a", " openai/a", "openai/a "])
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(BadSetting, match="write it as provider/model"):
         check_models(SETTINGS, ROSTER, [name])

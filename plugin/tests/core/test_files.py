@@ -25,9 +25,9 @@ from pytest_bias.errors import (
     NotReadable,
     NoWorkspace,
 )
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.providers.players import check_models
-from pytest_bias.recording.job import Job, missing
+from pytest_bias.recording.job import missing
 from pytest_bias.recording.plan import PlanJob, plan_recording
 from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.model_names import LONGEST_STEM, file_stem
@@ -35,6 +35,7 @@ from pytest_bias.settings.roster import Roster
 from pytest_bias.settings.settings import Limits, Settings
 
 from .factories import MODEL, ask_twice, experiment, record
+from .test_packed import job_of
 
 SMALL = experiment(ask_twice, replicates=1)
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12\n" % 1
@@ -104,11 +105,6 @@ named = pytest.mark.parametrize(
     [lambda path: path, packed_path, lambda path: journals_of(path)[0]],
     ids=["plain", "packed", "journal"],
 )
-
-
-def job_of(replicates: int = 1) -> Job:
-    of = experiment(ask_twice, replicates=replicates)
-    return Job(of, Players(MODEL), plan(of, of.design()))
 
 
 def planned(path: Path, replicates: int = 1) -> tuple[str, ...]:

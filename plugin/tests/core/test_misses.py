@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -68,9 +69,17 @@ def test_an_interrupted_recording_of_all_is_to_be_finished(tmp_path: Path) -> No
     assert missed(TINY, path).explanation.endswith(f"--bias-model {MODEL} --bias-record=all")
 
 
-def changed_prompt() -> Experiment:
-    async def other(trial: Trial, subject: Subject) -> Score:
-        return (await subject.ask(f"Please rate {trial['group']}.", reply=Score)).value
+class Rating(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    rating: int
+
+
+def asking(opening: str = "Rate", **how: Any) -> Experiment:
+    """An experiment that asks one question otherwise than the recorded one."""
+
+    async def other(trial: Trial, subject: Subject) -> object:
+        return (await subject.ask(f"{opening} {trial['group']}.", **how)).value
 
     return experiment(other)
 
@@ -83,38 +92,11 @@ def more_messages() -> Experiment:
     return experiment(other)
 
 
-def system_prompt() -> Experiment:
-    async def other(trial: Trial, subject: Subject) -> Score:
-        prompt = f"Rate {trial['group']}."
-        return (await subject.ask(prompt, reply=Score, system="Be kind.")).value
-
-    return experiment(other)
-
-
-def other_schema() -> Experiment:
-    class Rating(BaseModel):
-        model_config = ConfigDict(extra="forbid")
-
-        rating: int
-
-    async def other(trial: Trial, subject: Subject) -> Rating:
-        return (await subject.ask(f"Rate {trial['group']}.", reply=Rating)).value
-
-    return experiment(other)
-
-
-def free_text() -> Experiment:
-    async def other(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(f"Rate {trial['group']}.")).value
-
-    return experiment(other)
-
-
 FACTOR = Factor("group", {"a": "Ada", "b": "Bob", "c": "Cem"})
 
 CHANGES: dict[str, tuple[Experiment, list[str]]] = {
     "prompt": (
-        changed_prompt(),
+        asking("Please rate", reply=Score),
         [
             "6 of 6 trials of tiny with openai/tiny are not recorded: a#1, turn 1, a#2, turn 1,",
             "the same trial and turn, but message 1 (user) has changed:",
@@ -122,7 +104,10 @@ CHANGES: dict[str, tuple[Experiment, list[str]]] = {
             "    +Please rate Ada.",
         ],
     ),
-    "system prompt": (system_prompt(), ["but message 1 (system) has changed:"]),
+    "system prompt": (
+        asking(reply=Score, system="Be kind."),
+        ["but message 1 (system) has changed:"],
+    ),
     "a further turn": (
         more_messages(),
         ["a#1, turn 2", "the same trial, of which 1 interaction(s) are recorded, but not this"],
@@ -131,8 +116,8 @@ CHANGES: dict[str, tuple[Experiment, list[str]]] = {
         experiment(parameters=Parameters(temperature=0.5)),
         ["but recorded with {}, now {'temperature': 0.5}."],
     ),
-    "schema": (other_schema(), ["but the schema of the structured reply has changed."]),
-    "no schema": (free_text(), ["but the schema of the structured reply has changed."]),
+    "schema": (asking(reply=Rating), ["but the schema of the structured reply has changed."]),
+    "no schema": (asking(), ["but the schema of the structured reply has changed."]),
     "replicate": (
         experiment(replicates=5),
         [

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 
 import httpx2
 import openai
 import pytest
 import respx
 
+from pytest_bias.providers.base import Provider
 from pytest_bias.providers.simulator.server import SimulatorServer
 
+from .line import line_to
 from .mocker import HTTPX2Mocker
 from .processes import Recorders
 from .vendors import VENDORS
@@ -46,6 +51,13 @@ def router(nothing_set: None) -> Iterator[respx.MockRouter]:  # noqa: ARG001  (f
     """What stands in for every vendor."""
     with respx.mock(using=HTTPX2Mocker.name, assert_all_called=False) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Callable[[str], tuple[Provider, asyncio.Runner]]]:
+    """The line to each vendor, opened once, in whatever order the tests ask for them."""
+    with ExitStack() as stack:
+        yield cache(lambda wire: stack.enter_context(line_to(VENDORS[wire])))
 
 
 @pytest.fixture(scope="module")

@@ -59,6 +59,23 @@ STATUSES: dict[str, tuple[int, dict[str, str], str, float | None]] = {
 }
 
 
+UNBELIEVABLE = (
+    "-5",
+    "true",
+    "1.5",
+    '"7"',
+    "[7]",
+    "{}",
+    "NaN",
+    "Infinity",
+    "1e400",
+    "10000001",
+    "9" * 400,
+    "9" * 5000,
+)
+"""What a gateway may say in place of a number of tokens, in JSON."""
+
+
 @contextmanager
 def nothing_left() -> Iterator[None]:
     """A connection left open fails here, and not in somebody else's test."""

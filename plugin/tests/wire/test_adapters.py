@@ -8,9 +8,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import httpx
@@ -18,8 +16,8 @@ import pytest
 import respx
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
-from pytest_bias.experiments.canonical import dumps
-from pytest_bias.experiments.messages import Parameters, Request
+from pytest_bias.experiments.canonical import compact, dumps
+from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.providers.base import (
     Call,
     Endpoint,
@@ -32,8 +30,8 @@ from pytest_bias.providers.simulator.exchange import FINGERPRINT
 
 from . import mocker
 from .faulty import Fault, FaultyServer, faulty
-from .line import Line, body_of, line_to
-from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES
+from .line import Line, body_of
+from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES, UNBELIEVABLE
 from .vendors import VENDORS
 from .vendors.vendor import SCHEMA, TURNS, Vendor
 
@@ -48,13 +46,6 @@ GATEWAY = "https://gateway.example:8443"
 def vendor(request: pytest.FixtureRequest) -> Vendor:
     found: Vendor = request.param
     return found
-
-
-@pytest.fixture(scope="module")
-def opened() -> Iterator[Callable[[str], tuple[Provider, asyncio.Runner]]]:
-    """The line to each vendor, opened once, in whatever order the tests ask for them."""
-    with ExitStack() as stack:
-        yield cache(lambda wire: stack.enter_context(line_to(VENDORS[wire])))
 
 
 @pytest.fixture
@@ -157,6 +148,28 @@ def test_usage_that_is_missing_is_left_out(
     for usage, read in (row[1], (None, {}), ({}, {})):
         line.answers(json=line.vendor.five | {line.vendor.usage: usage})
         assert line.ask().usage == read
+
+
+def counted(line: Line, tokens: str) -> Completion:
+    """A reply of so many tokens, as JSON says it."""
+    known = json.dumps(line.vendor.five)
+    assert known.count(": 2") == 1
+    line.answers(text=known.replace(": 2", f": {tokens}"), content_type="application/json")
+    kept = line.ask()
+    assert (kept.text, kept.finish) == ("Five.", "stop")
+    assert compact(dict(kept.body))  # it can be stored
+    return kept
+
+
+@pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
+def test_a_count_that_none_can_be_is_unknown_and_its_reply_is_kept(
+    line: Line, tokens: str
+) -> None:
+    assert counted(line, tokens).usage == {"input": 7}
+
+
+def test_a_count_that_can_be_is_believed(line: Line) -> None:
+    assert counted(line, "10000000").usage == {"input": 7, "output": 10_000_000}
 
 
 def malformed(line: Line, text: str) -> None:
@@ -616,6 +629,7 @@ ELSEWHERE = {
     "": "",
     "https://proxy.example:8443/secret/v1": " at https://proxy.example:8443",
     "http://127.0.0.1:8000/v1": " at http://127.0.0.1:8000",
+    "http://[::1]:8000/": " at http://[::1]:8000",
     "https://joe:s3cret@example.org/v1?key=s3cret": " at https://example.org",
 }
 

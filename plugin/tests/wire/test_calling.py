@@ -70,10 +70,10 @@ def caller(provider: Acme, **given: Any) -> Caller:
     """A caller of ``acme/one``; ``max_calls`` and ``budget`` go to its purse."""
     throttle = Throttle(
         ceiling=given.pop("ceiling", 5),
-        qpm=given.pop("qpm", None),
         tpm=given.pop("tpm", None),
         clock=asyncio.get_running_loop().time,
     )
+    throttle.pace.per_minute = given.pop("qpm", None)
     return Caller(
         name="acme/one",
         provider=provider,

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
 import select
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_bias.errors import BadSetting, CallFailed
+from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
-from pytest_bias.providers.codex import Codex
+from pytest_bias.providers.codex import Codex, Credentials, Ran, completion_of
 from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.providers.transport import LONGEST_REPLY
 
-SECRET = "sk-proj-" + "s3cret" * 6
+from . import mocker
+from .mocker import SECRET, UNBELIEVABLE
+
 SCHEMA = {
     "type": "object",
     "properties": {"months": {"type": "integer"}},
@@ -109,27 +112,31 @@ class Stage:
     def context(self) -> ProviderContext:
         return ProviderContext({**self.environ, "PLAY": json.dumps(self.play)})
 
-    def ask(self, request: Request = REQUEST, call: Call = CALL) -> Completion:
+    def ask(self, request: Request = REQUEST, **how: Any) -> Completion:
         """One call through a provider of its own."""
+        opened = partial(open_provider, "codex", self.context())
+        return mocker.ask(opened, request, model="gpt-5.1-codex", **how)
 
-        async def ask() -> Completion:
-            provider = open_provider("codex", self.context())
-            try:
-                return await provider.complete("gpt-5.1-codex", request, call)
-            finally:
-                await provider.aclose()
+    def failed(self, request: Request = REQUEST, **how: Any) -> CallFailed:
+        """The failure of such a call."""
+        return self._failed(partial(self.ask, request, **how))
 
-        try:
-            return asyncio.run(ask())
-        finally:
-            gc.collect()  # a process left open would fail here, and not in somebody else's test
+    def misread(self) -> CallFailed:
+        """Why what a process would leave is no completion."""
+        return self._failed(self.read)
 
-    def failed(self, request: Request = REQUEST, call: Call = CALL) -> CallFailed:
+    def _failed(self, ask: Callable[[], Completion]) -> CallFailed:
         with pytest.raises(CallFailed) as caught:
-            self.ask(request, call)
+            ask()
         assert str(caught.value).startswith("codex/gpt-5.1-codex: ")
         assert SECRET not in str(caught.value)
         return caught.value
+
+    def read(self) -> Completion:
+        """What is made of what a process would leave, without one."""
+        play, events = self.play, "\n".join(map(json.dumps, self.play["events"]))
+        ran = Ran(play.get("code", 0), events, play.get("stderr", ""), play["last"], 0.5)
+        return completion_of(ran, "gpt-5.1-codex", Credentials(self.environ), ())
 
     @property
     def told(self) -> list[dict[str, Any]]:
@@ -287,10 +294,10 @@ def test_parameters_are_refused_without_a_call(
 def test_parameters_that_may_be_dropped_are_named_as_dropped(stage: Stage) -> None:
     asked = Request((Message("user", "?"),), Parameters(temperature=1.0, max_output_tokens=9))
     dropped = frozenset({"temperature", "max_output_tokens", "seeded"})
-    completion = stage.ask(asked, Call(1, 60, dropped))
+    completion = stage.ask(asked, dropped=dropped)
     assert completion.dropped == ("max_output_tokens", "temperature")
-    assert stage.ask(REQUEST, Call(1, 60, dropped)).dropped == ()
-    failed = stage.failed(asked, Call(1, 60, frozenset({"temperature"})))
+    assert stage.ask(dropped=dropped).dropped == ()
+    failed = stage.failed(asked, dropped=frozenset({"temperature"}))
     assert failed.parameter == "max_output_tokens"
 
 
@@ -307,7 +314,16 @@ def test_simulated_subjects_cannot_pass_for_models(stage: Stage, model: str) -> 
 
 def test_usage_that_is_missing_is_left_out(stage: Stage) -> None:
     stage.play["events"] = [*SPOKE[:-1], {"type": "turn.completed", "usage": {"input_tokens": 11}}]
-    assert stage.ask().usage == {"input": 11}
+    assert stage.read().usage == {"input": 11}
+
+
+@pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
+def test_a_count_that_none_can_be_is_unknown(tokens: str) -> None:
+    usage = f'{{"input_tokens": 7, "output_tokens": {tokens}}}'
+    events = f'{{"type": "turn.completed", "usage": {usage}}}'
+    kept = completion_of(Ran(0, events, "", "Five.", 0.5), "m", Credentials({}), ())
+    assert (kept.text, kept.usage) == ("Five.", {"input": 7})
+    assert compact(dict(kept.body))
 
 
 def test_what_cannot_be_encoded_is_fatal_and_not_sent(stage: Stage) -> None:
@@ -334,7 +350,7 @@ def test_a_completion(stage: Stage) -> None:
 
 
 def test_of_events_only_kinds_ids_and_counts_are_kept(stage: Stage) -> None:
-    assert stage.ask().body == {
+    assert stage.read().body == {
         "last_message": "Five.",
         "events": [
             {"type": "thread.started", "thread_id": "t-1"},
@@ -348,7 +364,7 @@ def test_of_events_only_kinds_ids_and_counts_are_kept(stage: Stage) -> None:
 
 def test_the_served_model_where_an_event_names_it(stage: Stage) -> None:
     stage.play["events"] = [*SPOKE, {"type": "turn.routed", "model": "gpt-5.1-codex-2026"}]
-    assert stage.ask().served_model == "gpt-5.1-codex-2026"
+    assert stage.read().served_model == "gpt-5.1-codex-2026"
 
 
 @pytest.mark.requirement("ANCHOR-17")
@@ -359,33 +375,35 @@ def test_the_last_message_is_kept_to_the_letter(stage: Stage) -> None:
 
 def test_a_latency_with_failed_attempts_in_it_is_none(stage: Stage) -> None:
     stage.play["events"] = [{"type": "error", "message": "Reconnecting... 1/5 (x)"}, *SPOKE]
-    completion = stage.ask()
+    completion = stage.read()
     assert completion.text == "Five."
     assert completion.latency is None
 
 
 def test_an_empty_message_is_a_reply_and_a_turn_without_one_ends_otherwise(stage: Stage) -> None:
     stage.play["last"] = ""
-    completion = stage.ask()
+    completion = stage.read()
     assert (completion.text, completion.finish) == ("", "stop")
     # So Codex shows a refusal in place of the JSON asked for.
     stage.play["events"] = [SPOKE[0], SPOKE[-1]]
-    completion = stage.ask()
+    completion = stage.read()
     assert (completion.text, completion.finish) == ("", "other")
 
 
-@pytest.mark.parametrize("last", [{}, {"last": ""}], ids=["missing", "empty"])
-def test_no_last_message_and_no_end_of_the_turn(stage: Stage, last: dict[str, str]) -> None:
+NOTHING: dict[str, dict[str, Any]] = {
+    "no file": {},
+    "no file, no end of the turn": {"events": []},
+    "an empty one, no end of the turn": {"last": "", "events": []},
+}
+
+
+@pytest.mark.parametrize("play", NOTHING.values(), ids=NOTHING)
+def test_no_last_message_is_no_empty_reply(stage: Stage, play: dict[str, Any]) -> None:
     del stage.play["last"]
-    stage.play |= {**last, "events": [], "stderr": "thread 'main' panicked\n"}
+    stage.play |= {**play, "stderr": "thread 'main' panicked\n"}
     failed = stage.failed()
     assert failed.kind == "reply"
     assert "wrote no last message: thread 'main' panicked" in str(failed)
-
-
-def test_a_missing_file_is_no_empty_reply(stage: Stage) -> None:
-    del stage.play["last"]
-    assert stage.failed().kind == "reply"
 
 
 FAILURES: dict[str, tuple[str, str, bool]] = {
@@ -423,7 +441,7 @@ def test_failures_by_codexs_last_words(
             {"type": "turn.failed", "error": {"message": message}},
         ],
     }
-    failed = stage.failed()
+    failed = stage.misread()
     assert (failed.kind, failed.answered) == (kind, answered)
 
 
@@ -444,7 +462,7 @@ def test_how_long_a_rate_limit_asks_to_wait(
     stage: Stage, message: str, seconds: float | None
 ) -> None:
     stage.play |= {"code": 1, "events": [{"type": "error", "message": message}]}
-    failed = stage.failed()
+    failed = stage.misread()
     assert (failed.kind, failed.retry_after) == ("rate_limit", seconds)
 
 
@@ -461,7 +479,7 @@ def test_how_long_a_rate_limit_asks_to_wait(
 )
 def test_failures_before_the_first_event(stage: Stage, stderr: str, problem: str) -> None:
     stage.play |= {"code": 2, "events": [], "stderr": stderr}
-    failed = stage.failed()
+    failed = stage.misread()
     assert failed.kind == "fatal"
     assert problem in str(failed)
 
@@ -483,7 +501,7 @@ def test_replies_that_are_cut_off(stage: Stage, reason: str, finish: str) -> Non
         "last": "",
         "events": [{"type": "turn.failed", "error": {"message": message}}],
     }
-    completion = stage.ask()
+    completion = stage.read()
     assert (completion.text, completion.finish) == ("", finish)
 
 
@@ -501,14 +519,14 @@ def test_errors_show_no_credentials(stage: Stage, told: str, secret: str) -> Non
     stage.environ["OTHER_API_KEY"] = "plain-other-key-9"
     message = told.replace("%s", secret)
     stage.play |= {"code": 1, "events": [{"type": "turn.failed", "error": {"message": message}}]}
-    failed = stage.failed()
+    failed = stage.misread()
     assert secret[:12] not in str(failed)
     assert failed.__cause__ is None
 
 
 def test_a_reply_with_a_credential_is_not_kept(stage: Stage) -> None:
     stage.play["last"] = f"The key is {SECRET}."
-    failed = stage.failed()
+    failed = stage.misread()
     assert failed.kind == "reply"
     assert "repeats a credential" in str(failed)
 
@@ -524,7 +542,7 @@ def test_what_codex_writes_has_an_end(stage: Stage) -> None:
 
 def test_placeholders_in_the_environment_are_no_credentials(stage: Stage) -> None:
     stage.environ |= {"OLLAMA_API_KEY": "i", "LOCAL_TOKEN": "Five."}
-    assert stage.ask().text == "Five."
+    assert stage.read().text == "Five."
 
 
 def test_providers_show_no_credentials(stage: Stage) -> None:
@@ -555,7 +573,7 @@ def all_ended(end: int) -> bool:
 def test_a_call_that_takes_too_long_is_ended_with_all_its_children(
     stage: Stage, alive: int
 ) -> None:
-    failed = stage.failed(call=Call(1, timeout=1.0))
+    failed = stage.failed(timeout=1.0)
     assert (failed.kind, failed.answered) == ("transient", False)
     assert "no reply within 1 s" in str(failed)
     assert all_ended(alive)

@@ -13,6 +13,8 @@ import signal
 import socket
 import sys
 import threading
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -23,6 +25,7 @@ from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias import recording
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
+from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.cases import Case
@@ -31,10 +34,10 @@ from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPro
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.protocol import Subject, together
-from pytest_bias.experiments.records import Recording
-from pytest_bias.experiments.replay import Unrecorded, replay
+from pytest_bias.experiments.records import Outcome, Recording
+from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.caller import Retries
+from pytest_bias.recording.caller import Progress, Retries, silent
 from pytest_bias.recording.collector import CollectionReport, Terms, collect
 from pytest_bias.recording.job import Job, JobReport
 from pytest_bias.session.run import Run
@@ -52,11 +55,13 @@ QUICK = Retries(base=0.001, ceiling=0.001)
 def terms(folder: Path, url: str | None, **given: Any) -> Terms:
     """Terms with retries that wait for next to nothing.
 
-    ``environ`` and ``answers`` go to the context, ``concurrency`` and other limits to the limits.
+    ``environ``, ``answers`` and other terms of providers go to the context, ``concurrency`` and
+    other limits to the limits.
     """
-    context = ProviderContext(
-        given.pop("environ", {}), answers=given.pop("answers", ()), simulated_url=url
-    )
+    own = {
+        each.name: given.pop(each.name) for each in fields(ProviderContext) if each.name in given
+    }
+    context = ProviderContext(**{"environ": {}, "simulated_url": url, **own})
     limits = {each.name: given.pop(each.name) for each in fields(Limits) if each.name in given}
     return Terms(
         mode=given.pop("mode", "missing"),
@@ -68,13 +73,35 @@ def terms(folder: Path, url: str | None, **given: Any) -> Terms:
     )
 
 
+def job_of(
+    of: Experiment,
+    model: str = MODEL,
+    judge: str | None = None,
+    *,
+    trials: Sequence[Trial] | None = None,
+) -> Job:
+    """The trials of an experiment, all unless given."""
+    return Job(of, Players(model, judge), plan(of, of.design()) if trials is None else trials)
+
+
+def collected(
+    jobs: Sequence[Job],
+    folder: Path,
+    url: str | None,
+    progress: Progress = silent,
+    **given: Any,
+) -> CollectionReport:
+    """Record ``jobs`` on terms that are those of :func:`terms`."""
+    return collect(jobs, terms(folder, url, **given), progress)
+
+
 def recorded(
     of: Experiment,
     folder: Path,
     at: str | Endpoint | None,
     *,
     model: str = MODEL,
-    trials: tuple[Trial, ...] | None = None,
+    trials: Sequence[Trial] | None = None,
     **given: Any,
 ) -> tuple[JobReport, CollectionReport]:
     """Record one experiment; the report of the job and of the whole.
@@ -84,20 +111,28 @@ def recorded(
     if isinstance(at, Endpoint):
         with serving(at) as server:
             return recorded(of, folder, server.url, model=model, trials=trials, **given)
-    job = Job(of, Players(model), plan(of, of.design()) if trials is None else trials)
-    report = collect([job], terms(folder, at, **given), lambda _: None)
+    report = collected([job_of(of, model, trials=trials)], folder, at, **given)
     return report.jobs[0], report
+
+
+def outcomes(
+    of: Experiment, folder: Path, model: str = MODEL, *, trials: Sequence[Trial] | None = None
+) -> list[Outcome]:
+    """Trials as they replay."""
+    lookup = Cassette(cassette_path(folder, of.id, model)).lookup
+    return [replay(of, model, trial, lookup) for trial in job_of(of, trials=trials).trials]
+
+
+def unrecorded(of: Experiment, folder: Path, model: str = MODEL) -> set[str]:
+    """Ids of the trials that do not replay."""
+    cassette, players = Cassette(cassette_path(folder, of.id, model)), Players(model)
+    trials = plan(of, of.design())
+    return {t.id for t in trials if not is_recorded(of, players, t, cassette, anew=False)}
 
 
 def is_whole(of: Experiment, folder: Path, model: str = MODEL) -> bool:
     """Whether every trial replays."""
-    cassette = Cassette(cassette_path(folder, of.id, model))
-    for trial in plan(of, of.design()):
-        try:
-            replay(of, model, trial, cassette.lookup)
-        except Unrecorded:
-            return False
-    return True
+    return not unrecorded(of, folder, model)
 
 
 def files(folder: Path) -> set[str]:
@@ -107,12 +142,21 @@ def files(folder: Path) -> set[str]:
 
 
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
+    import openai  # noqa: PLC0415
+
     of, endpoint = experiment(ask_twice, replicates=20), Endpoint()
     job, report = recorded(of, tmp_path, endpoint)
     assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
     assert not report.interrupted
-    assert set(endpoint.answered.values()) == {1}
-    assert endpoint.answered.total() == 80
+    places = [Place((), turn, 1) for turn in (1, 2)]
+    seeds = {trial_seed(of.id, t, place) for t in plan(of, of.design()) for place in places}
+    assert endpoint.answered == Counter(seeds)
+    header = Cassette(job.cassette).header
+    assert header is not None
+    assert header.provenance.simulated
+    wire = f"openai {openai.__version__}, chat completions over loopback HTTP"
+    assert header.provenance.wire == wire
+    assert header.provenance.recorded_with.startswith("pytest-bias ")
     assert files(tmp_path) == {"simulated--even.jsonl"}
     before = cassette_path(tmp_path, of.id, MODEL).read_bytes()
     job, _ = recorded(of, tmp_path, endpoint)
@@ -120,20 +164,6 @@ def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     assert cassette_path(tmp_path, of.id, MODEL).read_bytes() == before
     assert endpoint.answered.total() == 80
     assert is_whole(of, tmp_path)
-
-
-def test_the_header_says_how_it_was_recorded(tmp_path: Path) -> None:
-    import openai  # noqa: PLC0415
-
-    of = experiment(replicates=1)
-    recorded(of, tmp_path, Endpoint())
-    header = Cassette(cassette_path(tmp_path, of.id, MODEL)).header
-    assert header is not None
-    assert header.provenance.simulated
-    assert header.provenance.wire == (
-        f"openai {openai.__version__}, chat completions over loopback HTTP"
-    )
-    assert header.provenance.recorded_with.startswith("pytest-bias ")
 
 
 @pytest.mark.parametrize(("before", "meanwhile"), [(0, 0), (700, 10_000), (50_000, 50_000)])
@@ -152,19 +182,11 @@ def test_garbage_is_looked_for_less_often_meanwhile(
         gc.set_threshold(*usual)
 
 
-def test_seeds_are_those_of_trial_and_place(tmp_path: Path) -> None:
-    of, endpoint = experiment(replicates=2), Endpoint()
-    recorded(of, tmp_path, endpoint)
-    expected = {trial_seed(of.id, t, Place((), 1, 1)) for t in plan(of, of.design())}
-    assert set(endpoint.answered) == expected
-
-
 def test_a_server_of_its_own_is_started_where_none_is_named(tmp_path: Path) -> None:
     threads = threading.active_count()
     of = experiment(replicates=2)
-    job = Job(of, Players("simulated/even"), plan(of, of.design()))
-    report = collect([job], terms(tmp_path, None, answers=[Endpoint()]), lambda _: None)
-    assert report.jobs[0].problems == []
+    job, _ = recorded(of, tmp_path, None, answers=[Endpoint()])
+    assert job.problems == []
     assert is_whole(of, tmp_path)
     names = {thread.name for thread in threading.enumerate()}
     assert "pytest-bias-simulator" not in names
@@ -180,9 +202,7 @@ def test_invalid_replies_are_kept_and_the_run_goes_on(tmp_path: Path) -> None:
 
     job, _ = recorded(of, tmp_path, Endpoint(say))
     assert (job.recorded, job.calls, job.problems) == (8, 4 * 3 + 4, [])
-    lookup = Cassette(job.cassette).lookup
-    outcomes = [replay(of, MODEL, trial, lookup) for trial in plan(of, of.design())]
-    assert [o.missing for o in outcomes] == ["refusal"] * 4 + [None] * 4
+    assert [o.missing for o in outcomes(of, tmp_path)] == ["refusal"] * 4 + [None] * 4
 
 
 def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
@@ -202,24 +222,16 @@ def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
 def test_progress_is_told_before_the_first_trial_and_after_each(tmp_path: Path) -> None:
     of, seen = experiment(replicates=2), []
     with serving(Endpoint()) as server:
-        jobs = [Job(of, Players(MODEL), plan(of, of.design()))]
-        collect(
-            jobs,
-            terms(tmp_path, server.url),
+        collected(
+            [job_of(of)],
+            tmp_path,
+            server.url,
             lambda tally: seen.append((tally.replies, tally.trials, tally.wanted)),
         )
     assert seen[0] == (0, 0, 4)
     assert seen[-1] == (4, 4, 4)
     # After every reply, and after every trial.
     assert len(seen) == 1 + 4 + 4
-
-
-def test_no_proxy_comes_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    of = experiment(replicates=1)
-    job, _ = recorded(of, tmp_path, Endpoint())
-    assert job.problems == []
 
 
 def test_everything_recorded_again_resumes_where_it_was_killed(
@@ -259,10 +271,10 @@ def interrupted_at(calls: int, of: Experiment, folder: Path, mode: RecordMode, s
     assert "HTTP 422" in job.problems[0]
 
 
-def scores(of: Experiment, folder: Path) -> list[Any]:
+def scores(of: Experiment, folder: Path, *, trials: Sequence[Trial] | None = None) -> list[Any]:
     """Every trial's result, replayed."""
-    lookup = Cassette(cassette_path(folder, of.id, MODEL)).lookup
-    return [replay(of, MODEL, t, lookup).result.score for t in plan(of, of.design())]  # type: ignore[attr-defined]
+    found = outcomes(of, folder, trials=trials)
+    return [outcome.result.score for outcome in found]  # type: ignore[attr-defined]
 
 
 def test_an_interrupted_all_is_not_mixed_with_what_was_recorded(tmp_path: Path) -> None:
@@ -319,9 +331,7 @@ def test_all_counts_nothing_of_an_interrupted_missing_as_new(
     job, _ = recorded(of, tmp_path, endpoint, mode="all", trials=trials[:2])
     assert (job.calls, job.problems) == (1, [])
     assert files(tmp_path) == {path.name}
-    lookup = Cassette(path).lookup
-    found = [replay(of, MODEL, trial, lookup).result for trial in trials[:4]]
-    assert found == [Score(score=9)] * 2 + [Score(score=1)] * 2
+    assert scores(of, tmp_path, trials=trials[:4]) == [9] * 2 + [1] * 2
 
 
 def test_what_is_journalled_is_merged_without_a_provider(
@@ -373,34 +383,6 @@ def test_a_first_recording_that_fails_leaves_nothing(tmp_path: Path) -> None:
             assert list(tmp_path.iterdir()) == []
 
 
-def test_simulated_replies_do_not_pass_as_a_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endpoint = Endpoint()
-    with serving(endpoint) as server:
-        userinfo = server.url.replace("http://", "http://joe:planted@")
-        monkeypatch.setenv("OPENAI_BASE_URL", f"{userinfo}/v1")
-        job, _ = recorded(
-            experiment(), tmp_path, None, model="openai/even", environ={"OPENAI_API_KEY": "x"}
-        )
-    assert (job.calls, job.recorded) == (0, 0)
-    assert len(job.problems) == 1
-    assert "record simulated/even" in job.problems[0]
-    assert "planted" not in repr(job)
-    assert endpoint.answered.total() == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_all_replaces_what_was_recorded(tmp_path: Path) -> None:
-    of = experiment(replicates=3)
-    for score in (3, 8):
-        recorded(of, tmp_path, Endpoint(partial(_scoring, score)), mode="all")
-        lookup = Cassette(cassette_path(tmp_path, of.id, MODEL)).lookup
-        assert [replay(of, MODEL, t, lookup).result for t in plan(of, of.design())] == [
-            Score(score=score)
-        ] * 6
-
-
 def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
     of = experiment(replicates=3)
     trials = plan(of, of.design())
@@ -409,9 +391,7 @@ def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
         of, tmp_path, Endpoint(lambda _: '{"score": 9}'), mode="all", trials=trials[:2]
     )
     assert job.calls == 2
-    lookup = Cassette(job.cassette).lookup
-    scores = [replay(of, MODEL, t, lookup).result for t in trials]
-    assert scores == [Score(score=9)] * 2 + [Score(score=5)] * 4
+    assert scores(of, tmp_path) == [9] * 2 + [5] * 4
 
 
 def first_turns_only(prompt: SimulatedPrompt) -> str | None:
@@ -442,8 +422,15 @@ def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("mode", ["missing", "all"])
+@pytest.mark.parametrize(
+    ("number", "mode"),
+    [
+        (signal.SIGINT, "missing"),
+        (signal.SIGTERM, "missing"),
+        (signal.SIGHUP, "missing"),
+        (signal.SIGINT, "all"),
+    ],
+)
 def test_the_first_signal_drains_and_keeps(
     tmp_path: Path, number: signal.Signals, mode: RecordMode
 ) -> None:
@@ -524,11 +511,7 @@ def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
     of, other = experiment(replicates=50), experiment(id="other")
     endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGINT) if n == 3 else None)
     with serving(endpoint) as server:
-        report = collect(
-            [Job(each, Players(MODEL), plan(each, each.design())) for each in (of, other)],
-            terms(tmp_path, server.url),
-            lambda _: None,
-        )
+        report = collected([job_of(of), job_of(other)], tmp_path, server.url)
     assert report.jobs[1].problems == ["not begun: the recording was interrupted"]
     assert report.jobs[1].calls == 0
 
@@ -543,10 +526,10 @@ def interrupt_twice(call: int) -> None:
 def test_the_second_signal_waits_for_nothing_and_loses_nothing(tmp_path: Path) -> None:
     of = experiment(ask_twice, replicates=30)
     endpoint = Endpoint(limit=20, on_call=interrupt_twice)
-    job, said = Job(of, Players(MODEL), plan(of, of.design())), list[str]()
+    said = list[str]()
     with serving(endpoint) as server:
         with pytest.raises(KeyboardInterrupt):
-            collect([job], terms(tmp_path, server.url), lambda _: None, said.append)
+            collect([job_of(of)], terms(tmp_path, server.url), lambda _: None, said.append)
         assert "the same command goes on" in said[-1]
         assert endpoint.answered.total() == 20
         assert len(Cassette(cassette_path(tmp_path, of.id, MODEL))) == 20
@@ -650,11 +633,7 @@ def test_a_rehearsal_that_helps_nothing_is_followed_by_one_trial_alone(
 def test_problems_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
     broken, whole = experiment(_breaks, id="broken"), experiment()
     with serving(Endpoint()) as server:
-        report = collect(
-            [Job(each, Players(MODEL), plan(each, each.design())) for each in (broken, whole)],
-            terms(tmp_path, server.url),
-            lambda _: None,
-        )
+        report = collected([job_of(broken), job_of(whole)], tmp_path, server.url)
     assert [bool(job.problems) for job in report.jobs] == [True, False]
     assert is_whole(whole, tmp_path)
 
@@ -718,14 +697,11 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
 def test_the_shipped_cassettes_can_be_recorded_again(tmp_path: Path, subject: str) -> None:
-    model, assert_simulated = f"simulated/{subject}", ANCHORING.simulated
-    assert assert_simulated is not None
-    trials = plan(ANCHORING, Design(10))
-    job = Job(ANCHORING, Players(model), trials)
-    given = terms(tmp_path, None, answers=[assert_simulated])
-    report = collect([job], given, lambda _: None)
-    assert report.jobs[0].problems == []
-    again = {i.key: i for i in Cassette(report.jobs[0].cassette).interactions()}
+    model = f"simulated/{subject}"
+    trials, answers = plan(ANCHORING, Design(10)), [ANCHORING.simulated]
+    job, _ = recorded(ANCHORING, tmp_path, None, model=model, trials=trials, answers=answers)
+    assert job.problems == []
+    again = {i.key: i for i in Cassette(job.cassette).interactions()}
     shipped_path = cassette_path(REPOSITORY / "cassettes", ANCHORING.id, model)
     shipped = {i.key: i for i in Cassette(shipped_path).interactions()}
     assert len(again) >= 60
@@ -743,8 +719,5 @@ def test_the_shipped_cassettes_are_whole_and_nothing_else(subject: str) -> None:
     assert cassette.header is not None
     assert cassette.header.provenance.simulated
     assert "openai" in cassette.header.provenance.wire
-    outcomes = [
-        replay(ANCHORING, model, trial, cassette.lookup)
-        for trial in plan(ANCHORING, ANCHORING.design())
-    ]
-    assert sum(outcome.interactions for outcome in outcomes) == len(cassette)
+    found = outcomes(ANCHORING, REPOSITORY / "cassettes", model)
+    assert sum(outcome.interactions for outcome in found) == len(cassette)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from bias_tests.anchoring import test_anchoring as suite_of_cases
@@ -20,33 +20,31 @@ from pytest_bias.contrasts.cases import Case, Declaration
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.experiments.replay import replay
-from pytest_bias.providers.base import WIRES, ProviderContext
+from pytest_bias.providers.base import WIRES
 from pytest_bias.providers.simulator.exchange import dice
 from pytest_bias.providers.simulator.server import SimulatorServer
-from pytest_bias.recording.caller import Retries
-from pytest_bias.recording.collector import Terms, collect
-from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.recording.job import JobReport
 from pytest_bias.session.run import Run
 from pytest_bias.session.workspace import Workspace
-from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster, Wire
-from pytest_bias.settings.settings import Limits, Settings
+from pytest_bias.settings.roster import ModelEntry, Roster
+from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.analysis import Analysis
 
 from ..core.factories import ask_once, ask_twice, experiment
 from ..helpers import serving
 from ..hooks.suites import Suite, section
 from .faulty import FAULTS, Fault, Faults, FaultyServer, faulty
-from .mocker import SECRET
+from .processes import MODEL
+from .test_collection import files, outcomes
+from .test_collection import recorded as recorded_over
 
 SHIPPED = Path(__file__).parents[3] / "cassettes"
 DESIGN = Design(20)
 """A sixth of what is shipped: that wires are alike does not depend on how much they carry."""
-MODEL = "simulated/even"
 
 APIS = {
     "openai-chat": "chat completions",
@@ -54,27 +52,14 @@ APIS = {
     "anthropic": "messages",
     "google": "generateContent",
 }
-CONCURRENCY = 100
-QUICK = Retries(base=0.001, ceiling=0.001)
-"""Tries again at once: the waits themselves are tested on a clock of their own."""
 
 
 def recorded(
     of: Experiment, folder: Path, server: SimulatorServer, wire: str, **given: Any
 ) -> JobReport:
-    """Record every trial of ``of`` over ``wire``."""
-    context = ProviderContext({}, simulated_url=server.url, simulated_wire=wire)
-    model, roster = given.pop("model", MODEL), given.pop("roster", Roster())
-    trials = given.pop("trials", None) or plan(of, of.design())
-    terms = Terms(
-        mode="missing",
-        folder=folder,
-        context=context,
-        limits=Limits(**({"concurrency": CONCURRENCY} | given)),
-        retries=QUICK,
-        roster=roster,
-    )
-    return collect([Job(of, Players(model), trials)], terms, lambda _: None).jobs[0]
+    """Record trials of ``of`` over ``wire``, a hundred at once."""
+    given = {"concurrency": 100, **given}
+    return recorded_over(of, folder, server.url, simulated_wire=wire, **given)[0]
 
 
 def test_these_are_all_wires_there_are() -> None:
@@ -95,13 +80,8 @@ def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
 
 def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
     """What was said in every trial, and what became of it."""
-    cassette = Cassette(cassette_path(folder, ANCHORING.id, model))
-    outcomes = [
-        replay(ANCHORING, model, trial, cassette.lookup) for trial in plan(ANCHORING, DESIGN)
-    ]
-    return [
-        (outcome.trial, outcome.prompts, outcome.result, outcome.missing) for outcome in outcomes
-    ]
+    found = outcomes(ANCHORING, folder, model, trials=plan(ANCHORING, DESIGN))
+    return [(each.trial, each.prompts, each.result, each.missing) for each in found]
 
 
 @pytest.mark.requirement("AUDIT-08", "CV-15")
@@ -225,12 +205,11 @@ def under(faults: Faults = ()) -> AbstractContextManager[FaultyServer]:
     return faulty(five, faults=faults, slow=0.01, retry_after=0.01)
 
 
-def kept(of: Experiment, folder: Path, model: str = MODEL) -> Sequence[Outcome]:
+def kept(of: Experiment, folder: Path) -> Sequence[Outcome]:
     """Every trial, replayed."""
-    cassette = Cassette(cassette_path(folder, of.id, model))
-    outcomes = [replay(of, model, trial, cassette.lookup) for trial in plan(of, of.design())]
-    assert [outcome.missing for outcome in outcomes] == [None] * len(outcomes)
-    return outcomes
+    found = outcomes(of, folder)
+    assert {outcome.missing for outcome in found} == {None}
+    return found
 
 
 def answers(server: FaultyServer) -> Counter[int | None]:
@@ -256,11 +235,10 @@ def test_what_passes_is_recorded_once_in_the_end(tmp_path: Path, wire: str) -> N
     kept(of, tmp_path)
 
 
-@pytest.mark.parametrize("wire", APIS)
-def test_a_call_without_an_answer_in_its_time_is_made_again(tmp_path: Path, wire: str) -> None:
+def test_a_call_without_an_answer_in_its_time_is_made_again(tmp_path: Path) -> None:
     of = tiny()
     with under(["timeout"]) as server:
-        job = recorded(of, tmp_path, server, wire, timeout=1.0)
+        job = recorded(of, tmp_path, server, "openai-chat", timeout=1.0)
         assert [*server.met.values()].count("timeout") == 1
         assert answers(server).total() == job.calls
     assert (job.problems, job.recorded, job.calls) == ([], 4, 4)
@@ -285,37 +263,21 @@ def test_a_reply_that_cannot_be_measured_is_kept_and_asked_again(
 
 @pytest.mark.parametrize("fault", PROBLEMS)
 @pytest.mark.parametrize("wire", APIS)
-def test_what_does_not_pass_is_named_and_the_next_run_records_it(
+def test_what_no_later_call_can_mend_stops_the_job_and_the_next_run_records_it(
     tmp_path: Path, wire: str, fault: Fault
 ) -> None:
     of = tiny(parameters=Parameters(temperature=0.5))
     with under([fault]) as server:
         job = recorded(of, tmp_path, server, wire)
-        before = job.recorded
-        assert before < 4
-        assert len(job.problems) == 1
-        assert PROBLEMS[fault] in job.problems[0]
+        (problem,) = job.problems
+        assert PROBLEMS[fault] in problem
+        assert (job.recorded, len(server.served), files(tmp_path)) == (0, 1, set())
         server.plant(())
         job = recorded(of, tmp_path, server, wire)
-        assert (job.problems, job.recorded) == ([], 4 - before)
+        assert (job.problems, job.recorded) == ([], 4)
         well = [each.seed for each in server.served if each.status == 200]
     assert len(well) == len(set(well)) == 4
     kept(of, tmp_path)
-
-
-@pytest.mark.parametrize("wire", APIS)
-def test_a_key_that_is_quoted_back_is_told_nowhere(tmp_path: Path, wire: str) -> None:
-    with under(["unauthorised"] * 9) as server:
-        path = "/v1" if wire.startswith("openai") else ""
-        own = EndpointEntry(cast("Wire", wire), f"{server.url}{path}", "THE_KEY")
-        context = ProviderContext({"THE_KEY": SECRET}, endpoints={"mine": own})
-        terms = Terms(mode="missing", folder=tmp_path, context=context, retries=QUICK)
-        of = tiny()
-        job = Job(of, Players("mine/even"), plan(of, of.design()))
-        report = collect([job], terms, lambda _: None).jobs[0]
-    assert len(report.problems) == 1
-    assert "HTTP 401: Incorrect API key provided: ***" in report.problems[0]
-    assert SECRET not in "".join(each.read_text() for each in tmp_path.rglob("*.*"))
 
 
 @pytest.mark.parametrize("wire", APIS)
@@ -341,11 +303,10 @@ def test_a_schema_that_is_known_to_be_refused_is_left_out(tmp_path: Path, wire: 
     kept(of, tmp_path)
 
 
-@pytest.mark.parametrize("wire", APIS)
-def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path, wire: str) -> None:
+def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     of = experiment(ask_twice, replicates=20)
     with under(["rate_limit", "server_error", "drop", *[None] * 17] * 9) as server:
-        job = recorded(of, tmp_path, server, wire)
+        job = recorded(of, tmp_path, server, "openai-chat")
         assert len({*server.met.values()}) > 1
         assert list(answers(server).values()) == [1] * 80
     assert (job.problems, job.recorded, job.calls) == ([], 40, 80)

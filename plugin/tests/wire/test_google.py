@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -16,9 +16,8 @@ from pytest_bias.errors import CallFailed
 from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext, open_provider
 from pytest_bias.providers.google_contents import GoogleContents
-from pytest_bias.providers.simulator.exchange import FINGERPRINT
 
-from .line import Line, body_of, line_to
+from .line import Line
 from .mocker import REQUEST, SECRET
 from .vendors.google_contents import DETAIL, GOOGLE, MODEL, error, reply
 
@@ -27,15 +26,11 @@ pytestmark = pytest.mark.usefixtures("nothing_set")
 RETRY_INFO = {"@type": f"{DETAIL}RetryInfo", "retryDelay": "7s"}
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[tuple[Provider, asyncio.Runner]]:
-    with line_to(GOOGLE) as shared:
-        yield shared
-
-
 @pytest.fixture
-def google(shared: tuple[Provider, asyncio.Runner], router: respx.MockRouter) -> Line:
-    return Line(GOOGLE, *shared, router)
+def google(
+    opened: Callable[[str], tuple[Provider, asyncio.Runner]], router: respx.MockRouter
+) -> Line:
+    return Line(GOOGLE, *opened(GOOGLE.wire), router)
 
 
 @pytest.mark.parametrize("row", GOOGLE.finishes.values(), ids=GOOGLE.finishes)
@@ -103,26 +98,6 @@ def test_a_conversation_needs_a_message(google: Line) -> None:
 def test_a_temperature_of_none_is_not_one_of_zero(google: Line) -> None:
     zero = google.sent(Request(REQUEST.messages, Parameters(0.0)))
     assert zero["generationConfig"] == {"temperature": 0.0}
-
-
-def test_simulated_endpoints_are_sent_the_whole_seed(google: Line) -> None:
-    route = google.elsewhere("http://127.0.0.1:9").respond(
-        json=reply(system_fingerprint=FINGERPRINT)
-    )
-    endpoint = Endpoint("simulated", "none-needed", "http://127.0.0.1:9", simulated=True)
-    request = Request(REQUEST.messages[1:], Parameters(0.5, 400, seeded=True))
-
-    async def ask() -> None:
-        provider = GoogleContents(endpoint)
-        try:
-            await provider.complete(MODEL, request, Call(2**60 - 1))
-        finally:
-            await provider.aclose()
-
-    asyncio.run(ask())
-    found = body_of(route)
-    assert found["pytest_bias_seed"] == 2**60 - 1
-    assert found["generationConfig"] == {"temperature": 0.5, "maxOutputTokens": 400}
 
 
 def test_the_time_out_is_that_of_the_call(google: Line, monkeypatch: pytest.MonkeyPatch) -> None:

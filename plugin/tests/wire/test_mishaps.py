@@ -24,13 +24,13 @@ from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
-from pytest_bias.recording.caller import Tally
+from pytest_bias.recording.caller import Progress, Tally, silent
 from pytest_bias.recording.collector import CollectionReport, collect
-from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.recording.job import JobReport
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
-from .test_collection import files, is_whole, terms
+from .test_collection import collected, files, is_whole, job_of, recorded, terms
 
 MODEL = "openai/one"
 OTHER = "anthropic/two"
@@ -91,12 +91,11 @@ class Desk:
     def record(
         self,
         *jobs: tuple[Experiment, str],
-        progress: Callable[[Tally], None] = lambda _: None,
+        progress: Progress = silent,
         **given: Any,
     ) -> CollectionReport:
         """Record whole experiments, each with a model."""
-        wanted = [Job(of, Players(model), plan(of, of.design())) for of, model in jobs]
-        return collect(wanted, terms(self.folder, None, **given), progress)
+        return collected([job_of(*each) for each in jobs], self.folder, None, progress, **given)
 
 
 @pytest.fixture
@@ -137,8 +136,7 @@ def test_calls_that_were_never_sent_are_not_in_flight(desk: Desk) -> None:
     said: list[str] = []
     desk.serve(openai=Interrupted())
     of = experiment(replicates=40, simulated=lambda _: '{"score": 5}')
-    job = Job(of, Players(MODEL), plan(of, of.design()))
-    collect([job], terms(desk.folder, None, qpm=60), lambda _: None, said.append)
+    collect([job_of(of, MODEL)], terms(desk.folder, None, qpm=60), lambda _: None, said.append)
     (line,) = said
     assert "and 1 call in flight is waited for" in line
 
@@ -187,19 +185,15 @@ class _Full:
         self.left = writes
 
     def stand_in(self, patch: pytest.MonkeyPatch) -> None:
+        written = Recorder._put
+
         def put(of: Recorder, data: bytes) -> None:
-            self.put(of, data)
+            if self.left <= 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.left -= 1
+            written(of, data)
 
         patch.setattr(Recorder, "_put", put)
-
-    def put(self, of: Recorder, data: bytes) -> None:
-        if self.left <= 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self.left -= 1
-        _put(of, data)
-
-
-_put = Recorder._put
 
 
 def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> None:
@@ -261,8 +255,7 @@ def test_what_is_pulled_in_meanwhile_is_not_written_over(desk: Desk, before: int
 
     def record(folder: Path, number: int, by: Acme) -> JobReport:
         desk.serve(openai=by)
-        job = Job(of, Players(MODEL), trials[:number])
-        return collect([job], terms(folder, None), lambda _: None).jobs[0]
+        return recorded(of, folder, None, model=MODEL, trials=trials[:number])[0]
 
     pulled = record(theirs, 2, Acme(says='{"score": 3}')).cassette.read_bytes()
     ours = record(desk.folder, before, Acme()).cassette
@@ -338,9 +331,8 @@ def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(desk: Desk) -> N
     halves = [[t for t in plan(of, of.design()) if t.condition.id == c] for c in ("a", "b")]
 
     def anew(trials: Any, **limits: Any) -> Any:
-        job = Job(of, Players(MODEL), tuple(trials))
-        given = terms(desk.folder, None, mode="all", **limits)
-        return collect([job], given, lambda _: None).jobs[0]
+        given = {"model": MODEL, "mode": "all", **limits}
+        return recorded(of, desk.folder, None, trials=trials, **given)[0]
 
     job = anew(halves[0], max_calls=2, concurrency=1)
     assert "the old recording counts" in job.problems[0]
@@ -421,11 +413,10 @@ def test_an_unfinished_recording_made_anew_is_told_every_time(desk: Desk) -> Non
     )
     assert len(some) == 4
     for _ in range(2):
-        job = Job(of, Players(MODEL), some)
-        report = collect([job], terms(desk.folder, None, mode="all"), lambda _: None)
-        (told,) = report.jobs[0].problems
+        job, _ = recorded(of, desk.folder, None, model=MODEL, trials=some, mode="all")
+        (told,) = job.problems
         assert "the old recording counts" in told
-        assert report.jobs[0].calls == 0
+        assert job.calls == 0
 
 
 def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(desk: Desk) -> None:
@@ -528,8 +519,8 @@ def test_another_judge_than_the_one_asked_for_ends_a_recording(desk: Desk) -> No
 
     desk.serve(openai=Acme(), anthropic=Acme(served="three"))
     of = experiment(graded, replicates=200, judge=Parameters())
-    job = Job(of, Players(MODEL, OTHER), plan(of, of.design()))
-    (report,) = collect([job], terms(desk.folder, None, concurrency=4), lambda _: None).jobs
+    job = job_of(of, MODEL, OTHER)
+    (report,) = collected([job], desk.folder, None, concurrency=4).jobs
     (problem,) = report.problems
     assert problem.startswith(f"three answered where {OTHER} was asked for.")
     assert report.recorded <= 4
@@ -551,16 +542,15 @@ def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
     subject, judge = Acme(says="Hm \ud83d"), Acme()
     desk.serve(openai=subject, anthropic=judge)
     of = experiment(quoted, replicates=1, judge=Parameters())
-    players = Players(MODEL, OTHER)
-    job = Job(of, players, plan(of, of.design()))
+    job = job_of(of, MODEL, OTHER)
     if resumed:
-        collect([job], terms(desk.folder, None, max_calls=1), lambda _: None)
-    (report,) = collect([job], terms(desk.folder, None), lambda _: None).jobs
+        collected([job], desk.folder, None, max_calls=1)
+    (report,) = collected([job], desk.folder, None).jobs
     assert (report.problems, subject.calls, judge.calls) == ([], 6, 2)
     sent = [message.text for each in subject.asked + judge.asked for message in each.messages]
     assert {"Hm \ufffd", "You said: Hm \ufffd", "Grade Hm \ufffd."} <= set(sent)
     cassette = Cassette(report.cassette)
-    assert all(is_recorded(of, players, trial, cassette, anew=False) for trial in job.trials)
+    assert all(is_recorded(of, job.players, trial, cassette, anew=False) for trial in job.trials)
     said = {each.completion.text for each in cassette.interactions()}
     assert said == {"Hm \ud83d", '{"score": 5}'}
 

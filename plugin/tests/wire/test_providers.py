@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -62,12 +62,6 @@ PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 )
 def test_names(name: str, pair: tuple[str, str]) -> None:
     assert split_model(name) == pair
-
-
-@pytest.mark.parametrize("name", ["", "/", "gpt-5.1", "openai", "openai/", "/gpt", " openai/x "])
-def test_bad_names(name: str) -> None:
-    with pytest.raises(BadSetting, match="write it as provider/model"):
-        split_model(name)
 
 
 def test_unknown_providers() -> None:
@@ -227,8 +221,9 @@ def test_the_key_of_an_own_endpoint_is_checked_as_a_vendor_s(wire: Wire) -> None
         with pytest.raises(BadSetting, match=r"^OLLAMA_KEY=…: it holds characters") as caught:
             open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=key))
         assert "planted" not in str(caught.value)
-    with pytest.raises(MissingKey, match="OLLAMA_KEY"):
-        open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=" \n"))
+    for environ in ({"OLLAMA_KEY": " \n"}, {}):
+        with pytest.raises(MissingKey, match="ollama needs the environment variable OLLAMA_KEY"):
+            open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", **environ))
 
 
 UNSENDABLE: dict[str, tuple[str, Request, str]] = {
@@ -278,11 +273,6 @@ def test_a_custom_header_that_cannot_be_sent_is_fatal(
     assert "way" not in str(failure)
 
 
-def test_the_key_of_an_own_endpoint_may_be_missing() -> None:
-    with pytest.raises(MissingKey, match="ollama needs the environment variable OLLAMA_KEY"):
-        open_provider("ollama", context("openai-chat", "/v1", "OLLAMA_KEY"))
-
-
 def test_unknown_wire_formats() -> None:
     for name in ("soap", ""):
         known = "known: anthropic, google, openai-chat, openai-responses"
@@ -320,11 +310,11 @@ class Gate:
         await writer.wait_closed()
 
 
-async def _ask_all(vendor: Vendor, *, simulated: bool) -> set[str]:
-    gate = Gate(vendor.five | ({"system_fingerprint": FINGERPRINT} if simulated else {}))
+async def _ask_all(vendor: Vendor) -> set[str]:
+    gate = Gate(vendor.five)
     server = await asyncio.start_server(gate.serve, "127.0.0.1", 0, backlog=AT_ONCE)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    provider = vendor.at(url, "none-needed", simulated=simulated)
+    provider = vendor.at(url, "none-needed")
     try:
         # Were one to queue for a connection, all would wait until this ends.
         calls = (provider.complete("m", REQUEST, Call(seed, 60.0)) for seed in range(AT_ONCE))
@@ -335,16 +325,10 @@ async def _ask_all(vendor: Vendor, *, simulated: bool) -> set[str]:
         await server.wait_closed()
 
 
-@pytest.mark.parametrize("simulated", [False, True], ids=["own", "simulated"])
 @vendors
-def test_no_call_queues_when_many_are_in_flight(
-    vendor: Vendor,
-    simulated: bool,  # noqa: FBT001  (a parameter of the test)
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def test_no_call_queues_when_many_are_in_flight(vendor: Vendor) -> None:
     with mocker.nothing_left():
-        assert asyncio.run(_ask_all(vendor, simulated=simulated)) == {"Five."}
+        assert asyncio.run(_ask_all(vendor)) == {"Five."}
 
 
 def test_calls_that_begin_together_are_made_one_after_another() -> None:
@@ -534,18 +518,6 @@ def test_a_secret_within_another_leaves_nothing_behind() -> None:
     assert sdk.Secrets("abcd", "abcdefgh").hidden("abcdefgh abcd") == "*** ***"
 
 
-@pytest.mark.parametrize(
-    ("url", "named"),
-    [
-        ("https://joe:p@ss@example.org:8443/v1?key=x", "https://example.org:8443"),
-        ("http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"),
-        ("http://[::1]:8000/", "http://[::1]:8000"),
-    ],
-)
-def test_hosts_are_named_without_credentials(url: str, named: str) -> None:
-    assert sdk.host(url) == named
-
-
 DEEP = "[" * 101 + "]" * 101
 
 
@@ -596,12 +568,28 @@ WAITS: dict[str, tuple[dict[str, str], float | None]] = {
     "words": ({"retry-after": "soon"}, None),
     "no such date": ({"retry-after": "Mon, 99 Nov 2026 12:00:05 GMT"}, None),
     "empty": ({"retry-after": ""}, None),
+    "no such zone": ({"retry-after": f"Mon, 01 Jan 2026 00:00:00 +{'9' * 14}"}, None),
+    "no such year": ({"retry-after": "Mon, 01 Jan 99999 00:00:00 GMT"}, None),
+    "no date at all": ({"retry-after": f"{'9' * 30} Jan 99:99:99 99999"}, None),
+    "beyond numbers": ({"retry-after": "1e400", "retry-after-ms": "9" * 5000}, None),
 }
 
 
 @pytest.mark.parametrize(("headers", "seconds"), WAITS.values(), ids=WAITS)
 def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert sdk.retry_after(headers, now=NOON) == seconds
+
+
+@pytest.mark.parametrize(
+    "latency", [-0.1, float("nan"), float("inf"), True, "1", 10**400, 1e300, None]
+)
+def test_a_time_that_none_can_be_is_unknown(latency: Any) -> None:
+    assert Completion("x", "stop", "m", latency=latency).latency is None
+
+
+@pytest.mark.parametrize("latency", [0, 0.25, 5, 86_400.0])
+def test_a_time_that_can_be_is_kept(latency: float) -> None:
+    assert Completion("x", "stop", "m", latency=latency).latency == latency
 
 
 def test_dates_are_counted_from_the_clock_where_no_time_is_given() -> None:
@@ -611,24 +599,10 @@ def test_dates_are_counted_from_the_clock_where_no_time_is_given() -> None:
     assert seconds > 1e9
 
 
-def test_seeds_of_vendors_fit_31_bits() -> None:
-    assert [sdk.vendor_seed(seed) for seed in (0, 2**31 - 1, 2**31, 2**60 + 5)] == [
-        0,
-        2**31 - 1,
-        0,
-        5,
-    ]
-
-
 def test_the_time_is_utc_to_the_second() -> None:
     told = datetime.fromisoformat(sdk.now())
     assert told.utcoffset() == timedelta(0)
     assert told.microsecond == 0
-
-
-def test_a_refused_parameter_comes_before_the_status() -> None:
-    failure = outcomes.status_failure("p/m", 400, "no", parameter="temperature")
-    assert (failure.kind, failure.parameter, failure.fatal) == ("parameter", "temperature", True)
 
 
 def test_failures_are_of_the_protocol() -> None:

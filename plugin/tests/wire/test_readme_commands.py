@@ -147,14 +147,6 @@ def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: 
         f"pytest bias_tests/narrative bias_tests/anchoring/test_anchoring.py --bias-model {MODEL}"
         " -k 'anchoring or black_male'"
     )
-    planned = run(f"{command} --bias-plan", checkout)
-    why = (
-        rf"narrative-personas (?:×|with) {MODEL}: --bias-judge: the replies of {MODEL} are graded"
-    )
-    assert planned.returncode == 1
-    assert len(re.findall(rf"^problem: {why}", planned.stdout, re.MULTILINE)) == 1
-    assert f"anchoring-prosecutor-sentencing × {MODEL} (gate design)" in planned.stdout
-
     with vendor() as server:
         few = f"OPENAI_API_KEY={KEY} {command} --bias-record=missing --bias-replicates=8 -v"
         recorded = run(few, checkout, **told(server))
@@ -162,7 +154,8 @@ def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: 
     assert called >= 24
     assert recorded.returncode == 1
     section = recorded.stdout.partition(" bias ====")[2].partition("\n====")[0]
-    assert len(re.findall(rf"recording {why}", section)) == 1
+    why = f"recording narrative-personas with {MODEL}: --bias-judge: the replies of {MODEL} are "
+    assert section.count(why) == 1
     assert "order under [judges] of the roster" in section
     assert re.search(r"^ +[A-Z]+\b.*: sentence_months high − low ", section, re.MULTILINE)
     assert re.search(r"^(FAIL, the rest )?NO VERDICT: ", section, re.MULTILINE)

@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import tracemalloc
 from contextlib import ExitStack
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 
 import pytest
 
 from pytest_bias.errors import CallFailed
-from pytest_bias.experiments.messages import Message, Parameters, Request
-from pytest_bias.providers.base import WIRES, Call, Endpoint, open_wire
+from pytest_bias.providers.base import WIRES, Endpoint, open_wire
 from pytest_bias.providers.transport import LONGEST_REPLY
 
 from ..helpers import answering, saying
+from . import mocker
+from .mocker import SECRET
 
-REDIRECTS = (301, 302, 303, 307, 308)
-SECRET = "gw-" + "s3cret" * 6
 PIECE = b"x" * 2**16
+BOMB = gzip.compress(bytes(8 * LONGEST_REPLY), 1)
 
 
 def failed(wire: str, url: str) -> CallFailed:
     """The failure of one call at an endpoint of the user's own."""
-
-    async def call() -> None:
-        provider = open_wire(wire, Endpoint("mine", SECRET, url))
-        try:
-            request = Request((Message("user", "How long?"),), Parameters())
-            await provider.complete("m", request, Call(1))
-        finally:
-            await provider.aclose()
-
-    with pytest.raises(CallFailed) as caught:
-        asyncio.run(call())
-    assert SECRET not in str(caught.value)
-    return caught.value
+    return mocker.failed(partial(open_wire, wire, Endpoint("mine", SECRET, url)))
 
 
-@pytest.mark.parametrize("status", REDIRECTS)
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("wire", "status"),
+    [*((wire, 307) for wire in WIRES), *(("openai-chat", each) for each in (301, 302, 303, 308))],
+)
 def test_no_prompt_follows_a_redirect_to_another_host(wire: str, status: int) -> None:
     with ExitStack() as stack:
         elsewhere, seen = stack.enter_context(answering(saying(200, {}, b"{}")))
@@ -77,9 +67,8 @@ def test_a_redirect_to_the_same_host_or_to_nowhere_is_none_either(
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_small_reply_does_not_become_a_large_one(wire: str) -> None:
-    bomb = gzip.compress(bytes(8 * LONGEST_REPLY), 1)
-    assert len(bomb) < LONGEST_REPLY / 20
-    with answering(saying(200, {"Content-Encoding": "gzip"}, bomb)) as (url, asked):
+    assert len(BOMB) < LONGEST_REPLY / 20
+    with answering(saying(200, {"Content-Encoding": "gzip"}, BOMB)) as (url, asked):
         failed(wire, url)  # what is imported at first is not counted
         tracemalloc.start()
         try:
@@ -114,12 +103,12 @@ def test_a_reply_without_end_is_not_read_to_it(wire: str) -> None:
     assert LONGEST_REPLY < written < 4 * LONGEST_REPLY  # what is under way counts as well
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("status", [429, 500])
+@pytest.mark.parametrize(
+    ("wire", "status"), [*((wire, 429) for wire in WIRES), ("openai-chat", 500)]
+)
 def test_an_endless_error_keeps_what_its_status_says(wire: str, status: int) -> None:
-    bomb = gzip.compress(b"x" * (2 * LONGEST_REPLY), 1)
     headers = {"Content-Encoding": "gzip", "Retry-After": "7"}
-    with answering(saying(status, headers, bomb)) as (url, _):
+    with answering(saying(status, headers, BOMB)) as (url, _):
         failure = failed(wire, url)
     assert failure.kind == ("rate_limit" if status == 429 else "transient")
     assert failure.retry_after == 7

@@ -20,13 +20,12 @@ from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.replay import Unrecorded
-from pytest_bias.recording.collector import collect
-from pytest_bias.recording.job import Job, JobReport
+from pytest_bias.recording.job import JobReport
 from pytest_bias.verdicts.analysis import analyse
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
@@ -34,7 +33,14 @@ from ..core.in_memory import NOTHING_KEPT
 from ..core.test_measured import CANARY, KEY
 from ..helpers import Endpoint, serving
 from .processes import CONCURRENCY, MODEL, Recorders
-from .test_collection import files, first_turns_only, interrupt_twice, recorded, terms
+from .test_collection import (
+    collected,
+    files,
+    first_turns_only,
+    interrupt_twice,
+    job_of,
+    recorded,
+)
 
 SILENT = "this experiment keeps no text, so no more is said"
 UNDER_KEY = {KEY_VARIABLE: KEY}
@@ -74,16 +80,16 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
     for name in ("raw", "measures"):
         of = replace(ANCHORING, retention=name)
         folder = tmp_path / name
-        job = Job(of, Players(model), plan(of, design))
-        given = terms(folder, None, answers=[ANCHORING.simulated], environ=UNDER_KEY)
-        (report,) = collect([job], given, lambda _: None).jobs
+        given = {"answers": [ANCHORING.simulated], "environ": UNDER_KEY}
+        trials = plan(of, design)
+        report, _ = recorded(of, folder, None, model=model, trials=trials, **given)
         assert (report.problems, report.recorded) == ([], 40)
         cassette = Cassette(report.cassette)
         analysis = analyse(
             of,
             design,
             model,
-            [reread(of, model, trial, cassette) for trial in plan(of, design)],
+            [reread(of, model, trial, cassette) for trial in trials],
             hypotheses=[
                 MeanDifference(
                     "sentence_months", "demand", high="high", low="low", margin=0.6, claim="clear"
@@ -136,13 +142,10 @@ def test_a_killed_recording_goes_on_with_whole_trials(
 
 
 @pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_after_the_first_signal_what_has_begun_ends(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_after_the_first_signal_what_has_begun_ends(tmp_path: Path) -> None:
     def interrupt(call: int) -> None:
         if call == 11:
-            os.kill(os.getpid(), number)
+            os.kill(os.getpid(), signal.SIGTERM)
 
     of, endpoint = kept(ask_twice, replicates=30), Endpoint(on_call=interrupt)
     job, report = recorded(of, tmp_path, endpoint)
@@ -230,14 +233,12 @@ def test_branches_and_a_judge(tmp_path: Path) -> None:
         kept(graded, judge=Parameters(), measures=[measure]),
         experiment(graded, id="raw", judge=Parameters(), measures=[measure]),
     ):
-        players = Players(MODEL, "simulated/biased")
-        trials = plan(of, of.design())
+        wanted = job_of(of, MODEL, "simulated/biased")
         with serving(Endpoint(say)) as server:
-            given = terms(tmp_path / of.id, server.url)
-            (job,) = collect([Job(of, players, trials)], given, lambda _: None).jobs
+            (job,) = collected([wanted], tmp_path / of.id, server.url).jobs
         assert (job.recorded, job.calls, job.problems) == (6, 36, [])
         cassette = Cassette(job.cassette)
-        found.append([reread(of, players, trial, cassette) for trial in trials])
+        found.append([reread(of, wanted.players, trial, cassette) for trial in wanted.trials])
     assert [outcome.interactions for outcome in found[0]] == [6] * 6
     assert [outcome.values is not None for outcome in found[0]] == [True] * 6
     assert all(outcome.result is None for outcome in found[0])

@@ -17,15 +17,24 @@ from pytest_bias.cli.entry import main
 from pytest_bias.errors import BadSetting
 from pytest_bias.workbench.suite import find_experiments
 
-from .. import forked
-
 REPOSITORY = Path(__file__).parents[3]
-SERVE = [sys.executable, "-m", "pytest_bias.cli.entry", "serve"]
 
 
-def test_it_serves_until_interrupted() -> None:
+def test_it_serves_until_interrupted_as_late_as_it_is_told_and_keeps_a_log(tmp_path: Path) -> None:
+    log = tmp_path / "served.jsonl"
     with subprocess.Popen(  # noqa: S603  (our own code)
-        [*SERVE, "--port", "0"],
+        [
+            sys.executable,
+            "-m",
+            "pytest_bias.cli.entry",
+            "serve",
+            "--port",
+            "0",
+            "--latency",
+            "0.02",
+            "--log",
+            str(log),
+        ],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -52,27 +61,13 @@ def test_it_serves_until_interrupted() -> None:
             models = httpx2.get(f"{url}/v1/models", trust_env=False).json()
             known = [model["id"] for model in models["data"]]
             assert known == ["even", "biased", "drifted", "judge"]
+            httpx2.post(f"{url}/v1/responses", json={"model": "even"}, trust_env=False)
+            (line,) = log.read_text(encoding="ascii").splitlines()
             process.send_signal(signal.SIGINT)
             rest, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (rest, errors, process.returncode) == ("", "", 130)
-
-
-def test_latency_and_log_are_switched_on(tmp_path: Path) -> None:
-    log = tmp_path / "served.jsonl"
-    switches = ["--latency", "0.02", "--log", str(log)]
-    command = [forked.python(), *SERVE[1:], "--port", "0", *switches]
-    with subprocess.Popen(  # noqa: S603  (our own code)
-        command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().rpartition(" ")[2].strip()
-            httpx2.post(f"{url}/v1/responses", json={"model": "even"}, trust_env=False)
-            (line,) = log.read_text(encoding="ascii").splitlines()
-        finally:
-            process.kill()
     entry = json.loads(line)
     assert entry["status"] == 400
     assert entry["answered_at"] - entry["at"] >= 0.02

@@ -152,16 +152,9 @@ WIRES = ("chat", "responses", "streamed", "messages", "generateContent")
 def test_a_conversation_arrives_whole(asks: Mapping[str, Ask], wire: str) -> None:
     assert asks[wire](TALK, "drifted", 2**60 - 1) == SAID
     assert HEARD[-1] == SimulatedPrompt("drifted", TALK, 2**60 - 1)
-
-
-@pytest.mark.parametrize("wire", WIRES)
-def test_the_judge_is_asked_by_its_own_name(asks: Mapping[str, Ask], wire: str) -> None:
     assert asks[wire](TALK, "judge", 5) == SAID
     assert HEARD[-1] == SimulatedPrompt("judge", TALK, 5)
-
-
-@pytest.mark.parametrize("wire", WIRES)
-def test_without_a_system_prompt_there_is_none(asks: Mapping[str, Ask], wire: str) -> None:
+    # Without a system prompt there is none.
     assert asks[wire]((Message("user", "echo"),), "even", 0) == "user: echo"
 
 

@@ -36,7 +36,9 @@ from .virtual_time import (
 
 def throttle(ceiling: int = 1000, qpm: int | None = None, tpm: int | None = None) -> Throttle:
     """A throttle of the running loop."""
-    return Throttle(ceiling=ceiling, qpm=qpm, tpm=tpm, clock=asyncio.get_running_loop().time)
+    gate = Throttle(ceiling=ceiling, tpm=tpm, clock=asyncio.get_running_loop().time)
+    gate.pace.per_minute = qpm
+    return gate
 
 
 def test_the_virtual_clock_jumps_and_tells_a_deadlock() -> None:

@@ -10,7 +10,7 @@ from anthropic.types import Message
 from pytest_bias.providers.anthropic_messages import DEFAULT_LIMIT
 
 from ..mocker import SECRET
-from .vendor import LITELLM, Body, Vendor, without
+from .vendor import LITELLM, SENT_TURNS, Body, Vendor, without
 
 RETIRING = "claude-3-5-haiku-20241022"
 """A model that the SDK warns of; warnings are errors in these tests."""
@@ -103,6 +103,11 @@ ANTHROPIC = Vendor(
         ({"output_tokens": None}, {}),
         ([1], {}),
         ({"input_tokens": 7}, {"input": 7}),
+        # A sum with a part that is not believed is unknown.
+        (
+            {"input_tokens": 7, "cache_read_input_tokens": -6, "output_tokens": 2},
+            {"output": 2},
+        ),
         # Cached tokens are tokens that were read.
         (
             {
@@ -149,11 +154,7 @@ ANTHROPIC = Vendor(
     },
     sent_turns={
         "model": RETIRING,
-        "messages": [
-            {"role": "user", "content": "a"},
-            {"role": "assistant", "content": "b"},
-            {"role": "user", "content": "c"},
-        ],
+        "messages": SENT_TURNS,
         "max_tokens": DEFAULT_LIMIT,
     },
     sent_whole={

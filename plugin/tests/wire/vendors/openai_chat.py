@@ -10,7 +10,7 @@ from openai.types.chat import ChatCompletion
 from pytest_bias.experiments.canonical import plain
 
 from ..mocker import SECRET, SEED
-from .vendor import LITELLM, SCHEMA, Body, Vendor
+from .vendor import LITELLM, SCHEMA, SENT_TURNS, Body, Vendor
 
 OPENAI: dict[str, Any] = {
     "provider": "openai",
@@ -190,11 +190,7 @@ CHAT = Vendor(
     },
     sent_turns={
         "model": "gpt-5.1",
-        "messages": [
-            {"role": "user", "content": "a"},
-            {"role": "assistant", "content": "b"},
-            {"role": "user", "content": "c"},
-        ],
+        "messages": SENT_TURNS,
     },
     sent_whole={
         "model": "gpt-5.1",

@@ -10,7 +10,7 @@ from openai.types.responses import Response
 from pytest_bias.experiments.canonical import plain
 
 from .openai_chat import FILTERS, OPENAI, error, refused_schema
-from .vendor import SCHEMA, Body, Vendor, without
+from .vendor import SCHEMA, SENT_TURNS, Body, Vendor, without
 
 REASONING = {"id": "rs_1", "type": "reasoning", "summary": []}
 TOOL = {"id": "fc_1", "type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
@@ -150,11 +150,7 @@ RESPONSES = Vendor(
     sent_turns={
         "model": "gpt-5.1-pro",
         "store": False,
-        "input": [
-            {"role": "user", "content": "a"},
-            {"role": "assistant", "content": "b"},
-            {"role": "user", "content": "c"},
-        ],
+        "input": SENT_TURNS,
     },
     sent_whole={
         "model": "gpt-5.1-pro",

@@ -24,6 +24,8 @@ Body = dict[str, Any]
 TURNS = Request(
     (Message("user", "a"), Message("assistant", "b"), Message("user", "c")), Parameters()
 )
+SENT_TURNS = [{"role": message.role, "content": message.text} for message in TURNS.messages]
+"""The same as most APIs are sent it."""
 SCHEMA = reply_schema(Score)
 
 
