@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...errors import IncompleteDesign, NoFinding, NoVariance, TooFewUnits
+from ...errors import IncompleteDesign, NoFinding, NoVariance
 from ...statistics.anova import welch_one_way_p
-from ...statistics.checks import Floats
+from ...statistics.checks import Floats, enough
 from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
 from ...statistics.results import Permutation
 from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
@@ -22,7 +22,6 @@ from .cells import Grid, Weights, level_against_rest, once
 from .fixed import centred, repeated
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Part, Tested, Unit, permutation_words
 from .units import (
-    FEWEST,
     crossed_values,
     lacking_of,
     left_out,
@@ -265,8 +264,7 @@ def labelled(
         if (key := unit_key(cell, unit)) in crossed.values:
             by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
     name, whole = units_within(unit, cells), len(crossed.values)
-    if whole < FEWEST:
-        raise TooFewUnits(group=str(name), found=whole, needed=FEWEST)
+    enough(whole, str(name))
     return Labelled(
         values=np.array([np.mean(means) for means in by_place.values()]),
         labels=[label for _, label in by_place],
@@ -284,10 +282,7 @@ def _flat(
     found: Mapping[str, Mapping[Unit, float]], groups: Sequence[str], factor: str
 ) -> tuple[Floats, list[str], list[Unit]]:
     for group in groups:
-        if len(found.get(group, ())) < FEWEST:
-            raise TooFewUnits(
-                group=f"{factor}={group}", found=len(found.get(group, ())), needed=FEWEST
-            )
+        enough(len(found.get(group, ())), f"{factor}={group}")
     values = np.array([value for group in groups for value in found[group].values()])
     labels = [group for group in groups for _ in found[group]]
     return values, labels, [key for group in groups for key in found[group]]

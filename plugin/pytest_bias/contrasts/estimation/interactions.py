@@ -10,15 +10,16 @@ from itertools import product
 
 import numpy as np
 
-from ...errors import NoVariance, TooFewUnits
-from ...statistics.checks import Floats
+from ...errors import NoVariance
+from ...statistics.checks import Floats, enough
+from ...statistics.means import REPLICATED
 from ...statistics.permutation import profile_permutation
 from ...statistics.simultaneous import max_t, sign_flip_max_t
 from ..findings import p_words
 from ..units import REPLIES, Units
 from .cells import Grid, Weights
 from .tested import SEED, Tested, permutation_words
-from .units import FEWEST, unit_key, units_within
+from .units import unit_key, units_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,13 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     place: dict[tuple[str, ...], int] = {each: at for at, each in enumerate(table.places)}
     means = np.zeros(len(place))
     variances, squares = np.zeros(len(place)), np.zeros(len(place))
-    within = [cell for cell in cells if cell.values.size >= FEWEST]
+    within = [cell for cell in cells if cell.values.size >= REPLICATED]
     df = sum(cell.values.size - 1 for cell in within)
-    if not df:
-        raise TooFewUnits(group="a cell", found=1, needed=FEWEST)
+    enough(max(cell.values.size for cell in cells), "a cell")
     pooled = math.fsum(float(cell.values.var()) * cell.values.size for cell in within) / df
     for cell in cells:
         at, share = place[weights.combination(cell)], 1 / sizes[weights.combination(cell)]
-        known = cell.values.size >= FEWEST
+        known = cell.values.size >= REPLICATED
         spread = float(cell.values.var(ddof=1)) if known else pooled
         variance = spread / cell.values.size * share**2
         means[at] += cell.mean * share
@@ -123,8 +123,7 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
     labels = [level for level, _ in whole]
     sizes = Counter(labels)
     for group in groups:
-        if sizes[group] < FEWEST:
-            raise TooFewUnits(group=f"{factor}={group}", found=sizes[group], needed=FEWEST)
+        enough(sizes[group], f"{factor}={group}")
     profiles = np.array(
         [[np.mean(profile[column]) for column in columns] for profile in whole.values()]
     )
@@ -157,8 +156,7 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
         if len(means) == len(table.places)
     ]
     name = units_within(unit, grid.cells)
-    if len(rows) < FEWEST:
-        raise TooFewUnits(group=str(name), found=len(rows), needed=FEWEST)
+    enough(len(rows), str(name))
     departures = np.array(rows) @ table.contrasts.T
     found = sign_flip_max_t(departures, seed=SEED)
     best = _largest(departures.mean(axis=0), found.p)

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import NoVariance, TooFewUnits
-from ...statistics.checks import Floats
+from ...errors import NoVariance
+from ...statistics.checks import Floats, enough
 from ...statistics.permutation import label_shuffle_ratio
 from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio, resampled_sums
 from ...statistics.results import LEVEL, Interval
@@ -73,8 +73,7 @@ def selection_ratio(
     a bootstrap of them says nothing. Without ``alarm`` nothing is permuted, and p is 1. Resamples
     are drawn once for all groups ``asked`` about in these pools, and sums kept in their ``memo``.
     """
-    if len(pools) < FEWEST_POOLS:
-        raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
+    enough(len(pools), "pools", FEWEST_POOLS)
     members = frozenset(group)
     groups = tuple(asked) if members in asked else (members,)
 
@@ -137,8 +136,7 @@ def ratio_beside(
     Resamples are drawn once for all sides ``asked`` about in these pools, and kept in their
     ``memo``.
     """
-    if len(pools) < FEWEST_POOLS:
-        raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
+    enough(len(pools), "pools", FEWEST_POOLS)
     sides = tuple(map(frozenset, asked))
 
     def counted(side: frozenset[str]) -> Floats:

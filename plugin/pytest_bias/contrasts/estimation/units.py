@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from ...errors import NoVariance, TooFewUnits
+from ...errors import NoVariance
 from ...statistics.blocks import cohen_dz, one_sample, sign_flip
-from ...statistics.checks import Floats
+from ...statistics.checks import Floats, enough
 from ...statistics.means import stratified_contrast
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
@@ -41,8 +41,6 @@ from .tested import (
     permutation_words,
 )
 from .two_groups import compare_groups
-
-FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +162,7 @@ def paired(
 ) -> Tested:
     """Test the mean of independent differences; see :func:`crossed_contrast`."""
     n = differences.size
-    if n < FEWEST:
-        raise TooFewUnits(group=str(name), found=n, needed=FEWEST)
+    enough(n, str(name))
     try:
         found = one_sample(differences, magnitude=magnitude)
     except NoVariance:
@@ -216,11 +213,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
     found, dropped = nested_values(grid, weights, factor)
     groups = {level: list(values.values()) for level, values in found.items()}
     part = weights.parts[factor]
-    sizes = {level: len(values) for level, values in groups.items()}
     for level in part:
-        if sizes.get(level, 0) < FEWEST:
-            group = f"{factor}={level}"
-            raise TooFewUnits(group=group, found=sizes.get(level, 0), needed=FEWEST)
+        enough(len(groups.get(level, ())), f"{factor}={level}")
     name = Units("groups", (factor,))
     # Of the whole contrast's reach each group has half: its units differ between two sides.
     bounds, half = grid.bounds, (grid.width or 0.0) * weights.reach / 2
