@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -76,17 +76,9 @@ def selection_ratio(
     enough(len(pools), "pools", FEWEST_POOLS)
     members = frozenset(group)
     groups = tuple(asked) if members in asked else (members,)
-
-    def resampled(_: Floats, *draws: int) -> Floats:
-        columns = np.hstack([_counts(pools, each, memo) for each in groups])
-        drawn = once(memo, (groups, *draws), lambda: resampled_sums(columns, *draws))
-        return np.hsplit(drawn, len(groups))[groups.index(members)]
-
     sums = _counts(pools, members, memo)
     p_alarm, method = _shuffled(pools, members, memo) if alarm else (1.0, "not permuted")
-    if (sums == sums[0]).all():
-        raise NoVariance(statistic="bootstrap of pools")
-    boot = bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)
+    boot = _bootstrap({each: _counts(pools, each, memo) for each in groups}, (members,), memo)
     p_clear: float | None = None
     notes: tuple[str, ...] = ()
     if margin is not None:
@@ -137,22 +129,31 @@ def ratio_beside(
     ``memo``.
     """
     enough(len(pools), "pools", FEWEST_POOLS)
-    sides = tuple(map(frozenset, asked))
+    sides = {side: _counts(pools, side, memo)[:, :2] for side in map(frozenset, asked)}
+    return _interval(_bootstrap(sides, (frozenset(high), frozenset(low)), memo), LEVEL)
 
-    def counted(side: frozenset[str]) -> Floats:
-        return _counts(pools, side, memo)[:, :2]
+
+def _bootstrap(
+    asked: Mapping[frozenset[str], Floats],
+    of: Sequence[frozenset[str]],
+    memo: dict[object, object],
+) -> LogRatioBootstrap:
+    """Return the bootstrap of the counts ``of`` some that are ``asked`` about in these pools.
+
+    Resamples are drawn once for all, and kept in ``memo``.
+    """
+    sides = tuple(asked)
 
     def resampled(_: Floats, *draws: int) -> Floats:
-        columns = np.hstack([counted(side) for side in sides])
-        drawn = np.hsplit(
-            once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws)), len(sides)
-        )
-        return np.hstack([drawn[sides.index(frozenset(side))] for side in (high, low)])
+        columns = np.hstack(list(asked.values()))
+        drawn = once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws))
+        parts = dict(zip(sides, np.hsplit(drawn, len(sides)), strict=True))
+        return np.hstack([parts[side] for side in of])
 
-    sums = np.hstack([counted(frozenset(side)) for side in (high, low)])
+    sums = np.hstack([asked[side] for side in of])
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
-    return _interval(bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled), LEVEL)
+    return bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)
 
 
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
