@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +26,7 @@ from ..experiments.canonical import digest
 from ..experiments.design import is_control
 from ..experiments.measures import MISSING, MeasureValue
 from ..experiments.records import Outcome, record_of
+from ..providers.simulator.exchange import SUBJECTS
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered
@@ -57,16 +58,15 @@ class Plant:
 class PlantedSubject:
     """A simulated subject by its name, with what is planted in it; ``text`` is how it is written.
 
-    Raises UnknownName, with what there is, where the name is none of ``subjects``; BadSetting for
-    what cannot be read.
+    Raises UnknownName, with what there is, where the name is none of these; BadSetting for what
+    cannot be read.
     """
 
     text: str
-    subjects: Sequence[str] = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.name not in self.subjects:
-            raise UnknownName(kind="simulated subject", name=self.name, known=self.subjects)
+        if self.name not in SUBJECTS:
+            raise UnknownName(kind="simulated subject", name=self.name, known=SUBJECTS)
         _ = self.plants
 
     def __str__(self) -> str:
