@@ -17,6 +17,7 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
 
+from ...helpers import there
 from .designs import (
     STYLE,
     TONE,
@@ -83,11 +84,9 @@ def agrees(found: Finding, hand: tuple[float, float, float], margin: float) -> N
     clear = max(
         stats.t.sf((estimate + margin) / se, df), stats.t.cdf((estimate - margin) / se, df)
     )
-    assert found.equivalence is not None
-    assert found.equivalence.p == pytest.approx(clear, rel=1e-9)
+    assert there(found.equivalence).p == pytest.approx(clear, rel=1e-9)
     # Where replies are skewed within their cells, clearing needs more than the t tests.
-    assert found.p_clear is not None
-    assert found.p_clear >= clear * (1 - 1e-9)
+    assert there(found.p_clear) >= clear * (1 - 1e-9)
 
 
 def cells(tone: str, seeds: list[str] = SEEDS, styles: list[str] = STYLES) -> list[Floats]:
@@ -99,8 +98,9 @@ def test_cells_count_alike_however_many_replies_they_have() -> None:
     agrees(found, by_hand(cells("high"), cells("low")), 0.5)
     pooled = at(RECORDS, tone="high").mean() - at(RECORDS, tone="low").mean()
     assert abs(found.estimate - pooled) > 0.3  # the missing replies confound the pooled means
-    assert found.se is not None
-    assert found.p_alarm == pytest.approx(2 * stats.t.sf(abs(found.estimate / found.se), found.df))
+    assert found.p_alarm == pytest.approx(
+        2 * stats.t.sf(abs(found.estimate / there(found.se)), found.df)
+    )
     assert (str(found.unit_name), found.null, found.bootstrap) == ("replies", "zero", None)
     assert found.units == found.replies == at(RECORDS).size
     assert [arm.mean for arm in found.arms] == pytest.approx(
@@ -123,8 +123,9 @@ def test_two_cells_are_welchs() -> None:
     a, b = (at(RECORDS, tone=tone, style="plain", seed="s1") for tone in ("high", "low"))
     assert found.se == pytest.approx(math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size))
     assert found.bootstrap is not None
-    assert found.index is not None
-    assert found.index.estimate == pytest.approx(found.estimate / 6)  # nine months against three
+    assert there(found.index).estimate == pytest.approx(
+        found.estimate / 6
+    )  # nine months against three
 
 
 def test_items_are_compared_like_levels() -> None:
@@ -182,10 +183,10 @@ def test_exemplars_are_cells_of_a_fixed_set() -> None:
 def test_between_sets_of_names_an_alarm_is_an_interval_beyond_the_margin(seed: int) -> None:
     shift = 0.5 + 0.06 * seed
     found = between().analyse(NAMED, of_names(shift, seed))
-    assert found.se is not None
-    assert found.df is not None
-    beyond = max(abs(found.estimate) - 0.5, 0) / found.se
-    assert found.p_alarm == pytest.approx(min(1.0, 2 * stats.t.sf(beyond, found.df)), rel=1e-9)
+    beyond = max(abs(found.estimate) - 0.5, 0) / there(found.se)
+    assert found.p_alarm == pytest.approx(
+        min(1.0, 2 * stats.t.sf(beyond, there(found.df))), rel=1e-9
+    )
     assert found.beyond(found.interval) == (found.p_alarm <= 0.05)
 
 
@@ -272,8 +273,7 @@ def test_a_side_too_small_to_show_rare_replies_differs_from_none(
         if unit
         else fixed_contrast(grid, weights, margin=None, null="zero")
     )
-    assert found.interval is not None
-    assert found.interval.excludes(0)
+    assert there(found.interval).excludes(0)
     assert found.p_alarm > 0.05
     assert "label permutation" in found.method
 

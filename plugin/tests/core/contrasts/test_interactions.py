@@ -15,6 +15,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
 
+from ...helpers import there
 from .designs import TONE, Floats, at, groups, items, level, recorded, study
 
 PAIRS = {"tone": ("high", "low"), "style": ("formal", "plain")}
@@ -107,8 +108,7 @@ def test_exemplars_are_compared_by_their_own_differences() -> None:
         np.mean(slopes["black"]) - np.mean(slopes["white"]), rel=1e-9
     )
     assert found.p_alarm == pytest.approx(expected.pvalue, rel=1e-9)
-    assert found.interval is not None
-    assert found.interval.low == pytest.approx(interval.low, rel=1e-9)
+    assert there(found.interval).low == pytest.approx(interval.low, rel=1e-9)
     assert (str(found.unit_name), found.fewest) == ("exemplars of group", 11)
 
 
