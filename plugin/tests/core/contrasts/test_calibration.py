@@ -19,7 +19,6 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.contrasts.estimation import groups as group_engines
 from pytest_bias.contrasts.estimation.cells import (
-    Cell,
     Grid,
     Weights,
     level_against_rest,
@@ -34,12 +33,13 @@ from pytest_bias.statistics.resampling import bootstrap_t_equivalence
 from pytest_bias.statistics.simultaneous import holm
 
 from ...helpers import there
-from .designs import fewer_weightings
+from .designs import cell, fewer_weightings, grid
 
 RUNS = 200
 BOUND = 0.05 + 2 * sqrt(0.05 * 0.95 / RUNS)
 ICC = 0.3
 MARGIN = 1.0
+WIDE = (-50.0, 50.0)
 UNITS = 12
 G = ("white", "black", "asian", "hispanic")
 Rng = np.random.Generator
@@ -56,20 +56,9 @@ def _fewer_resamples() -> Iterator[None]:
         yield
 
 
-def grid(cells: list[Cell], *, flags: bool = False) -> Grid:
-    bounds = (0.0, 1.0) if flags else (-50.0, 50.0)
-    return Grid(cells=tuple(cells), bounds=bounds, flags=flags)
-
-
-def cell(values: object, member: str = "", **labels: str) -> Cell:
-    members = {"group": member} if member else {}
-    numbers = np.asarray(values, dtype=np.float64)
-    return Cell(labels=labels, members=members, values=numbers, reasons={})
-
-
-def replies(rng: Rng, mean: float, n: int) -> object:
+def replies(rng: Rng, mean: float, n: int) -> Floats:
     """``n`` replies of one unit in one condition, which share ``ICC`` of their variance."""
-    return mean + rng.normal(0, sqrt(ICC)) + rng.normal(0, sqrt(1 - ICC), n)
+    return np.asarray(mean + rng.normal(0, sqrt(ICC)) + rng.normal(0, sqrt(1 - ICC), n))
 
 
 def crossed(rng: Rng, effect: float) -> Result:
@@ -79,16 +68,15 @@ def crossed(rng: Rng, effect: float) -> Result:
         for i, tone in product(range(UNITS), ("low", "high"))
     ]
     weights = pairwise("tone", ["high"], ["low"])
-    return crossed_contrast(grid(cells), weights, ["seed"], margin=MARGIN)
+    return crossed_contrast(grid(cells, WIDE), weights, ["seed"], margin=MARGIN)
 
 
 def of_groups(rng: Rng, effect: float, chosen: tuple[str, ...], n: int) -> Grid:
-    return grid(
-        [
-            cell(replies(rng, effect * (group == "white"), 4), f"{group} {i}", group=group)
-            for group, i in product(chosen, range(n))
-        ]
+    cells = (
+        cell(replies(rng, effect * (group == "white"), 4), f"{group} {i}", group=group)
+        for group, i in product(chosen, range(n))
     )
+    return grid(cells, WIDE)
 
 
 def nested(rng: Rng, effect: float) -> Result:
@@ -131,7 +119,7 @@ def doubly_crossed(rng: Rng, effect: float) -> Result:
         for i, tone, style in product(range(UNITS), ("low", "high"), ("plain", "formal"))
     ]
     parts = {"tone": {"high": 1.0, "low": -1.0}, "style": {"formal": 1.0, "plain": -1.0}}
-    return crossed_contrast(grid(cells), Weights(parts), ["seed"], margin=MARGIN)
+    return crossed_contrast(grid(cells, WIDE), Weights(parts), ["seed"], margin=MARGIN)
 
 
 def fixed(rng: Rng, effect: float) -> Result:
@@ -141,7 +129,7 @@ def fixed(rng: Rng, effect: float) -> Result:
         for i, tone in product(range(6), ("low", "high"))
     ]
     weights = pairwise("tone", ["high"], ["low"])
-    return fixed_contrast(grid(cells), weights, margin=MARGIN, null="zero")
+    return fixed_contrast(grid(cells, WIDE), weights, margin=MARGIN, null="zero")
 
 
 def beyond(rng: Rng, effect: float) -> Result:
@@ -152,7 +140,7 @@ def beyond(rng: Rng, effect: float) -> Result:
         for group, i in product(G, range(5))
     ]
     weights = level_against_rest("group", "white", G)
-    return fixed_contrast(grid(cells), weights, margin=MARGIN, null="margin")
+    return fixed_contrast(grid(cells, WIDE), weights, margin=MARGIN, null="margin")
 
 
 def rates(rng: Rng, effect: float) -> Result:
@@ -179,7 +167,7 @@ def uneven_group(rng: Rng, effect: float) -> Result:
         )
         for group, i in product(G, range(UNITS))
     ]
-    return group_engines.group_against_rest(grid(cells), "group", "white", G, margin=MARGIN)
+    return group_engines.group_against_rest(grid(cells, WIDE), "group", "white", G, margin=MARGIN)
 
 
 def far_replies(rng: Rng, n: int, *, share: float, rest: float, sd: float = 0.6) -> Floats:
@@ -188,14 +176,10 @@ def far_replies(rng: Rng, n: int, *, share: float, rest: float, sd: float = 0.6)
     return np.where(rng.random(n) < share, 12.0, near)
 
 
-def of_far(cells: list[Cell]) -> Grid:
-    return Grid(cells=tuple(cells), bounds=(0.0, 12.0), flags=False)
-
-
 def two_with_far(rng: Rng, share: float, *, n: int, rest: float) -> Result:
     """Two groups of replies of which one has a share far away: .6 apart."""
     a, b = (far_replies(rng, n, share=s, rest=rest) for s in (share, 0.0))
-    cells = of_far([cell(a, tone="high"), cell(b, tone="low")])
+    cells = grid([cell(a, tone="high"), cell(b, tone="low")])
     return fixed_contrast(cells, pairwise("tone", ["high"], ["low"]), margin=0.6, null="zero")
 
 
@@ -210,7 +194,7 @@ def interaction_with_far(rng: Rng, share: float, *, n: int, rest: float) -> Resu
         for tone, style in product(("low", "high"), repeat=2)
     ]
     parts = {name: {"high": 1.0, "low": -1.0} for name in ("tone", "style")}
-    return fixed_contrast(of_far(cells), Weights(parts), margin=0.6, null="zero")
+    return fixed_contrast(grid(cells), Weights(parts), margin=0.6, null="zero")
 
 
 def prompts(rng: Rng, share: float, lost: float, *, sd: float = 0.1, n: int = 25) -> Result:
@@ -221,7 +205,9 @@ def prompts(rng: Rng, share: float, lost: float, *, sd: float = 0.1, n: int = 25
         for i, value in enumerate(values)
         for tone in ("low", "high")
     ]
-    return crossed_contrast(grid(cells), pairwise("tone", ["high"], ["low"]), ["seed"], margin=0.1)
+    return crossed_contrast(
+        grid(cells, WIDE), pairwise("tone", ["high"], ["low"]), ["seed"], margin=0.1
+    )
 
 
 NO_EFFECT: list[tuple[Run, float]] = [
@@ -289,7 +275,7 @@ def test_so_few_replies_that_unseen_ones_could_make_the_margin_clear_nothing(
             for levels in crossed
         ]
         weights = Weights({name: {"high": 1.0, "low": -1.0} for name in parts})
-        found = fixed_contrast(of_far(cells), weights, margin=0.6, null="zero")
+        found = fixed_contrast(grid(cells), weights, margin=0.6, null="zero")
         assert there(found.tost).p < 1e-9
         assert (there(found.p_clear) <= 0.05) == clears
 
@@ -326,7 +312,7 @@ EIGHT = tuple("abcdefgh")
 def eight_groups(rng: Rng, shifts: dict[str, float]) -> Grid:
     """Sixty replies of each group, whose differences are in margins."""
     cells = [cell(rng.normal(shifts.get(g, 0.0), 1.7, 60), group=g) for g in EIGHT]
-    return Grid(cells=tuple(cells), bounds=(-12.0, 12.0), flags=False)
+    return grid(cells, (-12.0, 12.0))
 
 
 def each_of(of: Grid, *, aside: bool) -> dict[str, Result]:
@@ -411,7 +397,7 @@ def test_large_effects_are_found(run: Run) -> None:
 def test_rates_and_identical_replies_have_their_interval_at_any_level() -> None:
     found = rates(np.random.default_rng(22), 0.0)
     alike = pairwise("tone", ["high"], ["low"])
-    same = of_far([cell([3.0] * 40, tone=tone) for tone in ("high", "low")])
+    same = grid([cell([3.0] * 40, tone=tone) for tone in ("high", "low")])
     exact = fixed_contrast(same, alike, margin=0.6, null="zero")
     for one in (found, exact):
         assert one.at_level is not None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.cells import Cell, Grid, Weights, pairwise
+from pytest_bias.contrasts.estimation.cells import Grid, Weights, pairwise
 from pytest_bias.contrasts.estimation.fixed import fixed_contrast
 from pytest_bias.contrasts.estimation.units import crossed_contrast
 from pytest_bias.contrasts.findings import Finding
@@ -23,7 +23,9 @@ from .designs import (
     TONE,
     Floats,
     at,
+    cell,
     fewer_weightings,
+    grid,
     groups,
     items,
     level,
@@ -240,12 +242,12 @@ def test_without_any_replicates_there_is_no_variance_within_cells() -> None:
 def of_levels(*replies: list[list[float]]) -> tuple[Grid, Weights]:
     """One level against all others, each with its replies seed by seed."""
     names = [f"g{number}" for number in range(len(replies))]
-    cells = tuple(
-        Cell(labels={"g": name, "seed": f"s{seed}"}, members={}, values=np.array(each), reasons={})
+    cells = (
+        cell(each, g=name, seed=f"s{seed}")
         for name, of_seeds in zip(names, replies, strict=True)
         for seed, each in enumerate(of_seeds)
     )
-    return Grid(cells=cells, bounds=(0, 12), flags=False), pairwise("g", names[:1], names[1:])
+    return grid(cells), pairwise("g", names[:1], names[1:])
 
 
 RARE = [[3.0] * 57 + [12.0] * 3]
@@ -267,11 +269,11 @@ def test_a_side_too_small_to_show_rare_replies_differs_from_none(
     replies: list[list[list[float]]], unit: list[str]
 ) -> None:
     """Its lack of them is no lack of spread: of identical levels that is what is seen often."""
-    grid, weights = of_levels(*replies)
+    of, weights = of_levels(*replies)
     found = (
-        crossed_contrast(grid, weights, unit, margin=None)
+        crossed_contrast(of, weights, unit, margin=None)
         if unit
-        else fixed_contrast(grid, weights, margin=None, null="zero")
+        else fixed_contrast(of, weights, margin=None, null="zero")
     )
     assert there(found.interval).excludes(0)
     assert found.p_alarm > 0.05
@@ -314,24 +316,22 @@ def test_at_the_margin_rare_replies_of_a_small_level_clear_seldom() -> None:
 def test_rare_replies_that_a_level_has_more_of_are_found() -> None:
     """However far the levels that it is held against lie apart themselves."""
     apart = [[[low] * 57 + [12.0] * 3] for low in (0.0, 6.0)]
-    grid, weights = of_levels([[3.0] * 45 + [12.0] * 15], *[RARE] * 3, *apart)
-    assert fixed_contrast(grid, weights, margin=None, null="zero").p_alarm < 0.001
+    of, weights = of_levels([[3.0] * 45 + [12.0] * 15], *[RARE] * 3, *apart)
+    assert fixed_contrast(of, weights, margin=None, null="zero").p_alarm < 0.001
 
 
 def test_replies_missing_unequally_over_strata_hide_no_difference() -> None:
     """Temperature 0: one side is a minute above the other in each of four strata far apart."""
-    cells = tuple(
-        Cell(
-            labels={"tone": tone, "egg": f"e{low}"},
-            members={},
-            values=np.full(5 if (tone, low) in {("polite", 11.0), ("curt", 0.0)} else 6, low + by),
-            reasons={},
+    cells = (
+        cell(
+            np.full(5 if (tone, low) in {("polite", 11.0), ("curt", 0.0)} else 6, low + by),
+            tone=tone,
+            egg=f"e{low}",
         )
         for tone, by in (("polite", 1.0), ("curt", 0.0))
         for low in (0.0, 1.0, 2.0, 11.0)
     )
-    grid = Grid(cells=cells, bounds=(0, 12), flags=False)
     by_tone = pairwise("tone", ["polite"], ["curt"])
-    found = fixed_contrast(grid, by_tone, margin=0.25, null="zero")
+    found = fixed_contrast(grid(cells), by_tone, margin=0.25, null="zero")
     assert found.estimate == pytest.approx(1)
     assert found.p_alarm < 0.001

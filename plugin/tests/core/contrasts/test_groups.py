@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts.estimation.cells import Cell, Grid
 from pytest_bias.contrasts.estimation.groups import any_group
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
@@ -18,7 +17,7 @@ from pytest_bias.experiments.records import Records
 from pytest_bias.statistics.anova import welch_one_way_p
 
 from ...helpers import there
-from .designs import TONE, Floats, at, groups, items, level, recorded, study
+from .designs import TONE, Floats, at, cell, grid, groups, items, level, recorded, study
 
 G = ("white", "black", "asian")
 
@@ -324,15 +323,10 @@ def test_a_group_with_too_few_exemplars_is_named(lost: Callable[[Trial], bool]) 
 def test_a_few_exemplars_that_vary_more_are_no_group_that_differs() -> None:
     spread = {"a": [-0.7, 0.1, 1.0, 1.3, 1.1, 0.8]}
     spread |= dict.fromkeys("bc", [-0.4, -0.2, 0.0, 0.1, 0.2, 0.3] * 4)
-    cells = tuple(
-        Cell(
-            labels={"group": name},
-            members={"group": f"{name}{place}"},
-            values=np.array([value]),
-            reasons={},
-        )
+    cells = (
+        cell([value], f"{name}{place}", group=name)
         for name, values in spread.items()
         for place, value in enumerate(values)
     )
-    found = any_group(Grid(cells=cells, bounds=None, flags=False), "group", "abc", ["group"])
+    found = any_group(grid(cells, bounds=None), "group", "abc", ["group"])
     assert found.p_alarm > 0.05

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.estimation import tested
-from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
+from pytest_bias.contrasts.estimation.cells import Grid, pairwise
 from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_difference
 from pytest_bias.contrasts.estimation.tested import worst_case
 from pytest_bias.contrasts.findings import WorstCase
@@ -25,7 +25,19 @@ from pytest_bias.statistics.score import tost_rates
 from pytest_bias.verdicts.rule import Question, decide
 
 from ...helpers import there
-from .designs import STYLE, TONE, at, fewer_weightings, groups, items, level, recorded, study
+from .designs import (
+    STYLE,
+    TONE,
+    at,
+    cell,
+    fewer_weightings,
+    grid,
+    groups,
+    items,
+    level,
+    recorded,
+    study,
+)
 
 OF = study(items=items(2), replicates=20)
 
@@ -300,24 +312,17 @@ BY_ARM = pairwise("arm", ["a"], ["b"])
 
 
 def two_arms(a: Floats, b: Floats, lost: tuple[int, int], *, flags: bool = False) -> Grid:
-    cells = tuple(
-        Cell(
-            labels={"arm": arm},
-            members={},
-            values=values,
-            reasons={"refusal": missing} if missing else {},
-        )
-        for arm, values, missing in zip("ab", (a, b), lost, strict=True)
-    )
-    return Grid(cells=cells, bounds=(0, 1) if flags else (0, 12), flags=flags)
+    arms = zip("ab", (a, b), lost, strict=True)
+    cells = (replace(cell(each, arm=arm), reasons={"refusal": n}) for arm, each, n in arms)
+    return grid(cells, flags=flags)
 
 
-def means(grid: Grid) -> tested.Tested:
-    return fixed_contrast(grid, BY_ARM, margin=0.6, null="zero")
+def means(of: Grid) -> tested.Tested:
+    return fixed_contrast(of, BY_ARM, margin=0.6, null="zero")
 
 
-def worst_of(grid: Grid, analyse: Callable[[Grid], tested.Tested] = means) -> WorstCase:
-    return there(worst_case(grid, BY_ARM, analyse))
+def worst_of(of: Grid, analyse: Callable[[Grid], tested.Tested] = means) -> WorstCase:
+    return there(worst_case(of, BY_ARM, analyse))
 
 
 def spread(a: Floats, b: Floats) -> float:
@@ -347,8 +352,7 @@ def test_where_shares_are_alike_missing_replies_are_moved_by_one_standard_deviat
 
 def test_an_effect_that_no_shift_undoes_has_no_tipping_point() -> None:
     rng = np.random.default_rng(5)
-    grid = two_arms(rng.normal(9, 1, 112), rng.normal(5, 1, 110), (8, 10))
-    found = worst_of(grid)
+    found = worst_of(two_arms(rng.normal(9, 1, 112), rng.normal(5, 1, 110), (8, 10)))
     assert (found.kind, found.shift) == ("tipping", None)
     assert found.p_alarm < 1e-9
     open_ = worst_of(two_arms(rng.normal(5.5, 1, 112), rng.normal(5, 1, 110), (8, 10)))
@@ -380,7 +384,7 @@ def test_missing_events_are_taken_half_a_rate_off() -> None:
     a, b = np.repeat([1.0, 0.0], [4, 106]), np.repeat([1.0, 0.0], [6, 105])
     found = worst_of(
         two_arms(a, b, (10, 9), flags=True),
-        lambda grid: rate_difference(grid, BY_ARM, margin=0.2, null="zero"),
+        lambda of: rate_difference(of, BY_ARM, margin=0.2, null="zero"),
     )
     assert found.kind == "tipping"
     # 10 x (4 / 110 + .5) = 5.4: 6 more of a, and none of b, as 6 / 111 is below .5.
@@ -401,10 +405,10 @@ def cleared(arms: Callable[[np.random.Generator], tuple[Floats, Floats]], seed: 
     with fewer_weightings():
         for _ in range(200):
             a, b = arms(rng)
-            grid = two_arms(a, b, (120 - a.size, 120 - b.size))
-            if there(means(grid).p_clear) > 0.05:
+            of = two_arms(a, b, (120 - a.size, 120 - b.size))
+            if there(means(of).p_clear) > 0.05:
                 continue
-            at_worst = worst_case(grid, BY_ARM, means, margin=0.6, always=False, tips=False)
+            at_worst = worst_case(of, BY_ARM, means, margin=0.6, always=False, tips=False)
             clear += at_worst is None or not at_worst.needed or there(at_worst.p_clear) <= 0.05
     return clear / 200
 

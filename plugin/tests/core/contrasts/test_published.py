@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.cells import Cell
 from pytest_bias.contrasts.findings import PublishedColumn
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.interactions import Interaction
@@ -27,7 +26,7 @@ from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import factorial_anova
 
 from ...helpers import there
-from .designs import STYLE, TONE, Floats, at, items, level, recorded, study
+from .designs import STYLE, TONE, Floats, at, cell, items, level, recorded, study
 
 THREE = Factor("tone", {"low": 1, "middle": 2, "high": 3})
 OF = study(factors=[THREE, STYLE], items=items(2), replicates=9)
@@ -179,12 +178,7 @@ def test_additive_blocks_in_a_factorial_anova() -> None:
 def test_an_interaction_that_blocks_give_says_so_and_has_no_p() -> None:
     values = np.random.default_rng(5).normal(size=16)
     cells = [
-        Cell(
-            labels={"a": a, "b": b, "block": str(int(a == b))},
-            members={},
-            values=values[4 * i : 4 * i + 4],
-            reasons={},
-        )
+        cell(values[4 * i : 4 * i + 4], a=a, b=b, block=str(int(a == b)))
         for i, (a, b) in enumerate(itertools.product("xy", "xy"))
     ]
     found = FactorialAnova(("a", "b"), blocks=("block",)).statistics(Pooled(cells=cells, sides={}))

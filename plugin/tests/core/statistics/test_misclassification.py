@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.estimation import misclassified, tested
-from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
+from pytest_bias.contrasts.estimation.cells import pairwise
 from pytest_bias.contrasts.estimation.fixed import rate_difference
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.statistics.misclassification import (
@@ -20,23 +20,18 @@ from pytest_bias.statistics.misclassification import (
 from pytest_bias.statistics.results import Misclassified
 
 from ...helpers import there
+from ..contrasts.designs import cell, grid
 
 BY_ARM = pairwise("arm", ["a"], ["b"])
 N, PAIRS, RUNS, MARGIN = 800, 700, 1500, 0.10
 
 
 def read(events_a: int, events_b: int) -> tested.Tested:
-    cells = tuple(
-        Cell(
-            labels={"arm": arm},
-            members={},
-            values=np.repeat([1.0, 0.0], [events, N - events]),
-            reasons={},
-        )
+    cells = (
+        cell(np.repeat([1.0, 0.0], [events, N - events]), arm=arm)
         for arm, events in (("a", events_a), ("b", events_b))
     )
-    grid = Grid(cells=cells, bounds=(0, 1), flags=True)
-    return rate_difference(grid, BY_ARM, margin=MARGIN, null="margin")
+    return rate_difference(grid(cells, flags=True), BY_ARM, margin=MARGIN, null="margin")
 
 
 def corrected(plain: tested.Tested, error: Misclassified) -> tested.Tested:
