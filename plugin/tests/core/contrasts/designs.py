@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pytest_bias.contrasts.estimation import bounded
 from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
@@ -48,6 +49,12 @@ def study(**changes: Any) -> Experiment:
         "replicates": 5,
     }
     return Experiment(protocol=unused, **(given | changes))
+
+
+def asked(**changes: Any) -> MeanDifference:
+    """Whether the high tone scores as the low one does, but for what is given by name."""
+    given: dict[str, Any] = {"factor": "tone", "high": "high", "low": "low"}
+    return MeanDifference("score", **(given | {"margin": 0.5, "claim": "clear"} | changes))
 
 
 def groups(sizes: Mapping[str, int], name: str = "group") -> Factor:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -20,15 +21,12 @@ from pytest_bias.verdicts.verdict import DOUBTED, cell_words, open_cells_words
 from tests.core.in_memory import NOTHING_KEPT
 
 from ...helpers import there
+from . import designs
 from .designs import SCALE, STYLE, TONE, at, items, level, recorded, study
 
 MEDIUM = Factor("medium", {"letter": "l", "mail": "m", "call": "c"})
 OF = study(factors=[TONE, STYLE, MEDIUM], measures=[SCALE], replicates=20)
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {"margin": 0.5, "claim": "clear", "within": {"style": 1.0}}
-    return MeanDifference("score", "tone", high="high", low="low", **(given | changes))  # type: ignore[arg-type]  # by name
+asked = partial(designs.asked, within={"style": 1.0})
 
 
 def drawn(seed: int, planted: float = 0.0, lost: float = 0.0) -> Records:

@@ -22,6 +22,7 @@ from .designs import (
     STYLE,
     TONE,
     Floats,
+    asked,
     at,
     cell,
     fewer_weightings,
@@ -53,12 +54,6 @@ def uneven() -> Records:
 
 
 RECORDS = uneven()
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {"high": "high", "low": "low", "margin": 0.5, "claim": "clear"}
-    factor = str(changes.pop("factor", "tone"))
-    return MeanDifference("score", factor, **(given | changes))  # type: ignore[arg-type]  # by name
 
 
 def by_hand(plus: list[Floats], minus: list[Floats]) -> tuple[float, float, float]:

@@ -28,6 +28,7 @@ from ...helpers import there
 from .designs import (
     STYLE,
     TONE,
+    asked,
     at,
     cell,
     fewer_weightings,
@@ -40,11 +41,6 @@ from .designs import (
 )
 
 OF = study(items=items(2), replicates=20)
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {"high": "high", "low": "low", "margin": 0.5, "claim": "clear"}
-    return MeanDifference("score", "tone", **(given | changes))  # type: ignore[arg-type]  # by name
 
 
 def losing(n: dict[tuple[str, str], int], seed: int = 0) -> Records:

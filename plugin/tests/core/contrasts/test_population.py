@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,21 +20,11 @@ from pytest_bias.statistics.permutation import label_permutation
 from pytest_bias.verdicts.verdict import units_words
 
 from ...helpers import there
+from . import designs
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
 
 STYLES = list(STYLE.levels)
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {
-        "high": "high",
-        "low": "low",
-        "margin": 0.5,
-        "claim": "clear",
-        "target": "population",
-    }
-    factor = str(changes.pop("factor", "tone"))
-    return MeanDifference("score", factor, **(given | changes))  # type: ignore[arg-type]  # by name
+asked = partial(designs.asked, target="population")
 
 
 def noisy(of: Experiment, seed: int, missing: float = 0.0) -> Records:
