@@ -89,13 +89,6 @@ def test_exact_error_rates_over_two_point_populations(n_a: int, n_b: int) -> Non
     assert cleared.max() <= ALPHA
 
 
-def test_clearing_attains_its_bound() -> None:
-    """One group always at the end of the scale, the other rarely at its far end."""
-    n, margin = 29, 0.1
-    found = deterministic_difference([0] * n, [0] * n, bounds=(0, 1), margin=margin)
-    assert found.p_clear == pytest.approx((1 - margin) ** n)
-
-
 def test_the_simpler_symmetric_bound_would_fail_where_both_groups_hide_other_replies() -> None:
     n, q = 25, 0.0565
     simple = 1 - ALPHA ** (1 / n)

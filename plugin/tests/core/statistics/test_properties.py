@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BiasError, NoVariance
@@ -110,6 +110,7 @@ def test_description_is_ordered(values: list[float]) -> None:
     assert (found.sd is None) == (len(values) == 1)
 
 
+@example([], Random(0))  # noqa: S311  (no secret)
 @given(st.lists(probabilities, max_size=20), st.randoms(use_true_random=False))
 def test_adjusted_p_values(p: list[float], random: Random) -> None:
     raw = np.array(p)
