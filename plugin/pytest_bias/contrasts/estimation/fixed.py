@@ -100,8 +100,8 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     a, b = (_alike(values, weighed, sign) for sign in (1, -1))
     to_see = units_to_see([float(a.mean()), float(b.mean())], bounds=grid.bounds, margin=margin)
     if tested.fewest >= FEW_UNITS and (doubtful or min(a.size, b.size) < to_see):
-        robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
-        tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+        p, note = bounded_p(a, b, bounds=grid.bounds, margin=margin)
+        tested = replace(tested, p_clear=max(tested.p_clear, p), notes=(note,))
     return replace(tested, to_see=None if doubtful else to_see)
 
 

@@ -94,8 +94,8 @@ def compare_groups(
     if tested.p_clear is not None and margin is not None and name == REPLIES:
         to_see = units_to_see([float(np.mean(a)), float(np.mean(b))], bounds=bounds, margin=margin)
         if not few and (skewed or fewest < to_see):
-            robust = bounded_p(a, b, bounds=bounds, margin=margin)
-            tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+            p, note = bounded_p(a, b, bounds=bounds, margin=margin)
+            tested = replace(tested, p_clear=max(tested.p_clear, p), notes=(note,))
         tested = replace(tested, to_see=None if skewed else to_see)
     if tost is not None:
         method = f"{tested.method}; two one-sided t tests at the margin"

@@ -170,8 +170,8 @@ def paired(
         notes = (FEW_UNITS_NOTE,)
     elif p_clear is not None and margin is not None and are_alike(differences):
         bounds = None if width is None else (-width, width)
-        robust = bounded_p(differences, bounds=bounds, margin=margin)
-        p_clear, notes = max(p_clear, robust.p), (robust.note,)
+        p, note = bounded_p(differences, bounds=bounds, margin=margin)
+        p_clear, notes = max(p_clear, p), (note,)
     elif is_skewed(differences):
         few = f"a few {name.several}"
         notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
