@@ -355,7 +355,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         deterministic=not counts.fewer,
         se=None if interval is None else (interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
-        extras={} if tost is None or interval is None else _clearing(tost.interval),
+        extras={} if tost is None or grid.imagined else _clearing(tost.interval),
         at_level=partial(_difference_at, counts, tost),
     )
 
