@@ -98,15 +98,14 @@ class Selection(Declared):
         asked = once(memo, "asked", lambda: [*_asked(source, experiment, records)])
         published = self._published(item_counts(pools, memo)) if pools else None
         with beside_none(published):
-            found = selection_ratio(
+            tested, by_pool = selection_ratio(
                 pools, _members(self), margin=self.margin, alarm=alarm, asked=asked, memo=memo
             )
-        tested = found.tested
         missing = sum(rows.missing.values())
         needed = missing / len(rows.rows) > TOLERATED_MISSING
         worst = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
         names = once(memo, "names", lambda: _names(pools))
-        named = dict(zip(names, found.by_pool, strict=False))  # there may be no values
+        named = dict(zip(names, by_pool, strict=False))  # there may be no values
         words = (" + ".join(levels_of(self.group)), "others")
         rates = [float(value) for value in tested.extras.values()]
         return Finding(

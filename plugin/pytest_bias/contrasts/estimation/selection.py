@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -45,17 +45,6 @@ class Pool:
     selected: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionTest:
-    """A tested ratio, and its logarithm as each pool gives it, in the order of the pools.
-
-    ``by_pool`` is empty where the group, or the others, were never selected.
-    """
-
-    tested: Tested
-    by_pool: tuple[float, ...] = field(repr=False)
-
-
 def selection_ratio(
     pools: Sequence[Pool],
     group: Collection[str],
@@ -64,8 +53,11 @@ def selection_ratio(
     alarm: bool = True,
     asked: Sequence[frozenset[str]] = (),
     memo: dict[object, object],
-) -> SelectionTest:
+) -> tuple[Tested, list[float]]:
     """Selection rate of the items in ``group`` divided by that of all others.
+
+    With it comes its logarithm as each pool gives it, in the order of the pools; nothing where the
+    group, or the others, were never selected.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
     shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
@@ -111,7 +103,7 @@ def selection_ratio(
         df=float(len(pools) - 1),
         at_level=partial(_interval, boot),
     )
-    return SelectionTest(tested, tuple(by_pool.tolist()))
+    return tested, by_pool.tolist()
 
 
 def ratio_beside(
