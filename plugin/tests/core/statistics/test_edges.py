@@ -22,7 +22,6 @@ from pytest_bias.statistics.means import (
 from pytest_bias.statistics.permutation import label_permutation
 from pytest_bias.statistics.resampling import (
     bootstrap_difference,
-    bootstrap_log_ratio,
 )
 from pytest_bias.statistics.results import Interval
 from pytest_bias.statistics.simultaneous import (
@@ -209,10 +208,3 @@ def test_rounding_beside_values_of_another_group_is_no_variance() -> None:
             function(a, b)
     with pytest.raises(NoVariance):
         welch_group_contrasts([*a, *b], list("aaaabbbb"))
-
-
-def test_pools_that_are_all_alike_clear_no_ratio() -> None:
-    with pytest.raises(NoVariance):
-        bootstrap_log_ratio([1, 1], [2, 2], [1, 1], [2, 2], seed=1)
-    with pytest.raises(NoVariance):  # unlike, but of one ratio
-        bootstrap_log_ratio([1, 2], [2, 4], [1, 2], [2, 4], seed=1)

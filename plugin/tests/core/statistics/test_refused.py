@@ -10,6 +10,7 @@ import pytest
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
 from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
 from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip
+from pytest_bias.statistics.bounded import bounded_equivalence, skewness
 from pytest_bias.statistics.counts import chi_square, newcombe, wilson
 from pytest_bias.statistics.effect_size import hedges_j
 from pytest_bias.statistics.means import (
@@ -29,8 +30,19 @@ from pytest_bias.statistics.power import (
 )
 from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 from pytest_bias.statistics.rate_power import power_to_alarm_rate, power_to_clear_rate
+from pytest_bias.statistics.resampling import (
+    LogRatioBootstrap,
+    bootstrap_log_ratio,
+    bootstrap_t_equivalence,
+)
 from pytest_bias.statistics.results import Interval
-from pytest_bias.statistics.simultaneous import benjamini_hochberg, holm, sign_flip_max_t
+from pytest_bias.statistics.simultaneous import (
+    benjamini_hochberg,
+    holm,
+    max_t,
+    sign_flip_max_t,
+    welch_group_contrasts,
+)
 
 from .reference import line_of
 
@@ -57,6 +69,12 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: one_sample([0.0, 1e-14, -1e-14], magnitude=100),
         lambda: cohen_dz(NOISE),
         lambda: stratified_contrast([[0.1 + 0.2, 0.3], [1, 1], [2]], [1, 1, -2]),
+        lambda: welch_group_contrasts([1, 1, 4, 4], list("aabb")),
+        lambda: bootstrap_t_equivalence([[1.0, 1.0]], [1.0], margin=2, seed=1),
+        lambda: bootstrap_log_ratio([1, 1], [2, 2], [1, 1], [2, 2], seed=1),
+        lambda: bootstrap_log_ratio(
+            [1, 2], [2, 4], [1, 2], [2, 4], seed=1
+        ),  # unlike, but of one ratio
     ],
     TooFewUnits: [
         lambda: krippendorff_alpha([[1, 2]]),
@@ -76,6 +94,12 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: power_to_alarm_rate(5, 0, rate=0.1, difference=0.1, alpha=0.05),
         lambda: power_to_pass(1, **PASSING),
         lambda: power_to_pass_rates(1, 5, rate=0.1, margin=0.1, effect=0),
+        lambda: skewness([]),
+        lambda: bounded_equivalence([], bounds=(-12, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1], [], bounds=(0, 12), margin=1, seed=1),
+        lambda: max_t([], [[]], 5, seed=1),
+        lambda: bootstrap_log_ratio([3], [3], [3], [3], seed=1),
+        lambda: bootstrap_t_equivalence([[1.0]], [1.0], margin=2, seed=1),
     ],
     BadStatisticInput: [
         lambda: krippendorff_alpha([[1, 2], [1]]),
@@ -142,6 +166,21 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: stratified_contrast([[1, 2], [3, 4]], [0, 0]),
         lambda: stratified_contrast([[1, 2], [3, NAN]], [1, -1]),
         lambda: stratified_contrast([[1, 2], [3, 4]], [1, INF]),
+        lambda: bounded_equivalence([1, 13], [3, 4], bounds=(0, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1, 2], [-1, 1], bounds=(0, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1, NAN], [3, 4], bounds=(0, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1, 2], [3, 4], bounds=(12, 0), margin=1, seed=1),
+        lambda: bounded_equivalence([1, 2], [3, 4], bounds=(0, 12), margin=0, seed=1),
+        lambda: bounded_equivalence([13], bounds=(-12, 12), margin=1, seed=1),
+        lambda: welch_group_contrasts([1, 2, NAN, 4], list("aabb")),
+        lambda: welch_group_contrasts([1, 2, 3, 4], ["a"]),
+        lambda: welch_group_contrasts([[1, 2]], list("aabb")),
+        lambda: holm([0.1, 0.2], [1]),
+        lambda: holm([0.1, 0.2], [1, 0]),
+        lambda: holm([0.1, 0.2], [1, -1]),
+        lambda: holm([0.1, 0.2], [1, NAN]),
+        lambda: LogRatioBootstrap(log_ratio=0.0, draws=(0.0,)).share_below(NAN),
+        lambda: bootstrap_t_equivalence([[1.0, 2.0]], [1.0, -1.0], margin=2, seed=1),
     ],
 }
 
