@@ -163,7 +163,7 @@ class Planting:
         self._after: list[Plant] = []
         for plant in subject.plants:
             if plant.how == "missing":
-                self._missing.append(_constant(plant.amount))
+                self._missing.append(partial(_shifted, plant.amount, {}))
             elif plant.how == JUDGE_ERROR:
                 self._judge = plant.amount
             elif plant.how == "noise":
@@ -181,7 +181,7 @@ class Planting:
         measure, amount = planted_in(hypothesis, times * plant.amount)
         side, *other = _sides(hypothesis, self._registered.experiment, plant.at)
         if getattr(hypothesis, "measure", "") == MISSING:
-            self._missing.append(lambda trial: amount * _stands(trial, side))
+            self._missing.append(partial(_shifted, amount, side))
             return
         if plant.how in ("", "step"):
             # Half of an interaction in each of two cells: then no factor alone has an effect.
@@ -403,7 +403,3 @@ def _level(trial: Trial, name: str) -> str:
 def _of_unit(trial: Trial, name: str) -> str:
     """The exemplar where there is one, with its level, else the level or item."""
     return f"{_level(trial, name)}/{trial.exemplars.get(name, '')}"
-
-
-def _constant(amount: float) -> Shift:
-    return lambda _: amount
