@@ -8,18 +8,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import settings
 
 from pytest_bias.experiments.experiment import SimulatedAnswer, SimulatedPrompt
 from pytest_bias.providers.simulator.server import SimulatorServer
 
+T = TypeVar("T")
+
 
 def fewer(times: int) -> settings:
     """Return settings with a share of the profile's examples, for a case that takes long."""
     profile = settings.get_profile(settings.get_current_profile_name())
     return settings(max_examples=max(1, profile.max_examples // times))
+
+
+def there(value: T | None) -> T:
+    """Return a value, of which there has to be one."""
+    assert value is not None
+    return value
 
 
 PATIENCE = 60.0

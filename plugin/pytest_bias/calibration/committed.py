@@ -47,7 +47,13 @@ class Summary:
         if all(one.passes for one in each):
             whole = self._drawn(None, "drawn together")
             if wanted.keys() != self.designs.keys() or not whole.made:
-                whole = _multiplied(each)
+                whole = Characteristics(
+                    experiment=None,
+                    made="multiplied",
+                    passes=product([one.passes for one in each]),
+                    unchanged=product([one.unchanged for one in each]),
+                    accepted=product([one.accepted for one in each]),
+                )
         return (whole, *each)
 
     def _drawn(self, experiment: str | None, made: Derivation) -> Characteristics:
@@ -69,17 +75,6 @@ class Summary:
             if rate.what == what and not rate.hypothesis
         ]
         return max(found, key=lambda chance: chance.draws, default=None)
-
-
-def _multiplied(each: Sequence[Characteristics]) -> Characteristics:
-    passes = product([one.passes for one in each])
-    return Characteristics(
-        experiment=None,
-        made="multiplied",
-        passes=passes,
-        unchanged=product([one.unchanged for one in each]),
-        accepted=product([one.accepted for one in each]),
-    )
 
 
 def read_summary(path: Path) -> Summary:

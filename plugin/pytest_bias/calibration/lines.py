@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..contrasts.declared import outcomes_of
-from ..providers.simulator.exchange import SUBJECTS
 from ..verdicts.verdict import Verdict
 from .drawing import Bench
 from .file import Line
@@ -44,8 +43,8 @@ def drawn_lines(
     draw before it where that is the same subject (the first of a block against one that is no
     other's), else against a draw of that subject.
     """
-    drawn = PlantedSubject(cell.subject, SUBJECTS)
-    accepting = PlantedSubject(cell.accepted or cell.subject, SUBJECTS)
+    drawn = PlantedSubject(cell.subject)
+    accepting = PlantedSubject(cell.accepted or cell.subject)
     accepted: dict[str, Entry] = {}
     chained: dict[str, Entry] = {}
     same = cell.accepted == cell.subject

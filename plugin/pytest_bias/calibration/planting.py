@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +26,7 @@ from ..experiments.canonical import digest
 from ..experiments.design import is_control
 from ..experiments.measures import MISSING, MeasureValue
 from ..experiments.records import Outcome, record_of
+from ..providers.simulator.exchange import SUBJECTS
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered
@@ -57,16 +58,15 @@ class Plant:
 class PlantedSubject:
     """A simulated subject by its name, with what is planted in it; ``text`` is how it is written.
 
-    Raises UnknownName, with what there is, where the name is none of ``subjects``; BadSetting for
-    what cannot be read.
+    Raises UnknownName, with what there is, where the name is none of these; BadSetting for what
+    cannot be read.
     """
 
     text: str
-    subjects: Sequence[str] = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.name not in self.subjects:
-            raise UnknownName(kind="simulated subject", name=self.name, known=self.subjects)
+        if self.name not in SUBJECTS:
+            raise UnknownName(kind="simulated subject", name=self.name, known=SUBJECTS)
         _ = self.plants
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ class Planting:
         self._after: list[Plant] = []
         for plant in subject.plants:
             if plant.how == "missing":
-                self._missing.append(_constant(plant.amount))
+                self._missing.append(partial(_shifted, plant.amount, {}))
             elif plant.how == JUDGE_ERROR:
                 self._judge = plant.amount
             elif plant.how == "noise":
@@ -181,7 +181,7 @@ class Planting:
         measure, amount = planted_in(hypothesis, times * plant.amount)
         side, *other = _sides(hypothesis, self._registered.experiment, plant.at)
         if getattr(hypothesis, "measure", "") == MISSING:
-            self._missing.append(lambda trial: amount * _stands(trial, side))
+            self._missing.append(partial(_shifted, amount, side))
             return
         if plant.how in ("", "step"):
             # Half of an interaction in each of two cells: then no factor alone has an effect.
@@ -403,7 +403,3 @@ def _level(trial: Trial, name: str) -> str:
 def _of_unit(trial: Trial, name: str) -> str:
     """The exemplar where there is one, with its level, else the level or item."""
     return f"{_level(trial, name)}/{trial.exemplars.get(name, '')}"
-
-
-def _constant(amount: float) -> Shift:
-    return lambda _: amount

@@ -80,7 +80,7 @@ class Rate:
         return self.share >= self.bound - grace
 
 
-def rates(settings: Line, lines: Sequence[Line], subjects: Sequence[str]) -> list[Rate]:
+def rates(settings: Line, lines: Sequence[Line]) -> list[Rate]:
     """All that the draws of a file say."""
     cells: defaultdict[tuple[str, str], defaultdict[str, list[Line]]]
     cells = defaultdict(lambda: defaultdict(list))
@@ -93,7 +93,7 @@ def rates(settings: Line, lines: Sequence[Line], subjects: Sequence[str]) -> lis
             for experiment, drawn in by_experiment.items():
                 permuted[experiment] += drawn
             continue
-        subject = PlantedSubject(text, subjects)
+        subject = PlantedSubject(text)
         for experiment, drawn in by_experiment.items():
             cell = _Cell(experiment, text, accepted)
             found += [*_of_all(cell, subject, drawn, 0.05), *_of_upgrades(cell, subject, drawn)]
@@ -305,13 +305,13 @@ Curve = Mapping[str, Any]
 shares of CLEAR and of BIASED, and the draws; its power, and how it errs. As JSON."""
 
 
-def curves(found: Sequence[Rate], subjects: Sequence[str]) -> list[Curve]:
+def curves(found: Sequence[Rate]) -> list[Curve]:
     """The curves of claims in which more than one effect was planted."""
     points: defaultdict[tuple[str, str], dict[float, dict[str, Any]]] = defaultdict(dict)
     for each in found:
         if not each.hypothesis or each.what not in ("CLEAR", "BIASED"):
             continue
-        subject = PlantedSubject(each.subject, subjects)
+        subject = PlantedSubject(each.subject)
         margins = sum(p.amount for p in subject.plants if p.name == each.hypothesis)
         other = any(p.how or p.at for p in subject.plants) or subject.name != _UNBIASED
         if other or (subject.plants and not margins):

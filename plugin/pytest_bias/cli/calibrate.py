@@ -18,7 +18,6 @@ from ..calibration.summary import as_json, curve_table, curves, rates, table
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded, UnknownName
 from ..experiments.experiment import GATE
-from ..providers.simulator.exchange import SUBJECTS
 from ..settings.budget import read_budget
 from ..workbench.configuration import configured
 from ..workbench.recordings import Recordings
@@ -123,7 +122,7 @@ def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
     if file.is_permuted(given.subject):
         return [GridCell(each, given.subject, given.draws) for each in ids]
     for subject in filter(None, (given.subject, given.accepted)):
-        PlantedSubject(subject, SUBJECTS).check(registry[each] for each in ids)
+        PlantedSubject(subject).check(registry[each] for each in ids)
     return [GridCell(each, given.subject, given.draws, given.accepted) for each in ids]
 
 
@@ -136,8 +135,8 @@ def _summed_up(files: Sequence[Path], given: argparse.Namespace, errors: float) 
             problem = f"its designs are not those of {files[0]}"
             raise file.DamagedCalibration(path=path, line=1, problem=problem)
         lines += more
-    found = rates(first, lines, SUBJECTS)
-    curved = curves(found, SUBJECTS)
+    found = rates(first, lines)
+    curved = curves(found)
     summary = as_json(first, found, curved)
     text = "\n".join((*table(found, errors), *curve_table(curved)))
     tell(summary.rstrip() if given.json else text)

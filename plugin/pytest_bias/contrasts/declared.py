@@ -400,6 +400,12 @@ class Declared(ABC):
             ),
         )
 
+    def sampled_units(
+        self, experiment: Experiment, compared: Sequence[str]
+    ) -> tuple[str, ...] | None:
+        """The names of the units of a population; None of a fixed set."""
+        return self.units_of(experiment, compared) if self.target == "population" else None
+
     def null_of(self, experiment: Experiment, compared: Sequence[str]) -> Null:
         """Return the null that an alarm is raised against."""
         if self.null is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.design import Design
@@ -20,9 +19,8 @@ from .reach import Reach, check_compared, is_event
 from .units import Layout
 
 if TYPE_CHECKING:
-    from .estimation.cells import Grid, Weights
+    from .estimation.cells import Grid
     from .estimation.largest import Linear
-    from .estimation.tested import Tested
 
 REST = "rest"
 ANY = "any"
@@ -104,32 +102,28 @@ class GroupContrast(Declared):
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
         from .estimation.cells import Weights  # noqa: PLC0415  (numpy)
-        from .estimation.largest import LARGEST_AT, worst_of  # noqa: PLC0415
+        from .estimation.groups import any_group  # noqa: PLC0415
+        from .estimation.largest import LARGEST_AT  # noqa: PLC0415
 
         groups = self._groups(experiment)
         if self.group is not None:
             return self._against_rest(self.group, groups, experiment, records)
-        weights = Weights({self.factor: dict.fromkeys(groups, 1.0)})
+        unit = self.sampled_units(experiment, [self.factor])
         asked = Asked(
             declared=self,
             measure=self.measure,
             quantity="spread of groups" if self.margin is None else "largest departure of a group",
             scale="size",
-            weights=weights,
+            weights=Weights({self.factor: dict.fromkeys(groups, 1.0)}),
             sides=tuple(Side(words=g, levels={self.factor: [g]}) for g in groups),
-            worst=lambda grid, tips: worst_of(
-                grid,
-                weights,
-                self._each_group(experiment, groups),
-                margin=self.to_clear,
-                tips=tips,
-            ),
+            contrasts=lambda grid: self._each_group(experiment, groups, event=grid.flags),
         )
-        engine = self._engine(experiment, None, groups)
-        finding = analyse_linear(asked, experiment, records, engine).finding
+        finding = analyse_linear(
+            asked, experiment, records, lambda grid, _: any_group(grid, self.factor, groups, unit)
+        ).finding
         at = finding.extras.get(LARGEST_AT)
         words = f"any {self.factor}, largest at {at}" if at else f"any {self.factor}"
-        return replace(finding, contrast=words, settle=None)
+        return replace(finding, contrast=words)
 
     def _against_rest(
         self, group: str, groups: Sequence[str], experiment: Experiment, records: Records
@@ -193,27 +187,10 @@ class GroupContrast(Declared):
         measure = experiment.measure(self.measure)
         return bool(measure.bounds) or kind_of(measure, experiment.protocol) in (int, float)
 
-    def _engine(self, experiment: Experiment, group: str | None, groups: Sequence[str]) -> Engine:
-        from .estimation.groups import any_group, group_against_rest  # noqa: PLC0415
-        from .estimation.largest import largest_of  # noqa: PLC0415
+    def _engine(self, experiment: Experiment, group: str, groups: Sequence[str]) -> Engine:
+        from .estimation.groups import group_against_rest  # noqa: PLC0415
 
-        population = self.target == "population"
-        unit = self.units_of(experiment, [self.factor]) if population else None
-        if group is None:
-
-            def largest(grid: Grid, _: Weights) -> Tested:
-                if grid.flags and not population:
-                    self.check_share(1 - 1 / len(groups))
-                return largest_of(
-                    grid,
-                    lambda: self._each_group(experiment, groups),
-                    lambda: any_group(grid, self.factor, groups, unit),
-                    margin=self.margin,
-                    null=self.null_of(experiment, [self.factor]),
-                )
-
-            return largest
-        if unit == (self.factor,):
+        if self.sampled_units(experiment, [self.factor]) == (self.factor,):
             return lambda grid, _: group_against_rest(
                 grid, self.factor, group, groups, margin=self.margin
             )
@@ -221,12 +198,16 @@ class GroupContrast(Declared):
             self, experiment, [self.factor], rates=grid.flags
         )(grid, weights)
 
-    def _each_group(self, experiment: Experiment, groups: Sequence[str]) -> dict[str, Linear]:
+    def _each_group(
+        self, experiment: Experiment, groups: Sequence[str], *, event: bool
+    ) -> dict[str, Linear]:
         """Every group's departure from the mean of all: so much of that from the rest."""
         from .estimation.cells import level_against_rest  # noqa: PLC0415
         from .estimation.largest import Linear  # noqa: PLC0415
 
         share = 1 - 1 / len(groups)
+        if event and self.target == "fixed":
+            self.check_share(share)
         margin = None if self.margin is None else self.margin / share
         found = {}
         for group in groups:
@@ -310,48 +291,37 @@ class TotalGap(Declared):
         """The finding; NoFinding when a cell has no valid reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
         from .estimation.groups import total_gap  # noqa: PLC0415  (numpy)
-        from .estimation.largest import Linear, largest_of, signed_sums, worst_of  # noqa: PLC0415
+        from .estimation.largest import Linear, signed_sums  # noqa: PLC0415
 
         levels = dict.fromkeys(
             level for high, low, _ in self.gaps for level in (*levels_of(high), *levels_of(low))
         )
-        weights = Weights({self.factor: dict.fromkeys(levels, 1.0)})
         gaps = [
             (dict(pairwise(self.factor, levels_of(h), levels_of(low)).parts[self.factor]), weight)
             for h, low, weight in self.gaps
         ]
-        population = self.target == "population"
-        unit = self.units_of(experiment, [self.factor]) if population else None
-        given, null = self.margin, self.null_of(experiment, [self.factor])
+        unit = self.sampled_units(experiment, [self.factor])
 
-        def signed() -> dict[str, Linear]:
+        def signed(_: Grid) -> dict[str, Linear]:
             found = {}
             for words, (part, reach) in signed_sums(self.factor, gaps).items():
-                margin = None if given is None else given / reach
+                margin = None if self.margin is None else self.margin / reach
                 like = replace(self, margin=margin, within={})
                 test = standard_engine(like, experiment, [self.factor], rates=False)
                 test = corrected_engine(test, like, self.measure, experiment, [self.factor])
                 found[words] = Linear(part, test, reach)
             return found
 
-        def engine(grid: Grid, _: Weights) -> Tested:
-            total = partial(total_gap, grid, self.factor, gaps, unit)
-            return largest_of(grid, signed, total, margin=given, null=null)
-
         asked = Asked(
             declared=self,
             measure=self.measure,
             quantity="sum of absolute gaps",
             scale="size",
-            weights=weights,
+            weights=Weights({self.factor: dict.fromkeys(levels, 1.0)}),
             sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
-            worst=lambda grid, tips: worst_of(
-                grid, weights, signed(), margin=self.to_clear, tips=tips
-            ),
+            contrasts=signed,
         )
-        finding = analyse_linear(asked, experiment, records, engine).finding
-        return replace(
-            finding,
-            contrast=self.called or f"all gaps of {self.factor}",
-            settle=None,
-        )
+        finding = analyse_linear(
+            asked, experiment, records, lambda grid, _: total_gap(grid, self.factor, gaps, unit)
+        ).finding
+        return replace(finding, contrast=self.called or f"all gaps of {self.factor}")

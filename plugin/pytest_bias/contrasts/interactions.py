@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -20,9 +19,7 @@ from .reach import Reach, check_compared, is_event
 from .units import Layout
 
 if TYPE_CHECKING:
-    from .estimation.cells import Grid, Weights
     from .estimation.largest import Linear
-    from .estimation.tested import Tested
 
 Pair = tuple[Levels, Levels]
 
@@ -105,7 +102,7 @@ class Interaction(Declared):
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
         from .estimation.interactions import Table, largest_interaction  # noqa: PLC0415
-        from .estimation.largest import LARGEST_AT, largest_of, worst_of  # noqa: PLC0415
+        from .estimation.largest import LARGEST_AT  # noqa: PLC0415
 
         names = list(self.factors)
         parts: dict[str, Mapping[str, float]] = {}
@@ -123,44 +120,28 @@ class Interaction(Declared):
             groups.append(
                 [Side(words=w, levels={name: side}) for w, side in zip(words, sides, strict=True)]
             )
-        weights = Weights(parts)
         asked = Asked(
             declared=self,
             measure=self.measure,
             quantity="largest interaction" if self._largest else "difference of differences",
             scale="size" if self._largest and self.margin is not None else "difference",
-            weights=weights,
-            worst=(
-                lambda grid, tips: worst_of(
-                    grid,
-                    weights,
-                    self._combinations(experiment),
-                    margin=self.to_clear,
-                    tips=tips,
-                )
-            )
-            if self._largest
-            else None,
+            weights=Weights(parts),
+            contrasts=(lambda _: self._combinations(experiment)) if self._largest else None,
             sides=tuple(
                 Side(words=f"{one.words} × {two.words}", levels={**one.levels, **two.levels})
                 for one, two in product(*groups)
             ),
         )
         if self._largest:
-            unit = self.units_of(experiment, names) if self.target == "population" else None
+            unit = self.sampled_units(experiment, names)
             first, second = (tuple(part) for part in parts.values())
             table = Table((names[0], names[1]), (first, second))
-            margin, null = self.margin, self.null_of(experiment, names)
-
-            def engine(grid: Grid, _: Weights) -> Tested:
-                combinations = partial(self._combinations, experiment)
-                alarm = partial(largest_interaction, grid, table, unit)
-                return largest_of(grid, combinations, alarm, margin=margin, null=null)
-
-            finding = analyse_linear(asked, experiment, records, engine).finding
-            how = "clearest at" if margin is None else LARGEST_AT
+            finding = analyse_linear(
+                asked, experiment, records, lambda grid, _: largest_interaction(grid, table, unit)
+            ).finding
+            how = "clearest at" if self.margin is None else LARGEST_AT
             at = finding.extras.get(how, "")
-            return replace(finding, contrast=f"{' × '.join(names)}, {how} {at}", settle=None)
+            return replace(finding, contrast=f"{' × '.join(names)}, {how} {at}")
         finding = analyse_linear(asked, experiment, records).finding
         (high, low), (upper, lower) = (
             [bracketed(side.words) for side in group] for group in groups

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import IncompleteDesign, TooFewUnits
@@ -14,12 +15,13 @@ from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
 from .declared import Declared, levels_of
-from .findings import Arm, Finding, Scale, UnitGroup, WorstCase
+from .findings import Arm, Finding, Null, Scale, UnitGroup, WorstCase
 from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
     from .estimation.cells import Cell, Grid, Weights
+    from .estimation.largest import Linear
     from .estimation.tested import Tested, Unit
 
 DIGITS = 16
@@ -57,11 +59,8 @@ class Asked:
     scale: Scale = "difference"
     flags: bool | None = None
     """Whether its measure must be an event (or must not); None: it may be either."""
-    worst: Callable[[Grid, bool], WorstCase | None] | None = None
-    """The worst case of what is missing, of a quantity that has no sides of its own.
-
-    It is told whether to look for the shift at which the verdict tips.
-    """
+    contrasts: Callable[[Grid], Mapping[str, Linear]] | None = None
+    """Those it is the largest of, by words, of a quantity that has no sides of its own."""
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -83,10 +82,12 @@ def analyse_linear(
 ) -> Found:
     """The finding of a linear contrast, tested by ``engine`` (or else as all like it are).
 
+    Of the largest of several ``engine`` tests that none of them differs from 0.
+
     Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
-    from .estimation.tested import units_to_settle, worst_case  # noqa: PLC0415
+    from .estimation.tested import units_to_settle  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights
     at = {name: levels_of(levels) for name, levels in declared.at.items()}
@@ -111,23 +112,10 @@ def analyse_linear(
     engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
     if asked.scale == "difference":
         engine = corrected_engine(engine, declared, asked.measure, experiment, asked.compared)
-    with beside_none(published):
-        tested = engine(grid, weights)
     margin = declared.margin
     null = declared.null_of(experiment, asked.compared)
-    if asked.worst is not None:
-        worst = asked.worst(grid, not records.lean)
-    else:
-        no_effect = 1.0 if asked.scale == "ratio" else 0.0
-        worst = worst_case(
-            grid,
-            weights,
-            lambda g: engine(g, weights),
-            margin=declared.to_clear,
-            no_effect=no_effect,
-            always=not records.lean,
-            tips=not records.lean,
-        )
+    with beside_none(published):
+        tested, worst = _tested(asked, grid, engine, null=null, lean=records.lean)
     finding = Finding(
         quantity=asked.quantity,
         contrast=" − ".join(bracketed(side.words) for side in asked.sides),
@@ -144,7 +132,7 @@ def analyse_linear(
         null=null,
         # A ratio's standard error is that of its logarithm, its margin is not.
         settle=None
-        if asked.scale == "ratio" or records.lean
+        if asked.scale == "ratio" or asked.contrasts is not None or records.lean
         else units_to_settle(tested, grid, margin=margin, reach=weights.reach),
         equivalence=tested.tost,
         worst_case=worst,
@@ -153,6 +141,35 @@ def analyse_linear(
         **taken_over(tested),
     )
     return Found(finding, tested, grid)
+
+
+def _tested(
+    asked: Asked, grid: Grid, engine: Engine, *, null: Null, lean: bool
+) -> tuple[Tested, WorstCase | None]:
+    """Return what is tested, and what is missing at its worst."""
+    from .estimation.largest import largest_of, worst_of  # noqa: PLC0415  (numpy)
+    from .estimation.tested import worst_case  # noqa: PLC0415
+
+    weights, declared, clear = asked.weights, asked.declared, asked.declared.to_clear
+
+    def test(of: Grid) -> Tested:
+        return engine(of, weights)
+
+    if asked.contrasts is not None:
+        contrasts, alarm = partial(asked.contrasts, grid), partial(test, grid)
+        tested = largest_of(grid, contrasts, alarm, margin=declared.margin, null=null)
+        return tested, worst_of(grid, weights, contrasts(), margin=clear, tips=not lean)
+    tested = test(grid)
+    worst = worst_case(
+        grid,
+        weights,
+        test,
+        margin=clear,
+        no_effect=1.0 if asked.scale == "ratio" else 0.0,
+        always=not lean,
+        tips=not lean,
+    )
+    return tested, worst
 
 
 def _over(used: Grid, compared: Sequence[str]) -> str:

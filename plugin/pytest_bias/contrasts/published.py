@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ..errors import BadStatisticInput, NoFinding, TooFewUnits
@@ -66,14 +67,17 @@ class PublishedMethod(Protocol):
 
 
 def published_column(method: PublishedMethod | None, pooled: Pooled) -> PublishedColumn | None:
-    """The column of a method; where it is not defined it says so and why."""
-    if method is None:
-        return None
+    """The column of a method."""
+    return None if method is None else column_of(method.words, partial(method.statistics, pooled))
+
+
+def column_of(words: str, statistics: Callable[[], Mapping[str, float | str]]) -> PublishedColumn:
+    """The column of what a method in these words gives; where that is not defined, why."""
     try:
-        found = method.statistics(pooled)
+        found = statistics()
     except (NoFinding, BadStatisticInput) as error:
         found = {NOT_DEFINED: str(error)}
-    return PublishedColumn(method=method.words, statistics=found)
+    return PublishedColumn(method=words, statistics=found)
 
 
 @contextmanager

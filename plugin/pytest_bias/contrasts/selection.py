@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..errors import BadStatisticInput, NoFinding
 from ..experiments.canonical import compact, digest
 from ..experiments.design import frozen_mapping
 from ..experiments.experiment import Experiment
@@ -16,7 +15,7 @@ from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Arm, Finding, PublishedColumn, UnitGroup, WorstCase
 from .linear import DIGITS, taken_over
-from .published import NOT_DEFINED, beside_none, bracketed
+from .published import beside_none, bracketed, column_of
 
 if TYPE_CHECKING:
     from .estimation.selection import Pool
@@ -99,15 +98,14 @@ class Selection(Declared):
         asked = once(memo, "asked", lambda: [*_asked(source, experiment, records)])
         published = self._published(item_counts(pools, memo)) if pools else None
         with beside_none(published):
-            found = selection_ratio(
+            tested, by_pool = selection_ratio(
                 pools, _members(self), margin=self.margin, alarm=alarm, asked=asked, memo=memo
             )
-        tested = found.tested
         missing = sum(rows.missing.values())
         needed = missing / len(rows.rows) > TOLERATED_MISSING
         worst = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
         names = once(memo, "names", lambda: _names(pools))
-        named = dict(zip(names, found.by_pool, strict=False))  # there may be no values
+        named = dict(zip(names, by_pool, strict=False))  # there may be no values
         words = (" + ".join(levels_of(self.group)), "others")
         rates = [float(value) for value in tested.extras.values()]
         return Finding(
@@ -167,18 +165,12 @@ class Selection(Declared):
         for groups, items in zip((selected, shown), counts, strict=True):
             for item, n in items.items():
                 groups[self.feature[item]] += n
-        rows = [[shown[group], selected[group]] for group in sorted(shown)]
-        try:
-            found = chi_square(rows)
-            numbers = (found.chi2, float(found.df), found.p, found.cramers_v)
-            values: dict[str, float | str] = dict(
-                zip(("chi2", "df", "p", "V"), numbers, strict=True)
-            )
-        except (NoFinding, BadStatisticInput) as error:
-            values = {NOT_DEFINED: str(error)}
-        return PublishedColumn(
-            method="chi-square test of pool against recommended, Cramér's V", statistics=values
-        )
+
+        def tested() -> dict[str, float]:
+            found = chi_square([[shown[group], selected[group]] for group in sorted(shown)])
+            return {"chi2": found.chi2, "df": found.df, "p": found.p, "V": found.cramers_v}
+
+        return column_of("chi-square test of pool against recommended, Cramér's V", tested)
 
 
 def _names(pools: Sequence[Pool]) -> list[str]:

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import TooFewUnits
-from .checks import Floats, alike, bad, constant, number, probability
+from .checks import Floats, alike, bad, constant, enough, number, probability
 from .results import Permutation
 
 Whole = NDArray[np.intp]
@@ -34,7 +33,6 @@ ALWAYS_EXACT = 20_000  # so many relabellings take no longer than drawing would
 TIE = 1e-9  # relative distance within which two statistics are the same
 KEPT = 2**25  # bytes of orders that are kept for the next test of the same blocks, 32 MiB
 MANY = 2_000  # fewer units than that are soon shuffled, whatever their values
-SMALLEST_GROUP = 2
 
 
 def orders(sizes: Sequence[int]) -> int:
@@ -108,7 +106,7 @@ class Relabelling:
         blocks: Sequence[Hashable] | None,
         *,
         n: int,
-        fewest: int,
+        fewest: int = 2,
         resamples: int,
         seed: int,
     ) -> None:
@@ -118,13 +116,11 @@ class Relabelling:
             if found is not None:
                 alike(found, argument, n=n)
         self.names = tuple(dict.fromkeys(labels))
-        if len(self.names) < SMALLEST_GROUP:
-            raise TooFewUnits(group="labels", found=len(self.names), needed=SMALLEST_GROUP)
+        enough(len(self.names), "labels")
         codes = codes_of(labels)
         self.sizes = np.bincount(codes)
         for name, size in zip(self.names, self.sizes.tolist(), strict=True):
-            if size < fewest:
-                raise TooFewUnits(group=str(name), found=size, needed=fewest)
+            enough(size, str(name), fewest)
         self.order = np.argsort(codes, kind="stable")
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         self.codes = codes[self.order]

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
 from ._distributions import normal_isf
-from .checks import Floats, bad, checked, sample
+from .checks import Floats, bad, checked, enough, sample
 from .ranks import snapped
 from .resampling import resampled_kinds
 from .results import LEVEL, Interval
@@ -115,8 +115,7 @@ def _counts(
 
     The categories' values are in rising order, and so are the kinds.
     """
-    if len(ratings) < SMALLEST:
-        raise TooFewUnits(group="coders", found=len(ratings), needed=SMALLEST)
+    enough(len(ratings), "coders", SMALLEST)
     if len({len(coder) for coder in ratings}) > 1:
         raise bad("ratings", "coders with different numbers of units")
     rated = [*zip(*ratings, strict=True)]
@@ -161,8 +160,7 @@ def krippendorff_alpha(
     rated = every.sum(axis=1) >= SMALLEST
     kinds, kind = every[rated], (np.cumsum(rated) - 1)[kind[rated[kind]]]
     counts = kinds[kind]
-    if len(counts) < SMALLEST:
-        raise TooFewUnits(group="units rated twice", found=len(counts), needed=SMALLEST)
+    enough(len(counts), "units rated twice", SMALLEST)
     alpha = _alpha(counts, level, values)(np.ones(len(counts), dtype=np.int64))
     if alpha is None:
         raise NoVariance
@@ -194,8 +192,7 @@ def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> Kappa:
         raise bad("b", f"{len(b)} ratings for {len(a)} of a")
     if any(_missing(rating) for rating in (*a, *b)):
         raise bad("a, b", "a rating is missing")
-    if len(a) < SMALLEST:
-        raise TooFewUnits(group="units", found=len(a), needed=SMALLEST)
+    enough(len(a), "units", SMALLEST)
     place, values = _categories((*a, *b), "a, b", numeric=False)
     if values.size < SMALLEST:
         raise NoVariance

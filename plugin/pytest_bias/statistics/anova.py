@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
 from ._distributions import f_sf
 from .checks import (
     ROUNDING,
@@ -20,13 +20,13 @@ from .checks import (
     bad,
     checked,
     constant,
+    enough,
     known,
     mean_and_sd,
     probability,
     units,
 )
 
-FEWEST_LEVELS = 2
 SumsOfSquares = Literal[1, 2, 3]
 Term = tuple[str, ...]
 MOST_SHOWN = 3  # empty cells named in an error
@@ -85,8 +85,7 @@ def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     variance within by subtraction: at 1e6 SDs between groups its F has four digits, at 1e8 it is
     below 0. Source: Fisher (1925).
     """
-    if len(groups) < FEWEST_LEVELS:
-        raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
+    enough(len(groups), "groups")
     arrays = [units(group, f"groups[{i}]") for i, group in enumerate(groups)]
     magnitude = max(float(np.abs(array).max()) for array in arrays)
     if all(constant(array, magnitude=magnitude) for array in arrays):
@@ -116,8 +115,7 @@ def welch_one_way_p(groups: Sequence[ArrayLike]) -> float:
     Of at least 2 units each; assumes means close to normal. Two groups are Welch's t test. A
     constant group counts as one of next to no variance. Source: Welch (1951).
     """
-    if len(groups) < FEWEST_LEVELS:
-        raise TooFewUnits(group="groups", found=len(groups), needed=FEWEST_LEVELS)
+    enough(len(groups), "groups")
     arrays = [units(group, f"groups[{i}]") for i, group in enumerate(groups)]
     magnitude = max(float(np.abs(array).max()) for array in arrays)
     means, sds = np.array([mean_and_sd(array, magnitude=magnitude) for array in arrays]).T
@@ -139,8 +137,7 @@ def _coded(given: Sequence[str], factor: str, n: int) -> Floats:
     """
     alike(given, factor, n=n, of="values")
     levels = sorted(set(given))
-    if len(levels) < FEWEST_LEVELS:
-        raise TooFewUnits(group=factor, found=len(levels), needed=FEWEST_LEVELS)
+    enough(len(levels), factor)
     codes = np.vstack([np.eye(len(levels) - 1), np.full(len(levels) - 1, -1.0)])
     numbers = {level: i for i, level in enumerate(levels)}
     return np.asarray(codes[[numbers[level] for level in given]])
@@ -218,8 +215,7 @@ def factorial_anova(
     found = units(values, "values")
     n = found.size
     blocks = blocks or {}
-    if not factors:
-        raise TooFewUnits(group="factors", found=0, needed=1)
+    enough(len(factors), "factors", 1)
     if both := sorted(factors.keys() & blocks.keys()):
         raise bad("blocks", f"{both[0]} is a factor")
     coded = {name: _coded(given, name, n) for name, given in {**blocks, **factors}.items()}
@@ -239,9 +235,8 @@ def factorial_anova(
     aliased = tuple(term for term in terms if not columns[term].shape[1])
     if gone := [name for (name, *more) in aliased if not more]:
         raise bad("blocks", f"{gone[0]} cannot be told from what comes before it")
+    enough(n, "values", space.shape[1] + 1)
     df = n - space.shape[1]
-    if df < 1:
-        raise TooFewUnits(group="values", found=n, needed=space.shape[1] + 1)
 
     # In shares of the largest distance from the mean: squares would under- or overflow.
     origin = found.mean()

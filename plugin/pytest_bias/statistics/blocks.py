@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import NoVariance
 from .checks import (
@@ -58,27 +57,20 @@ def one_sample(differences: ArrayLike, *, magnitude: float | None = None) -> Stu
     return StudentEstimate(estimate=mean, se=sd / math.sqrt(n), df=float(n - 1))
 
 
-def _signs(bits: NDArray[np.integer[Any]]) -> Floats:
-    signs: Floats = bits.astype(np.float64)
-    signs *= 2
-    signs -= 1
-    return signs
-
-
-def _every_flip(n: int) -> Iterator[Floats]:
-    rows = max(1, CHUNK // n)
-    places = np.arange(n)
-    for start in range(0, 2**n, rows):
-        codes = np.arange(start, min(start + rows, 2**n))
-        yield _signs((codes[:, None] >> places) & 1)
-
-
-def _random_flips(n: int, resamples: int, seed: int) -> Iterator[Floats]:
+def _flips(n: int, total: int, seed: int, *, exact: bool) -> Iterator[Floats]:
+    """Give signs of n units, one row per flip: of every flip, or of random ones."""
     rng = np.random.default_rng(seed)
     rows = max(1, CHUNK // n)
-    for start in range(0, resamples, rows):
-        size = (min(rows, resamples - start), n)
-        yield _signs(rng.integers(0, 2, size=size, dtype=np.int8))
+    for start in range(0, total, rows):
+        size = min(rows, total - start)
+        if exact:
+            bits = (np.arange(start, start + size)[:, None] >> np.arange(n)) & 1
+        else:
+            bits = rng.integers(0, 2, size=(size, n), dtype=np.int8)
+        signs: Floats = bits.astype(np.float64)
+        signs *= 2
+        signs -= 1
+        yield signs
 
 
 @checked
@@ -107,9 +99,8 @@ def sign_flip(
     sizes = np.sort(np.abs(values))
     threshold = abs(math.fsum(values)) - ROUNDING * float(sizes.sum())
     exact = n <= ALWAYS_EXACT or 2**n <= 2 * resamples
-    extreme = 0
-    for signs in _every_flip(n) if exact else _random_flips(n, resamples, seed):
-        extreme += int((np.abs(signs @ sizes) >= threshold).sum())
+    flips = _flips(n, 2**n if exact else resamples, seed, exact=exact)
+    extreme = sum(int((np.abs(signs @ sizes) >= threshold).sum()) for signs in flips)
     if not exact:
         return drawn_permutation(extreme, resamples, seed)
     return Permutation(p=probability(extreme / 2**n), exact=True, resamples=resamples, seed=seed)

@@ -62,7 +62,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import TooFewUnits
 from ._distributions import crossing
 from .checks import (
     ROUNDING,
@@ -217,8 +216,7 @@ def identical_pairs(
     would show |d| > margin with a probability of at most ((width + margin) / (width + |d|))^n,
     which is doubled as a side is chosen by the data; it is 1 for |d| <= margin.
     """
-    if count(pairs, "pairs") < 1:
-        raise TooFewUnits(group="pairs", found=pairs, needed=1)
+    count(pairs, "pairs", 1)
     width = positive(width, "width")
     alpha = fraction(alpha, "alpha")
     size = abs(number(difference, "difference"))

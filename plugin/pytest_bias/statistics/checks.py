@@ -104,9 +104,14 @@ def samples(groups: Sequence[ArrayLike]) -> list[Floats]:
 def units(values: ArrayLike, argument: str, needed: int = 2) -> Floats:
     """Return `sample(values)` of at least `needed` units, or raise `TooFewUnits`."""
     array = sample(values, argument)
-    if array.size < needed:
-        raise TooFewUnits(group=argument, found=array.size, needed=needed)
+    enough(array.size, argument, needed)
     return array
+
+
+def enough(found: int, group: str, needed: int = 2) -> None:
+    """Raise `TooFewUnits` for fewer units of a group than are needed."""
+    if found < needed:
+        raise TooFewUnits(group=group, found=found, needed=needed)
 
 
 def probability(p: float) -> float:
@@ -169,14 +174,18 @@ def known(value: Hashable, argument: str, among: Collection[Hashable]) -> None:
         raise bad(argument, f"{value!r} is none of {', '.join(map(str, among))}")
 
 
-def count(value: int, argument: str) -> int:
-    """Return `value` as an integer of at least 0; a float raises, even a whole one."""
+def count(value: int, argument: str, needed: int = 0) -> int:
+    """Return `value` as an integer of at least 0; a float raises, even a whole one.
+
+    Below what is `needed` raises `TooFewUnits`.
+    """
     try:
         whole = operator.index(value)
     except TypeError:
         raise bad(argument, f"{value!r} is not an integer") from None
     if not 0 <= whole <= MOST_UNITS:
         raise bad(argument, f"{whole} is not from 0 to {MOST_UNITS}")
+    enough(whole, argument, needed)
     return whole
 
 

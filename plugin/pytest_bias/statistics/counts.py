@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
 from ._distributions import chi_square_sf, crossing, normal_isf, normal_sf
-from .checks import MOST_UNITS, array_of, bad, checked, count, fraction, probability
+from .checks import MOST_UNITS, array_of, bad, checked, count, enough, fraction, probability
 from .results import LEVEL, Interval
 
 SMALLEST_EXPECTED = 5  # Cochran (1954)
@@ -39,8 +39,7 @@ def _counts(successes: int, n: int, *, group: str) -> tuple[int, int]:
     suffix = f"_{group}" if group else ""
     n = count(n, f"n{suffix}")
     successes = count(successes, f"successes{suffix}")
-    if n < 1:
-        raise TooFewUnits(group=group or "n", found=n, needed=1)
+    enough(n, group or "n", 1)
     if successes > n:
         argument = f"successes{suffix}"
         raise bad(argument, f"{successes} successes of {n}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
 from ._distributions import t_isf, t_sf
 from .checks import (
     LARGEST,
@@ -21,6 +21,7 @@ from .checks import (
     Floats,
     bad,
     checked,
+    enough,
     fraction,
     mean_and_sd,
     not_negative,
@@ -34,7 +35,6 @@ from .checks import (
 from .results import ALPHA, LEVEL, Description, Interval, Tost
 
 REPLICATED = 2  # replies that a cell needs for a variance of its own
-FEWEST_REPLICATED = 2  # cells with a variance of their own
 
 
 @checked
@@ -254,12 +254,7 @@ def stratified_contrast(cells: Sequence[ArrayLike], weights: ArrayLike) -> Strat
     used, weight = _cells_in_use(cells, weights)
     sizes = np.array([cell.size for cell in used], dtype=np.int64)
     replicated = sizes >= REPLICATED
-    if replicated.sum() < FEWEST_REPLICATED:
-        raise TooFewUnits(
-            group=f"cells with {REPLICATED} replies",
-            found=int(replicated.sum()),
-            needed=FEWEST_REPLICATED,
-        )
+    enough(int(replicated.sum()), f"cells with {REPLICATED} replies")
     means, variances = _means_and_variances(used, sizes)
 
     # Relative weights, and shares of the variance: the squares of either could overflow.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from ..errors import TooFewUnits
 from .checks import bad, checked, count, number
 from .results import Misclassified
 
@@ -23,8 +22,7 @@ def labelled_errors(
     1 or less. Source: Rogan & Gladen (1978).
     """
     for name, n in (("labelled events", events), ("labelled others", others)):
-        if count(n, name) < 1:
-            raise TooFewUnits(group=name, found=n, needed=1)
+        count(n, name, 1)
     likely, passing = (found + 1) / (events + 2), (passed + 1) / (others + 2)
     variance = likely * (1 - likely) / (events + 3) + passing * (1 - passing) / (others + 3)
     se = math.sqrt(variance)
@@ -52,9 +50,7 @@ def retest_errors(*, differ: int, pairs: int, source: str) -> Misclassified:
     reader gets wrong both times is not seen: a lower bound of the error. Raises
     `BadStatisticInput` where half or more differ.
     """
-    if count(pairs, "pairs") < 1:
-        raise TooFewUnits(group="pairs", found=pairs, needed=1)
-    share = differ / pairs
+    share = differ / count(pairs, "pairs", 1)
     if share >= _HALF:
         raise bad("differ", "half of the pairs or more: nothing is read from it")
     youden = math.sqrt(1 - 2 * share)

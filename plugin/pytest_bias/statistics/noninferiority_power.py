@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ..errors import TooFewUnits
 from ._distributions import normal_isf, t_isf
 from .checks import ROUNDING, Floats, bad, checked, count, number, positive
 from .power import (
@@ -134,10 +133,7 @@ def power_to_pass_rates(n_a: int, n_b: int, *, rate: float, margin: float, effec
     are pooled. By `DRAWS` draws of the counts. Source: the rule's in `noninferiority`; Newcombe
     (1998).
     """
-    sizes = np.array([[n_a], [n_b]])
-    for argument, size in (("n_a", n_a), ("n_b", n_b)):
-        if count(size, argument) < 2:  # noqa: PLR2004  (of one none varies)
-            raise TooFewUnits(group=argument, found=size, needed=2)
+    sizes = np.array([[count(n_a, "n_a", 2)], [count(n_b, "n_b", 2)]])  # of one none varies
     for argument, value in (("effect", rate + effect), ("rate", rate)):
         if not 0 <= number(value, argument) <= 1:
             raise bad(argument, f"gives a rate of {value}")

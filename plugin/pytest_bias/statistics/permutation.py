@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import TooFewUnits
 from ._relabelling import (
     MANY,
-    SMALLEST_GROUP,
     TIE,
     Relabelling,
     centred_columns,
@@ -33,6 +31,7 @@ from .checks import (
     array_of,
     bad,
     checked,
+    enough,
     matrix,
     not_negative,
     probability,
@@ -146,9 +145,7 @@ def group_permutation(
     & Smyth (2010).
     """
     array = sample(values, "values")
-    units = Relabelling(
-        labels, blocks, n=array.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
-    )
+    units = Relabelling(labels, blocks, n=array.size, resamples=resamples, seed=seed)
     centred, scale = centred_columns(array[:, None])
     others = len(units.names) - 1
     total = max(float((centred**2).sum()), 1 / array.size)
@@ -205,12 +202,8 @@ def label_permutation(
             found = drawn.null_of_means(values, lambda means: means[:, 0] - means[:, 1])
         return drawn.permutation(_smaller_tail(drawn, *found), sides=2)
 
-    return _drawn(
-        Relabelling(
-            labels, None, n=values.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
-        ),
-        test,
-    )
+    of_two = Relabelling(labels, None, n=values.size, resamples=resamples, seed=seed)
+    return _drawn(of_two, test)
 
 
 @checked
@@ -243,7 +236,6 @@ def contrast_permutation(
         [labels[i] for i in part],
         None if blocks is None else [blocks[i] for i in part],
         n=len(part),
-        fewest=SMALLEST_GROUP,
         resamples=resamples,
         seed=seed,
     )
@@ -293,9 +285,8 @@ def profile_permutation(
     """
     table = matrix(profiles, "profiles")
     n, k = table.shape
-    if k < SMALLEST_GROUP:
-        raise TooFewUnits(group="conditions", found=k, needed=SMALLEST_GROUP)
-    units = Relabelling(labels, None, n=n, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed)
+    enough(k, "conditions")
+    units = Relabelling(labels, None, n=n, resamples=resamples, seed=seed)
     rows = table - table.mean(axis=1, keepdims=True)
     # what is left of parallel rows is rounding of their own magnitude
     rows[np.abs(rows) <= ROUNDING * np.abs(table).max(axis=1, keepdims=True)] = 0.0
@@ -421,9 +412,7 @@ def label_shuffle_ratio(
     if (chosen > exposed).any():
         raise bad("selected", "an item is selected more often than shown")
     labels = ["in" if flag else "out" for flag in in_group]
-    units = Relabelling(
-        labels, None, n=chosen.size, fewest=SMALLEST_GROUP, resamples=resamples, seed=seed
-    )
+    units = Relabelling(labels, None, n=chosen.size, resamples=resamples, seed=seed)
     counts = np.column_stack([chosen, exposed])
     totals = counts.sum(axis=0)
     first = int(units.sizes[0])

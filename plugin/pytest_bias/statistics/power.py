@@ -16,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import TooFewUnits
 from ._distributions import crossing, normal_cdf, t_isf
 from .bounded import unseen_p
 from .checks import Floats, bad, checked, count, fraction, number, positive
@@ -52,9 +51,7 @@ def power_plan(n: float, *, design: PowerDesign) -> Plan:
 
 def checked_plan(n: int, *, design: PowerDesign) -> Plan:
     """Return the plan of a whole number of units, leaving at least one degree of freedom."""
-    if count(n, "n") < SMALLEST:
-        raise TooFewUnits(group="n", found=n, needed=SMALLEST)
-    return power_plan(n, design=design)
+    return power_plan(count(n, "n", SMALLEST), design=design)
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
+from ._relabelling import codes_of, log_orders
 from .checks import (
     MOST_UNITS,
     ROUNDING,
@@ -57,11 +58,8 @@ def exact_separation_p(n_a: int, n_b: int) -> float:
     conservative. It is floored where 2 / C underflows (some 1,030 units in all).
     Source: Fisher (1935); Edgington & Onghena (2007).
     """
-    for argument, n in (("n_a", n_a), ("n_b", n_b)):
-        if count(n, argument) < 1:
-            raise TooFewUnits(group=argument, found=n, needed=1)
-    log_orders = math.lgamma(n_a + 1) + math.lgamma(n_b + 1)
-    return probability(2 * math.exp(log_orders - math.lgamma(n_a + n_b + 1)))
+    sizes = count(n_a, "n_a", 1), count(n_b, "n_b", 1)
+    return probability(2 * math.exp(-log_orders(sizes)))
 
 
 def drawn_permutation(reached: int, resamples: int, seed: int) -> Permutation:
@@ -119,18 +117,17 @@ def exchange_size(
     if sizes.size < FEWEST_GROUPS or not sizes.all():
         raise bad("groups", "fewer than two, or one without a value")
     first, second = (np.bincount(of, weights=each) / sizes for each in (ours, theirs))
-    places = {unit: place for place, unit in enumerate(dict.fromkeys(units))}
-    rows_of = np.array([places[unit] for unit in units], dtype=np.intp)
+    rows_of = codes_of(units)
     # what exchanging a unit takes from the candidate's means, and adds to the baseline's
-    moved = np.zeros((len(places), sizes.size))
+    moved = np.zeros((rows_of.max() + 1, sizes.size))
     np.add.at(moved, (rows_of, of), (ours - theirs) / sizes[of])
     scale = float(max(np.abs(ours).max(), np.abs(theirs).max()))
     observed = float(size(first) - size(second)) - ROUNDING * scale * sizes.size
     rng = np.random.default_rng(seed)
-    rows = max(1, CHUNK // len(places))
+    rows = max(1, CHUNK // len(moved))
     extreme = 0
     for start in range(0, resamples, rows):
-        shape = (min(rows, resamples - start), len(places))
+        shape = (min(rows, resamples - start), len(moved))
         exchanged = rng.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64) @ moved
         extreme += int((size(first - exchanged) - size(second + exchanged) >= observed).sum())
     return drawn_permutation(extreme, resamples, seed)

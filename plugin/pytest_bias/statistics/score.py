@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
 from ._distributions import crossing, normal_isf, normal_sf
 from .checks import (
     ROUNDING,
@@ -34,6 +34,7 @@ from .checks import (
     bad,
     checked,
     count,
+    enough,
     fraction,
     positive,
     probability,
@@ -115,14 +116,11 @@ def checked_strata(successes_a: Counts, n_a: Counts, successes_b: Counts, n_b: C
     size = len(counts["n_a"])
     for argument, values in counts.items():
         alike(values, argument, n=size, of="strata")
-    if not size:
-        raise TooFewUnits(group="strata", found=0, needed=1)
+    enough(size, "strata", 1)
     for group in ("a", "b"):
         pairs = zip(counts[f"successes_{group}"], counts[f"n_{group}"], strict=True)
         for place, (successes, n) in enumerate(pairs):
-            if n < 1:
-                where = group if size == 1 else f"{group} in stratum {place}"
-                raise TooFewUnits(group=where, found=n, needed=1)
+            enough(n, group if size == 1 else f"{group} in stratum {place}", 1)
             if successes > n:
                 argument = f"successes_{group}"
                 raise bad(argument, f"{successes} successes of {n}")

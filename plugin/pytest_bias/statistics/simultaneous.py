@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import NoVariance, TooFewUnits
+from ..errors import NoVariance
+from ._relabelling import codes_of
 from .checks import (
     ROUNDING,
     Floats,
     alike,
     bad,
     checked,
+    enough,
     matrix,
     mean_and_sd,
     positive,
@@ -25,7 +27,6 @@ from .checks import (
 from .means import StudentEstimate, p_from_t
 from .results import Permutation
 
-SMALLEST_GROUP = 2
 CHUNK = 2**18  # variates held at once, 2 MiB
 ROUGHNESS = 1e-6  # by which a correlation may miss 1, symmetry or its smallest eigenvalue 0
 
@@ -124,8 +125,7 @@ def max_t(
     adjusted p-value is below the unadjusted one. Source: Hothorn, Bretz & Westfall (2008).
     """
     observed = np.abs(sample(t, "t"))
-    if observed.size < 1:
-        raise TooFewUnits(group="t", found=0, needed=1)
+    enough(observed.size, "t", 1)
     root = _root(correlation, observed.size)
     df = positive(df, "df")
     rng = np.random.default_rng(seed)
@@ -157,13 +157,11 @@ def welch_group_contrasts(values: ArrayLike, labels: Sequence[str]) -> tuple[Aga
     array = sample(values, "values")
     alike(labels, "labels", n=array.size)
     names = tuple(dict.fromkeys(labels))
-    if len(names) < SMALLEST_GROUP:
-        raise TooFewUnits(group="labels", found=len(names), needed=SMALLEST_GROUP)
-    codes = np.array([names.index(label) for label in labels])
+    enough(len(names), "labels")
+    codes = codes_of(labels)
     groups = [array[codes == code] for code in range(len(names))]
     for name, group in zip(names, groups, strict=True):
-        if group.size < SMALLEST_GROUP:
-            raise TooFewUnits(group=str(name), found=group.size, needed=SMALLEST_GROUP)
+        enough(group.size, str(name))
     magnitude = float(np.abs(array).max())
     means, sds = np.array([mean_and_sd(group, magnitude=magnitude) for group in groups]).T
     if not sds.any():
@@ -209,8 +207,7 @@ def sign_flip_max_t(contrasts: ArrayLike, *, resamples: int = 10_000, seed: int)
     n = values.shape[0]
     if not values.shape[1]:
         raise bad("contrasts", "there are none")
-    if n < SMALLEST_GROUP:
-        raise TooFewUnits(group="units", found=n, needed=SMALLEST_GROUP)
+    enough(n, "units")
     scale = np.sqrt((values**2).sum(axis=0))
     if not scale.any():
         raise NoVariance

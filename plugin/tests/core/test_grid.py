@@ -13,7 +13,6 @@ from pytest_bias.calibration.planting import PlantedSubject, touches, truth_of
 from pytest_bias.calibration.running import blocks_of
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.contrasts.cases import Registry
-from pytest_bias.providers.simulator.exchange import SUBJECTS
 
 RECORDED = [("linguistic-audit", "local/one"), ("linguistic-audit", "local/other")]
 
@@ -33,7 +32,7 @@ def _planted(cells: list[GridCell], amount: str, accepted: str = "") -> set[tupl
         (cell.experiment, plant.name)
         for cell in cells
         if cell.subject.startswith("even+") and cell.accepted == accepted
-        for plant in PlantedSubject(cell.subject, SUBJECTS).plants
+        for plant in PlantedSubject(cell.subject).plants
         if plant.amount == float(amount) and not plant.how and not plant.at
     }
 
@@ -65,7 +64,7 @@ def test_every_kind_of_claim_has_its_effects_planted(
     assert worse == {each.experiment.id for each in registry}
     for cell in cells:
         if "/" not in cell.subject:
-            PlantedSubject(cell.subject, SUBJECTS).check([registry[cell.experiment]])
+            PlantedSubject(cell.subject).check([registry[cell.experiment]])
 
 
 def test_effects_that_are_planted_at_once_do_not_touch(
@@ -75,7 +74,7 @@ def test_effects_that_are_planted_at_once_do_not_touch(
     for cell in cells:
         if "/" in cell.subject:
             continue
-        subject = PlantedSubject(cell.subject, SUBJECTS)
+        subject = PlantedSubject(cell.subject)
         registered = registry[cell.experiment]
         names = {p.name for p in subject.plants if p.name in registered.hypotheses}
         for one, other in combinations(sorted(names), 2):
@@ -88,7 +87,7 @@ def test_the_truth_is_known_of_each_of_several_effects(registry: Registry) -> No
     registered = registry["narrative-personas"]
 
     def truth(name: str, *plants: str) -> float | None:
-        subject = PlantedSubject("+".join(["even", *plants]), SUBJECTS)
+        subject = PlantedSubject("+".join(["even", *plants]))
         return truth_of(registered, registered.hypotheses[name], subject)
 
     low, longer, poor = (

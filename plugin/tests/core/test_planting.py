@@ -15,7 +15,6 @@ from pytest_bias.calibration.planting import PlantedSubject
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.errors import BadSetting, UnknownName
 from pytest_bias.experiments.records import Outcome, Record, record_of
-from pytest_bias.providers.simulator.exchange import SUBJECTS
 
 ANCHORING, CV = "anchoring-prosecutor-sentencing", "cv-screening"
 AUDIT, NARRATIVE, POSTS = "linguistic-audit", "narrative-personas", "recommendation"
@@ -27,7 +26,7 @@ def _bench(experiment: str) -> Bench:
 
 @cache
 def _drawn(experiment: str, subject: str, draw: str) -> tuple[Outcome, ...]:
-    return tuple(outcomes(_bench(experiment), PlantedSubject(subject, SUBJECTS), draw))
+    return tuple(outcomes(_bench(experiment), PlantedSubject(subject), draw))
 
 
 @cache
@@ -191,11 +190,11 @@ def test_units_vary_anew_in_every_draw() -> None:
 )
 def test_what_there_is_not_is_named(text: str, said: str) -> None:
     with pytest.raises(UnknownName) as refused:
-        PlantedSubject(text, SUBJECTS).check([_bench(CV).registered])
+        PlantedSubject(text).check([_bench(CV).registered])
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["even+", "even+missing", "even+missing=a", "even+missing=0.1+"])
 def test_what_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="write it as even"):
-        PlantedSubject(text, SUBJECTS)
+        PlantedSubject(text)

@@ -35,6 +35,7 @@ from pytest_bias.statistics.power import verdict_chances
 from pytest_bias.statistics.rate_power import power_to_clear_rate
 from pytest_bias.statistics.results import Misclassified
 
+from ..helpers import there
 from .contrasts.designs import recorded
 from .factories import experiment, rows
 
@@ -93,10 +94,8 @@ def test_at_a_recorded_spread_that_says_too_little_no_chances_are_told() -> None
     of = replace(PLAIN, replicates=30)
     alike = [5.0] * 27 + [5.5] * 3
     finding = difference().analyse(of, rows(of, {"a": alike, "b": alike}))
-    assert finding.se is not None
-    assert verdict_chances(30, sd=finding.se * 15**0.5, margin=0.6, difference=0.0)[0] > 0.9
-    assert finding.p_clear is not None
-    assert finding.p_clear > 0.05
+    assert verdict_chances(30, sd=there(finding.se) * 15**0.5, margin=0.6, difference=0.0)[0] > 0.9
+    assert there(finding.p_clear) > 0.05
     found = prospect_of(difference(), of, of.design(), finding)
     assert (found.doubt, found.sd, found.outlooks, found.passing) == ("spread", None, (), ())
     assert "No chances are given at the spread recorded" in prospect_words(found)
@@ -144,8 +143,7 @@ def test_chances_of_one_group_against_many_are_those_of_its_real_sizes(
         replicates=replicates,
     )
     hypothesis = GroupContrast("yes", "group", group="g0", margin=margin, claim="clear")
-    layout = hypothesis.layout(of, of.design())
-    assert layout is not None
+    layout = there(hypothesis.layout(of, of.design()))
     assert layout.sizes == (replicates, 9 * replicates)
     rng = np.random.default_rng(5)
     runs = 100
@@ -231,8 +229,7 @@ def test_an_interaction_of_unequal_levels_is_planned_by_the_smaller_ones() -> No
         replicates=4,
     )
     four = Interaction("score", {"group": ("a", "b"), "tone": ("x", "y")}, margin=2.0)
-    layout = four.layout(of, of.design())
-    assert layout is not None
+    layout = there(four.layout(of, of.design()))
     assert layout.sizes == (8, 8)
     rng = np.random.default_rng(1)
     finding = four.analyse(of, recorded(of, lambda _: float(rng.normal())))
@@ -331,8 +328,7 @@ def test_where_the_worst_case_of_what_is_missing_must_hold_no_chances_are_given(
         PLAIN, lambda _: None if rng.random() < 0.1 else float(np.clip(rng.normal(5, 1), 0, 10))
     )
     finding = difference().analyse(PLAIN, drawn)
-    assert finding.worst_case is not None
-    assert finding.worst_case.needed
+    assert there(finding.worst_case).needed
     assert finding.settle is not None
     assert finding.enough is None
     found = prospect_of(difference(), PLAIN, PLAIN.design(), finding)
@@ -609,9 +605,8 @@ def test_the_upgrade_gates_chances_are_told_at_the_recorded_spread() -> None:
 def test_without_a_recording_the_spread_is_told_up_to_which_the_gate_passes() -> None:
     found = prospect(difference())
     assert found.passing == ()
-    assert found.gate_sd is not None
     assert found.largest_sd is not None
-    assert found.gate_sd < found.largest_sd
+    assert there(found.gate_sd) < found.largest_sd
     words = prospect_words(found)
     assert f"at most {found.largest_sd:.3g} points, and an unchanged model passes up to" in words
 
@@ -642,8 +637,7 @@ def test_units_that_pair_are_told_for_models_that_have_nothing_in_common() -> No
     finding = population.analyse(CROSSED, drawn)
     found = prospect_of(population, CROSSED, CROSSED.design(), finding)
     assert found.pairs
-    assert found.sd is not None
-    se = found.sd / 5
+    se = there(found.sd) / 5
     expected = [power_to_pass_paired(0.6 / se, effect / se, 24) for effect in (0.0, 1.2)]
     assert [each.passes for each in found.passing] == pytest.approx(expected)
     assert f"unchanged model passes, unpaired, {expected[0]:.2f}" in prospect_words(found)
@@ -658,8 +652,7 @@ def test_rates_pass_the_gate_at_base_rates() -> None:
     assert [(each.rate, each.effect) for each in found.passing] == [
         (rate, effect) for rate in (0.0, 0.1, 0.5) for effect in (0.0, 2.0)
     ]
-    n = found.per_group
-    assert n is not None
+    n = there(found.per_group)
     assert found.passing[2].passes == power_to_pass_rates(n, n, rate=0.1, margin=0.1, effect=0.0)
     assert found.passing[3].passes == power_to_pass_rates(n, n, rate=0.1, margin=0.1, effect=0.2)
     assert re.search(
@@ -674,10 +667,10 @@ def test_a_recorded_ratio_tells_the_gates_chances() -> None:
     rng = np.random.default_rng(1)
     drawn = recorded(CROSSED, lambda _: bool(rng.random() < 0.5), "flag")
     finding = ratio.analyse(CROSSED, drawn)
-    assert finding.se is not None
-    assert finding.df is not None
     found = prospect_of(ratio, CROSSED, CROSSED.design(), finding)
-    expected = power_to_pass_independent(float(np.log(1.25)) / finding.se, 0.0, finding.df)
+    expected = power_to_pass_independent(
+        float(np.log(1.25)) / there(finding.se), 0.0, there(finding.df)
+    )
     assert found.passing[0].passes == expected
     assert f"As recorded: an unchanged model passes {expected:.2f} without" in prospect_words(
         found
@@ -703,8 +696,7 @@ def test_levels_of_one_side_weigh_alike_however_many_exemplars_they_have(target:
     rest = GroupContrast("score", "group", group="a", margin=1.0, target=target, claim="clear")
     found = prospect(rest, of)
     assert (found.per_group, found.equal) == (26 if target == "population" else 52, False)
-    sd = found.largest_sd
-    assert sd is not None
+    sd = there(found.largest_sd)
     rng = np.random.default_rng(1)
     cleared = [
         (rest.analyse(of, recorded(of, lambda _: float(rng.normal(0, sd)))).p_clear or 0) <= 0.05

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -32,14 +32,6 @@ SKEWED = 1.0
 
 ALIKE = 0.8
 """Share of a group's replies that are one and the same, from which on it does too."""
-
-
-@dataclass(frozen=True, slots=True)
-class Robust:
-    """The p-value of clearing that does not rest on the spread seen, and what it is."""
-
-    p: float
-    note: str
 
 
 def is_skewed(values: ArrayLike) -> bool:
@@ -80,18 +72,20 @@ def are_alike(values: Floats) -> bool:
     return bool(np.unique(rounded, return_counts=True)[1].max() >= ALIKE * values.size)
 
 
-def bounded_p(*groups: ArrayLike, bounds: tuple[float, float] | None, margin: float) -> Robust:
-    """The p-value of clearing whatever rare values the scale allows; 1 where it has no ends.
+def bounded_p(
+    *groups: ArrayLike, bounds: tuple[float, float] | None, margin: float
+) -> tuple[float, str]:
+    """The p-value of clearing whatever rare values the scale allows, and what it is, in words.
 
+    It does not rest on the spread seen, and is 1 where the scale has no ends.
     Of two groups, or of one difference per unit, whose scale is that of differences.
     """
     p = 1.0
     if bounds is not None:
         p = bounded_equivalence(*groups, bounds=bounds, margin=margin, seed=SEED)
-    return Robust(
-        p,
+    return p, (
         "the spread that was seen does not suffice: clearing must also hold for any rare "
-        f"values the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)",
+        f"values the scale allows (p = {p:.4f}; Gaffke 2005, Learned-Miller & Thomas 2020)"
     )
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from ...errors import BadDesign
-from ...experiments.design import Trial, frozen_mapping
+from ...experiments.design import frozen_mapping
 from ...experiments.experiment import Experiment
 from ...experiments.measures import MISSING
 from ...experiments.records import CAP, Record, Records
@@ -186,24 +186,18 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[t
         labels[experiment.items.name] = trial.item
     if measure == MISSING:
         # Whether there is a valid reply; what a cap kept from being carried out is not known.
-        known = [row.missing is not None for row in rows if row.missing != CAP]
-        reasons = {CAP: len(rows) - len(known)} if len(rows) > len(known) else {}
-        return _made(trial, labels, known, reasons)
-    valid = [row.values[measure] for row in rows if row.missing is None]
-    kinds.update(map(type, valid))
-    numbers = valid if kinds <= {bool, float} else []
-    lost = [row.missing for row in rows if row.missing is not None]
-    return _made(trial, labels, cast("list[float]", numbers), Counter(lost))
-
-
-def _made(
-    trial: Trial, labels: dict[str, str], values: Sequence[float], reasons: Mapping[str, int]
-) -> Cell:
+        values = [row.missing is not None for row in rows if row.missing != CAP]
+        lost = [CAP] * (len(rows) - len(values))
+    else:
+        valid = [row.values[measure] for row in rows if row.missing is None]
+        kinds.update(map(type, valid))
+        values = cast("list[bool]", valid if kinds <= {bool, float} else [])
+        lost = [row.missing for row in rows if row.missing is not None]
     return Cell(
         labels=labels,
         members=trial.exemplars,
         values=np.array(values, dtype=np.float64),
-        reasons=reasons,
+        reasons=Counter(lost),
     )
 
 
@@ -342,10 +336,12 @@ class Weights:
 
         return once(used.shape, ("absent", self.key, tuple(units)), named)
 
-    def coefficients(self, cells: Sequence[Cell]) -> list[float]:
-        """Return the factor of each cell's mean: cells of a combination count alike."""
+    def sum_of(self, cells: Sequence[Cell]) -> float:
+        """Return the weighted sum of the cells' means: cells of a combination count alike."""
         sizes = Counter(map(self.combination, cells))
-        return [self.of(cell) / sizes[self.combination(cell)] for cell in cells]
+        return math.fsum(
+            self.of(cell) / sizes[self.combination(cell)] * cell.mean for cell in cells
+        )
 
 
 def pairwise(factor: str, high: Sequence[str], low: Sequence[str]) -> Weights:

@@ -100,8 +100,8 @@ def fixed_contrast(grid: Grid, weights: Weights, *, margin: float | None, null: 
     a, b = (_alike(values, weighed, sign) for sign in (1, -1))
     to_see = units_to_see([float(a.mean()), float(b.mean())], bounds=grid.bounds, margin=margin)
     if tested.fewest >= FEW_UNITS and (doubtful or tested.fewest < to_see):
-        robust = bounded_p(a, b, bounds=grid.bounds, margin=margin)
-        tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+        p, note = bounded_p(a, b, bounds=grid.bounds, margin=margin)
+        tested = replace(tested, p_clear=max(tested.p_clear, p), notes=(note,))
     return replace(tested, to_see=None if doubtful else to_see)
 
 
@@ -355,7 +355,7 @@ def rate_difference(grid: Grid, weights: Weights, *, margin: float | None, null:
         deterministic=not counts.fewer,
         se=None if interval is None else (interval.high - interval.low) / (2 * _Z95),
         df=counts.df,
-        extras={} if tost is None or interval is None else _clearing(tost.interval),
+        extras={} if tost is None or grid.imagined else _clearing(tost.interval),
         at_level=partial(_difference_at, counts, tost),
     )
 

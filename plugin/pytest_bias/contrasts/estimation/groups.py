@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...errors import IncompleteDesign, NoFinding, NoVariance, TooFewUnits
+from ...errors import IncompleteDesign, NoFinding, NoVariance
 from ...statistics.anova import welch_one_way_p
-from ...statistics.checks import Floats
+from ...statistics.checks import Floats, enough
 from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
 from ...statistics.results import Permutation
 from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
@@ -22,7 +22,6 @@ from .cells import Grid, Weights, level_against_rest, once
 from .fixed import centred, repeated
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Part, Tested, Unit, permutation_words
 from .units import (
-    FEWEST,
     crossed_values,
     lacking_of,
     left_out,
@@ -107,19 +106,8 @@ def set_aside(
     of those among the others, for normal means of equal variance: so what is left is as under
     their own null, but for the condition that none of them was surer, which makes it smaller.
     """
-    memo = ("aside", factor, tuple(groups), *key)
-    return once(grid.memo, memo, lambda: _aside(grid, factor, groups, engine))
 
-
-def _aside(
-    grid: Grid,
-    factor: str,
-    groups: Sequence[str],
-    engine: Callable[[str, Sequence[str]], Callable[[Grid, Weights], Tested]],
-) -> tuple[str, ...]:
-    aside: list[str] = []
-    while 2 * (len(aside) + 1) < len(groups):
-        kept = [group for group in groups if group not in aside]
+    def surest(kept: Sequence[str]) -> str | None:
         found: list[tuple[float, float, str]] = []
         for group in kept:
             try:
@@ -129,10 +117,17 @@ def _aside(
             if tested.p_clear is None or tested.p_clear > ALPHA:
                 size = abs(tested.estimate) / (tested.se or math.inf)
                 found.append((tested.p_alarm, -size, group))  # permutations tie at their smallest
-        if not found or min(found)[0] * len(kept) > ALPHA:
-            break
-        aside.append(min(found)[2])
-    return tuple(aside)
+        return min(found)[2] if found and min(found)[0] * len(kept) <= ALPHA else None
+
+    def aside() -> tuple[str, ...]:
+        kept = list(groups)
+        found: list[str] = []
+        while 2 * (len(found) + 1) < len(groups) and (group := surest(kept)) is not None:
+            found.append(group)
+            kept.remove(group)
+        return tuple(found)
+
+    return once(grid.memo, ("aside", factor, tuple(groups), *key), aside)
 
 
 def _all_groups(
@@ -259,14 +254,13 @@ def labelled(
             notes=left_out(dropped.total(), name),
             keys=keys,
         )
-    crossed = crossed_values(grid, weights, unit)
+    crossed, missing = crossed_values(grid, weights, unit)
     by_place: dict[tuple[Unit, str], list[float]] = {}
     for cell in cells:
-        if (key := unit_key(cell, unit)) in crossed.values:
+        if (key := unit_key(cell, unit)) in crossed:
             by_place.setdefault((key, cell.labels[factor]), []).append(cell.mean)
-    name, whole = units_within(unit, cells), len(crossed.values)
-    if whole < FEWEST:
-        raise TooFewUnits(group=str(name), found=whole, needed=FEWEST)
+    name, whole = units_within(unit, cells), len(crossed)
+    enough(whole, str(name))
     return Labelled(
         values=np.array([np.mean(means) for means in by_place.values()]),
         labels=[label for _, label in by_place],
@@ -275,7 +269,7 @@ def labelled(
         units=whole,
         fewest=whole,
         unit_name=name,
-        notes=left_out(crossed.dropped, name),
+        notes=left_out(missing, name),
         keys=[key for key, _ in by_place],
     )
 
@@ -284,10 +278,7 @@ def _flat(
     found: Mapping[str, Mapping[Unit, float]], groups: Sequence[str], factor: str
 ) -> tuple[Floats, list[str], list[Unit]]:
     for group in groups:
-        if len(found.get(group, ())) < FEWEST:
-            raise TooFewUnits(
-                group=f"{factor}={group}", found=len(found.get(group, ())), needed=FEWEST
-            )
+        enough(len(found.get(group, ())), f"{factor}={group}")
     values = np.array([value for group in groups for value in found[group].values()])
     labels = [group for group in groups for _ in found[group]]
     return values, labels, [key for group in groups for key in found[group]]

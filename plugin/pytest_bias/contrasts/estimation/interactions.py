@@ -10,15 +10,16 @@ from itertools import product
 
 import numpy as np
 
-from ...errors import NoVariance, TooFewUnits
-from ...statistics.checks import Floats
+from ...errors import NoVariance
+from ...statistics.checks import Floats, enough
+from ...statistics.means import REPLICATED
 from ...statistics.permutation import profile_permutation
 from ...statistics.simultaneous import max_t, sign_flip_max_t
 from ..findings import p_words
 from ..units import REPLIES, Units
 from .cells import Grid, Weights
 from .tested import SEED, Tested, permutation_words
-from .units import FEWEST, unit_key, units_within
+from .units import unit_key, units_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +74,13 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     place: dict[tuple[str, ...], int] = {each: at for at, each in enumerate(table.places)}
     means = np.zeros(len(place))
     variances, squares = np.zeros(len(place)), np.zeros(len(place))
-    within = [cell for cell in cells if cell.values.size >= FEWEST]
+    within = [cell for cell in cells if cell.values.size >= REPLICATED]
     df = sum(cell.values.size - 1 for cell in within)
-    if not df:
-        raise TooFewUnits(group="a cell", found=1, needed=FEWEST)
+    enough(max(cell.values.size for cell in cells), "a cell")
     pooled = math.fsum(float(cell.values.var()) * cell.values.size for cell in within) / df
     for cell in cells:
         at, share = place[weights.combination(cell)], 1 / sizes[weights.combination(cell)]
-        known = cell.values.size >= FEWEST
+        known = cell.values.size >= REPLICATED
         spread = float(cell.values.var(ddof=1)) if known else pooled
         variance = spread / cell.values.size * share**2
         means[at] += cell.mean * share
@@ -91,17 +91,15 @@ def _fixed(grid: Grid, table: Table) -> Tested:
     ses = np.sqrt(np.clip(np.diag(covariance), 0, None))
     if not (ses > 0).all():
         raise NoVariance(statistic="max-T of interactions")
-    estimates = contrasts @ means
+    estimates = (contrasts @ means).tolist()
     # A contrast's own variance has fewer than the variances of all cells together.
     fewest = float((ses**4 / (contrasts**4 @ squares)).min())
     found = max_t(estimates / ses, covariance / np.outer(ses, ses), fewest, seed=SEED)
-    best = _largest(estimates, found)
     return _tested(
         table,
         estimates,
         found,
-        best=best,
-        se=float(ses[best]),
+        ses=ses.tolist(),
         method="multivariate t over all interaction contrasts (max-T)",
         units=sum(cell.values.size for cell in cells),
         fewest=min(cell.values.size * sizes[weights.combination(cell)] for cell in cells),
@@ -123,8 +121,7 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
     labels = [level for level, _ in whole]
     sizes = Counter(labels)
     for group in groups:
-        if sizes[group] < FEWEST:
-            raise TooFewUnits(group=f"{factor}={group}", found=sizes[group], needed=FEWEST)
+        enough(sizes[group], f"{factor}={group}")
     profiles = np.array(
         [[np.mean(profile[column]) for column in columns] for profile in whole.values()]
     )
@@ -135,8 +132,6 @@ def _nested(grid: Grid, table: Table, factor: str) -> Tested:
         table,
         [cell.estimate * share for cell in cells],
         [cell.p_max_t for cell in cells],
-        best=_largest([cell.estimate for cell in cells], [cell.p_max_t for cell in cells]),
-        se=None,
         method=permutation_words(found.omnibus, "permutation of exemplars' labels (max-T)"),
         units=len(labels),
         fewest=min(sizes.values()),
@@ -157,17 +152,13 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
         if len(means) == len(table.places)
     ]
     name = units_within(unit, grid.cells)
-    if len(rows) < FEWEST:
-        raise TooFewUnits(group=str(name), found=len(rows), needed=FEWEST)
+    enough(len(rows), str(name))
     departures = np.array(rows) @ table.contrasts.T
     found = sign_flip_max_t(departures, seed=SEED)
-    best = _largest(departures.mean(axis=0), found.p)
     return _tested(
         table,
-        [float(mean) for mean in departures.mean(axis=0)],
-        list(found.p),
-        best=best,
-        se=None,
+        departures.mean(axis=0).tolist(),
+        found.p,
         method=permutation_words(found.permutation, "sign flips of units (max-T)"),
         units=len(rows),
         fewest=len(rows),
@@ -175,41 +166,39 @@ def _crossed(grid: Grid, table: Table, unit: Sequence[str]) -> Tested:
     )
 
 
-def _largest(estimates: Sequence[float] | Floats, p_values: Sequence[float]) -> int:
+def _largest(estimates: Sequence[float], p_values: Sequence[float]) -> int:
     """The place of the smallest p; of those that mirror each other the one above 0, the first."""
     return min(
         range(len(p_values)),
         key=lambda at: (
             round(p_values[at], 9),
-            -round(abs(float(estimates[at])), 9),
+            -round(abs(estimates[at]), 9),
             estimates[at] < 0,
         ),
     )
 
 
-def _tested(  # noqa: PLR0913  (one number of the result each)
+def _tested(
     table: Table,
-    estimates: Sequence[float] | Floats,
+    estimates: Sequence[float],
     p_values: Sequence[float],
     *,
-    best: int,
-    se: float | None,
+    ses: Sequence[float] = (),
     method: str,
     units: int,
     fewest: int,
     unit_name: Units,
 ) -> Tested:
+    best = _largest(estimates, p_values)
     extras: Mapping[str, float | str] = {
         "clearest at": " × ".join(table.places[best]),
         **{
-            f"{' × '.join(place)}": f"{float(estimate):+z.3f}, {p_words(p)}"
+            f"{' × '.join(place)}": f"{estimate:+z.3f}, {p_words(p)}"
             for place, estimate, p in zip(table.places, estimates, p_values, strict=True)
         },
     }
-    estimate = float(estimates[best])
-    assert math.isfinite(estimate)  # noqa: S101  (means of finite values)
     return Tested(
-        estimate=estimate,
+        estimate=estimates[best],
         interval=None,
         p_alarm=p_values[best],
         p_clear=None,
@@ -217,6 +206,6 @@ def _tested(  # noqa: PLR0913  (one number of the result each)
         units=units,
         fewest=fewest,
         unit_name=unit_name,
-        se=se,
+        se=ses[best] if ses else None,
         extras=extras,
     )

@@ -91,21 +91,17 @@ def largest_of(
     """
     if margin is None:
         return alarm_of()
-    return _largest(grid, margin, None if null == "margin" else alarm_of(), contrasts())
-
-
-def _largest(
-    grid: Grid, margin: float, alarm: Tested | None, contrasts: Mapping[str, Linear]
-) -> Tested:
-    found = {words: each.tested(grid) for words, each in contrasts.items()}
-    sizes = {words: abs(contrasts[words].times * each.estimate) for words, each in found.items()}
+    alarm = None if null == "margin" else alarm_of()
+    every = contrasts()
+    found = {words: each.tested(grid) for words, each in every.items()}
+    sizes = {words: abs(every[words].times * each.estimate) for words, each in found.items()}
     named = max(sizes, key=lambda words: sizes[words])
     one = found[named]
-    at_level = LargestInterval([(contrasts[words].times, each) for words, each in found.items()])
+    at_level = LargestInterval([(every[words].times, each) for words, each in found.items()])
     beyond = min(1.0, len(found) * min(each.p_alarm for each in found.values()))
     clearing = [1.0 if each.p_clear is None else each.p_clear for each in found.values()]
     told = {
-        words: f"{contrasts[words].times * each.estimate:+z.3f}, {p_words(each.p_alarm)}"
+        words: f"{every[words].times * each.estimate:+z.3f}, {p_words(each.p_alarm)}"
         for words, each in found.items()
     }
     how = f"the largest of {len(found)}: each {one.method}"
@@ -114,7 +110,7 @@ def _largest(
         name: one.extras[name] for name in (ERROR, LABELLED) if name in one.extras
     }
     if AS_READ in one.extras:
-        read[AS_READ] = abs(contrasts[named].times * float(one.extras[AS_READ]))
+        read[AS_READ] = abs(every[named].times * float(one.extras[AS_READ]))
     return Tested(
         estimate=sizes[named],
         interval=at_level(LEVEL),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import NoVariance, TooFewUnits
-from ...statistics.checks import Floats
+from ...errors import NoVariance
+from ...statistics.checks import Floats, enough
 from ...statistics.permutation import label_shuffle_ratio
 from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio, resampled_sums
 from ...statistics.results import LEVEL, Interval
@@ -45,17 +45,6 @@ class Pool:
     selected: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionTest:
-    """A tested ratio, and its logarithm as each pool gives it, in the order of the pools.
-
-    ``by_pool`` is empty where the group, or the others, were never selected.
-    """
-
-    tested: Tested
-    by_pool: tuple[float, ...] = field(repr=False)
-
-
 def selection_ratio(
     pools: Sequence[Pool],
     group: Collection[str],
@@ -64,8 +53,11 @@ def selection_ratio(
     alarm: bool = True,
     asked: Sequence[frozenset[str]] = (),
     memo: dict[object, object],
-) -> SelectionTest:
+) -> tuple[Tested, list[float]]:
     """Selection rate of the items in ``group`` divided by that of all others.
+
+    With it comes its logarithm as each pool gives it, in the order of the pools; nothing where the
+    group, or the others, were never selected.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
     shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
@@ -73,21 +65,12 @@ def selection_ratio(
     a bootstrap of them says nothing. Without ``alarm`` nothing is permuted, and p is 1. Resamples
     are drawn once for all groups ``asked`` about in these pools, and sums kept in their ``memo``.
     """
-    if len(pools) < FEWEST_POOLS:
-        raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
+    enough(len(pools), "pools", FEWEST_POOLS)
     members = frozenset(group)
     groups = tuple(asked) if members in asked else (members,)
-
-    def resampled(_: Floats, *draws: int) -> Floats:
-        columns = np.hstack([_counts(pools, each, memo) for each in groups])
-        drawn = once(memo, (groups, *draws), lambda: resampled_sums(columns, *draws))
-        return np.hsplit(drawn, len(groups))[groups.index(members)]
-
     sums = _counts(pools, members, memo)
     p_alarm, method = _shuffled(pools, members, memo) if alarm else (1.0, "not permuted")
-    if (sums == sums[0]).all():
-        raise NoVariance(statistic="bootstrap of pools")
-    boot = bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)
+    boot = _bootstrap({each: _counts(pools, each, memo) for each in groups}, (members,), memo)
     p_clear: float | None = None
     notes: tuple[str, ...] = ()
     if margin is not None:
@@ -120,7 +103,7 @@ def selection_ratio(
         df=float(len(pools) - 1),
         at_level=partial(_interval, boot),
     )
-    return SelectionTest(tested, tuple(by_pool.tolist()))
+    return tested, by_pool.tolist()
 
 
 def ratio_beside(
@@ -137,24 +120,32 @@ def ratio_beside(
     Resamples are drawn once for all sides ``asked`` about in these pools, and kept in their
     ``memo``.
     """
-    if len(pools) < FEWEST_POOLS:
-        raise TooFewUnits(group="pools", found=len(pools), needed=FEWEST_POOLS)
-    sides = tuple(map(frozenset, asked))
+    enough(len(pools), "pools", FEWEST_POOLS)
+    sides = {side: _counts(pools, side, memo)[:, :2] for side in map(frozenset, asked)}
+    return _interval(_bootstrap(sides, (frozenset(high), frozenset(low)), memo), LEVEL)
 
-    def counted(side: frozenset[str]) -> Floats:
-        return _counts(pools, side, memo)[:, :2]
+
+def _bootstrap(
+    asked: Mapping[frozenset[str], Floats],
+    of: Sequence[frozenset[str]],
+    memo: dict[object, object],
+) -> LogRatioBootstrap:
+    """Return the bootstrap of the counts ``of`` some that are ``asked`` about in these pools.
+
+    Resamples are drawn once for all, and kept in ``memo``.
+    """
+    sides = tuple(asked)
 
     def resampled(_: Floats, *draws: int) -> Floats:
-        columns = np.hstack([counted(side) for side in sides])
-        drawn = np.hsplit(
-            once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws)), len(sides)
-        )
-        return np.hstack([drawn[sides.index(frozenset(side))] for side in (high, low)])
+        columns = np.hstack(list(asked.values()))
+        drawn = once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws))
+        parts = dict(zip(sides, np.hsplit(drawn, len(sides)), strict=True))
+        return np.hstack([parts[side] for side in of])
 
-    sums = np.hstack([counted(frozenset(side)) for side in (high, low)])
+    sums = np.hstack([asked[side] for side in of])
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
-    return _interval(bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled), LEVEL)
+    return bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)
 
 
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:

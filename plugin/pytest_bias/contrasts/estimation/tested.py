@@ -189,13 +189,9 @@ def smaller_side(
 
 def are_uneven(weights: Sequence[float], sizes: Sequence[int]) -> bool:
     """Return whether one side of a contrast has so many more that t may not see rare ones."""
-    fewer, more = sorted(_of_sides(weights, sizes))
-    return more > UNEVEN * fewer
-
-
-def _of_sides(weights: Sequence[float], sizes: Sequence[int]) -> tuple[int, int]:
     signs, of = np.sign(weights), np.array(sizes)
-    return int(of[signs == 1].sum()), int(of[signs == -1].sum())
+    fewer, more = sorted(int(of[signs == sign].sum()) for sign in (1, -1))
+    return more > UNEVEN * fewer
 
 
 def permutation_words(found: Permutation, what: str) -> str:

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from ...errors import NoVariance, TooFewUnits
+from ...errors import NoVariance
 from ...statistics import means
 from ...statistics.bounded import deterministic_difference
-from ...statistics.checks import Floats
+from ...statistics.checks import Floats, enough
 from ...statistics.effect_size import standardized_difference
 from ...statistics.means import StudentEstimate, difference_of, p_from_t, se_from_t
 from ...statistics.permutation import label_permutation
@@ -23,8 +23,6 @@ from .bounded import are_alike, bounded_p, identical_interval, is_skewed, units_
 from .tested import FEW_UNITS, FEW_UNITS_NOTE, SEED, Tested, also_permuted, are_uneven
 
 Values = Sequence[float] | Floats
-
-FEWEST = 2
 
 
 def compare_groups(
@@ -46,8 +44,7 @@ def compare_groups(
     constants would claim p = 0. Raises TooFewUnits when a group has fewer than two values.
     """
     for group, values in zip(groups, (a, b), strict=True):
-        if len(values) < FEWEST:
-            raise TooFewUnits(group=group, found=len(values), needed=FEWEST)
+        enough(len(values), group)
     units, fewest = len(a) + len(b), min(len(a), len(b))
     try:
         welch = means.welch(a, b)
@@ -97,8 +94,8 @@ def compare_groups(
     if tested.p_clear is not None and margin is not None and name == REPLIES:
         to_see = units_to_see([float(np.mean(a)), float(np.mean(b))], bounds=bounds, margin=margin)
         if not few and (skewed or fewest < to_see):
-            robust = bounded_p(a, b, bounds=bounds, margin=margin)
-            tested = replace(tested, p_clear=max(tested.p_clear, robust.p), notes=(robust.note,))
+            p, note = bounded_p(a, b, bounds=bounds, margin=margin)
+            tested = replace(tested, p_clear=max(tested.p_clear, p), notes=(note,))
         tested = replace(tested, to_see=None if skewed else to_see)
     if tost is not None:
         method = f"{tested.method}; two one-sided t tests at the margin"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from ...errors import NoVariance, TooFewUnits
+from ...errors import NoVariance
 from ...statistics.blocks import cohen_dz, one_sample, sign_flip
-from ...statistics.checks import Floats
+from ...statistics.checks import Floats, enough
 from ...statistics.means import stratified_contrast
 from ...statistics.permutation import contrast_permutation
 from ...statistics.results import Permutation
@@ -42,16 +41,6 @@ from .tested import (
 )
 from .two_groups import compare_groups
 
-FEWEST = 2
-
-
-@dataclass(frozen=True, slots=True)
-class UnitValues:
-    """One number per unit: ``values`` by unit, ``dropped`` the units that miss a cell."""
-
-    values: Mapping[Unit, float]
-    dropped: int
-
 
 def unit_key(cell: Cell, unit: Sequence[str]) -> Unit:
     """The unit a cell belongs to: its level, item or exemplar of each name."""
@@ -63,19 +52,28 @@ def units_within(unit: Sequence[str], cells: Sequence[Cell]) -> Units:
     return Units.within(unit, exemplars=any(unit[0] in cell.members for cell in cells))
 
 
-def crossed_values(grid: Grid, weights: Weights, unit: Sequence[str]) -> UnitValues:
-    """The contrast within each unit that meets every level compared; replicates are averaged."""
+def _whole_units(
+    grid: Grid, weights: Weights, unit: Sequence[str]
+) -> tuple[dict[Unit, list[Cell]], list[Unit]]:
+    """The cells of each unit that meets every level compared, and the units that miss one."""
     by_unit: dict[Unit, list[Cell]] = {}
     for cell in weights.used(grid).cells:
         by_unit.setdefault(unit_key(cell, unit), []).append(cell)
-    values: dict[Unit, float] = {}
-    whole = max(map(len, by_unit.values()), default=0)
-    for key, cells in by_unit.items():
-        if len(cells) == whole and all(cell.values.size for cell in cells):
-            values[key] = math.fsum(
-                c * cell.mean for c, cell in zip(weights.coefficients(cells), cells, strict=True)
-            )
-    return UnitValues(values, len(by_unit) - len(values))
+    most = max(map(len, by_unit.values()), default=0)
+    whole = {
+        key: cells
+        for key, cells in by_unit.items()
+        if len(cells) == most and all(cell.values.size for cell in cells)
+    }
+    return whole, [key for key in by_unit if key not in whole]
+
+
+def crossed_values(
+    grid: Grid, weights: Weights, unit: Sequence[str]
+) -> tuple[dict[Unit, float], int]:
+    """The contrast within each unit, replicates averaged; and how many units miss a cell."""
+    whole, lacking = _whole_units(grid, weights, unit)
+    return {key: weights.sum_of(cells) for key, cells in whole.items()}, len(lacking)
 
 
 def nested_values(
@@ -86,20 +84,11 @@ def nested_values(
     The value is the exemplar's mean, or its contrast over the other factors that are compared.
     """
     others = Weights({name: part for name, part in weights.parts.items() if name != factor})
-    by_unit: dict[Unit, list[Cell]] = {}
-    for cell in weights.used(grid).cells:
-        by_unit.setdefault(unit_key(cell, [factor]), []).append(cell)
+    whole, lacking = _whole_units(grid, weights, [factor])
     groups: dict[str, dict[Unit, float]] = {}
-    dropped: Counter[str] = Counter()
-    whole = max(map(len, by_unit.values()), default=0)
-    for key, cells in by_unit.items():
-        if len(cells) == whole and all(cell.values.size for cell in cells):
-            coefficients = others.coefficients(cells)
-            mean = math.fsum(c * cell.mean for c, cell in zip(coefficients, cells, strict=True))
-            groups.setdefault(cells[0].labels[factor], {})[key] = mean
-        else:
-            dropped[cells[0].labels[factor]] += 1
-    return groups, dropped
+    for key, cells in whole.items():
+        groups.setdefault(cells[0].labels[factor], {})[key] = others.sum_of(cells)
+    return groups, Counter(level for ((_, level, _),) in lacking)
 
 
 def lacking_of(groups: Mapping[str, Mapping[Unit, float]], dropped: Mapping[str, int]) -> float:
@@ -129,23 +118,22 @@ def crossed_contrast(
     hold by a permutation of their labels within units. Contrasts that are all the same are bounded
     exactly.
     """
-    found = crossed_values(grid, weights, unit)
-    differences = np.array(list(found.values.values()))
+    values, dropped = crossed_values(grid, weights, unit)
+    differences = np.array(list(values.values()))
     name = units_within(unit, grid.cells)
     width = None if grid.width is None else grid.width * weights.reach
     tested = paired(differences, margin=margin, width=width, magnitude=grid.magnitude, name=name)
     if tested.p_alarm <= ALPHA and not tested.deterministic:
-        places = [at for at, cell in enumerate(grid.cells) if unit_key(cell, unit) in found.values]
+        places = [at for at, cell in enumerate(grid.cells) if unit_key(cell, unit) in values]
         whole = weights.used(grid.part(places, {}))
         sizes = [cell.values.size for cell in whole.cells]
         uneven = are_uneven(weights.on(whole).coefficients, sizes)
         if uneven and cells_are_doubtful(whole.cells):
             permute = partial(within_strata, whole, weights, alone=True)
             tested = also_permuted(tested, permute, "label permutation within units")
-    every = Part(group=str(name), weight=1.0, values=found.values)
-    lacking = found.dropped / (found.dropped + len(found.values))
-    tested = replace(tested, by_unit=(every,), lacking=lacking)
-    return tested.noting(*left_out(found.dropped, name))
+    every = Part(group=str(name), weight=1.0, values=values)
+    tested = replace(tested, by_unit=(every,), lacking=dropped / (dropped + len(values)))
+    return tested.noting(*left_out(dropped, name))
 
 
 def left_out(dropped: int, name: Units) -> tuple[str, ...]:
@@ -164,8 +152,7 @@ def paired(
 ) -> Tested:
     """Test the mean of independent differences; see :func:`crossed_contrast`."""
     n = differences.size
-    if n < FEWEST:
-        raise TooFewUnits(group=str(name), found=n, needed=FEWEST)
+    enough(n, str(name))
     try:
         found = one_sample(differences, magnitude=magnitude)
     except NoVariance:
@@ -183,8 +170,8 @@ def paired(
         notes = (FEW_UNITS_NOTE,)
     elif p_clear is not None and margin is not None and are_alike(differences):
         bounds = None if width is None else (-width, width)
-        robust = bounded_p(differences, bounds=bounds, margin=margin)
-        p_clear, notes = max(p_clear, robust.p), (robust.note,)
+        p, note = bounded_p(differences, bounds=bounds, margin=margin)
+        p_clear, notes = max(p_clear, p), (note,)
     elif is_skewed(differences):
         few = f"a few {name.several}"
         notes = (f"skewed: {few} differ from the rest, so look at them before the interval",)
@@ -216,11 +203,8 @@ def nested_contrast(grid: Grid, weights: Weights, factor: str, *, margin: float 
     found, dropped = nested_values(grid, weights, factor)
     groups = {level: list(values.values()) for level, values in found.items()}
     part = weights.parts[factor]
-    sizes = {level: len(values) for level, values in groups.items()}
     for level in part:
-        if sizes.get(level, 0) < FEWEST:
-            group = f"{factor}={level}"
-            raise TooFewUnits(group=group, found=sizes.get(level, 0), needed=FEWEST)
+        enough(len(groups.get(level, ())), f"{factor}={level}")
     name = Units("groups", (factor,))
     # Of the whole contrast's reach each group has half: its units differ between two sides.
     bounds, half = grid.bounds, (grid.width or 0.0) * weights.reach / 2

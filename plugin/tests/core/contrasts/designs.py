@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pytest_bias.contrasts.estimation import bounded
+from pytest_bias.contrasts.estimation.cells import Cell, Grid
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
@@ -49,6 +51,12 @@ def study(**changes: Any) -> Experiment:
     return Experiment(protocol=unused, **(given | changes))
 
 
+def asked(**changes: Any) -> MeanDifference:
+    """Whether the high tone scores as the low one does, but for what is given by name."""
+    given: dict[str, Any] = {"factor": "tone", "high": "high", "low": "low"}
+    return MeanDifference("score", **(given | {"margin": 0.5, "claim": "clear"} | changes))
+
+
 def groups(sizes: Mapping[str, int], name: str = "group") -> Factor:
     """A factor of groups with that many exemplars each."""
     members = {level: [f"{level} {i}" for i in range(n)] for level, n in sizes.items()}
@@ -70,6 +78,23 @@ def recorded(
         values: dict[str, MeasureValue] = {} if drawn is None else {measure: drawn}
         rows.append(Record(trial, values, reason if drawn is None else None))
     return Records(tuple(rows))
+
+
+def cell(values: ArrayLike, member: str = "", **labels: str) -> Cell:
+    """A cell of these replies, none of which is missing, shown ``member`` of its group."""
+    return Cell(
+        labels=labels,
+        members={"group": member} if member else {},
+        values=np.asarray(values, dtype=np.float64),
+        reasons={},
+    )
+
+
+def grid(
+    cells: Iterable[Cell], bounds: tuple[float, float] | None = (0.0, 12.0), *, flags: bool = False
+) -> Grid:
+    """Cells on a scale; of events it is that of rates."""
+    return Grid(cells=tuple(cells), bounds=(0.0, 1.0) if flags else bounds, flags=flags)
 
 
 def level(trial: Trial, name: str) -> str:

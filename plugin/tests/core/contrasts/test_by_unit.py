@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts.declared import Contrast
 from pytest_bias.contrasts.estimation.selection import linearised
 from pytest_bias.contrasts.findings import Finding, UnitGroup
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
@@ -71,79 +70,50 @@ def whole(finding: Finding) -> float:
     return math.exp(total) if finding.scale == "ratio" else total
 
 
-UNITS: dict[str, tuple[Contrast, Experiment, str, list[str]]] = {
-    "crossed": (MeanDifference("score", "tone", **PAIR, **POPULATION), SEEDS, "score", ["seed"]),
-    "rates of units": (
-        RateDifference("yes", "tone", **PAIR, **POPULATION),
-        SEEDS,
-        "yes",
-        ["seed"],
-    ),
+THREE = ["group=white", "group=black", "group=asian"]
+UNITS: dict[str, tuple[Any, Experiment, list[str]]] = {
+    "crossed": (MeanDifference("score", "tone", **PAIR, **POPULATION), SEEDS, ["seed"]),
+    "rates of units": (RateDifference("yes", "tone", **PAIR, **POPULATION), SEEDS, ["seed"]),
     "crossed interaction": (
         Interaction(
             "score", {"tone": ("high", "low"), "style": ("formal", "plain")}, **POPULATION
         ),
         STYLED,
-        "score",
         ["seed"],
     ),
     "nested pair": (
         MeanDifference("score", "group", high="white", low="black", **POPULATION),
         NAMES,
-        "score",
-        ["group=white", "group=black"],
+        THREE[:2],
     ),
     "nested sums": (
         MeanDifference("score", "group", high="white", low=("black", "asian"), **POPULATION),
         NAMES,
-        "score",
-        ["group=white", "group=black", "group=asian"],
+        THREE,
     ),
     "nested interaction": (
         Interaction("score", {"group": ("black", "white"), "tone": ("high", "low")}, **POPULATION),
         NAMES,
-        "score",
-        ["group=black", "group=white"],
+        THREE[:2],
     ),
-    "group and rest": (
-        GroupContrast("score", "group", group="black", **POPULATION),
-        NAMES,
-        "score",
-        ["group=black", "group=white", "group=asian"],
-    ),
-    "any group, nested": (
-        GroupContrast("score", "group", **POPULATION),
-        NAMES,
-        "score",
-        ["group=white", "group=black", "group=asian"],
-    ),
-    "any group, crossed": (
-        GroupContrast("score", "group", unit="seed", **POPULATION),
-        MET,
-        "score",
-        ["group=white", "group=black", "group=asian"],
-    ),
-    "gaps, nested": (
-        TotalGap("score", "group", gaps=GAPS, **POPULATION),
-        NAMES,
-        "score",
-        ["group=white", "group=black", "group=asian"],
-    ),
+    "group and rest": (GroupContrast("score", "group", group="black", **POPULATION), NAMES, THREE),
+    "any group, nested": (GroupContrast("score", "group", **POPULATION), NAMES, THREE),
+    "any group, crossed": (GroupContrast("score", "group", unit="seed", **POPULATION), MET, THREE),
+    "gaps, nested": (TotalGap("score", "group", gaps=GAPS, **POPULATION), NAMES, THREE),
     "gaps, crossed": (
         TotalGap("score", "group", gaps=GAPS, unit="seed", **POPULATION),
         MET,
-        "score",
-        ["group=white", "group=black", "group=asian"],
+        THREE,
     ),
 }
 
 
-@pytest.mark.parametrize(("contrast", "of", "measure", "named"), UNITS.values(), ids=UNITS)
+@pytest.mark.parametrize(("contrast", "of", "named"), UNITS.values(), ids=UNITS)
 def test_what_the_units_contribute_is_the_estimate(
-    contrast: Contrast, of: Experiment, measure: str, named: list[str]
+    contrast: Any, of: Experiment, named: list[str]
 ) -> None:
     contrast.check(of)
-    found = contrast.analyse(of, noisy(of, measure))
+    found = contrast.analyse(of, noisy(of, contrast.measure))
     assert sorted(group.group for group in found.by_unit) == sorted(named)
     assert whole(found) == pytest.approx(found.estimate, rel=1e-12, abs=1e-14)
     keys = {key for group in found.by_unit for key in group.values}
@@ -159,31 +129,25 @@ def constant(trial: Trial) -> float:
     "name", ["crossed", "nested pair", "nested sums", "group and rest", "nested interaction"]
 )
 def test_units_that_are_all_alike_contribute_it_too(name: str) -> None:
-    contrast, of, _, named = UNITS[name]
+    contrast, of, named = UNITS[name]
     found = contrast.analyse(of, recorded(of, constant))
     assert found.deterministic
     assert sorted(group.group for group in found.by_unit) == sorted(named)
     assert whole(found) == pytest.approx(found.estimate, rel=1e-12, abs=1e-14)
 
 
-FIXED: dict[str, tuple[Contrast, Experiment, str]] = {
-    "means": (MeanDifference("score", "tone", **PAIR, margin=1), SEEDS, "score"),
-    "rates": (RateDifference("yes", "tone", **PAIR, margin=0.2), SEEDS, "yes"),
-    "ratio": (RateRatio("yes", "tone", **PAIR, margin=1.5), SEEDS, "yes"),
-    "largest": (
-        Interaction("score", {"tone": None, "style": None}, **POPULATION),
-        STYLED,
-        "score",
-    ),
-    "any group": (GroupContrast("score", "group", claim="describe"), MET, "score"),
+FIXED: dict[str, tuple[Any, Experiment]] = {
+    "means": (MeanDifference("score", "tone", **PAIR, margin=1), SEEDS),
+    "rates": (RateDifference("yes", "tone", **PAIR, margin=0.2), SEEDS),
+    "ratio": (RateRatio("yes", "tone", **PAIR, margin=1.5), SEEDS),
+    "largest": (Interaction("score", {"tone": None, "style": None}, **POPULATION), STYLED),
+    "any group": (GroupContrast("score", "group", claim="describe"), MET),
 }
 
 
-@pytest.mark.parametrize(("contrast", "of", "measure"), FIXED.values(), ids=FIXED)
-def test_replies_never_pair_nor_do_the_largest_of_many(
-    contrast: Contrast, of: Experiment, measure: str
-) -> None:
-    assert contrast.analyse(of, noisy(of, measure)).by_unit == ()
+@pytest.mark.parametrize(("contrast", "of"), FIXED.values(), ids=FIXED)
+def test_replies_never_pair_nor_do_the_largest_of_many(contrast: Any, of: Experiment) -> None:
+    assert contrast.analyse(of, noisy(of, contrast.measure)).by_unit == ()
 
 
 def test_units_are_named_by_level_and_exemplar() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -19,15 +20,13 @@ from pytest_bias.verdicts.analysis import analyse
 from pytest_bias.verdicts.verdict import DOUBTED, cell_words, open_cells_words
 from tests.core.in_memory import NOTHING_KEPT
 
+from ...helpers import there
+from . import designs
 from .designs import SCALE, STYLE, TONE, at, items, level, recorded, study
 
 MEDIUM = Factor("medium", {"letter": "l", "mail": "m", "call": "c"})
 OF = study(factors=[TONE, STYLE, MEDIUM], measures=[SCALE], replicates=20)
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {"margin": 0.5, "claim": "clear", "within": {"style": 1.0}}
-    return MeanDifference("score", "tone", high="high", low="low", **(given | changes))  # type: ignore[arg-type]  # by name
+asked = partial(designs.asked, within={"style": 1.0})
 
 
 def drawn(seed: int, planted: float = 0.0, lost: float = 0.0) -> Records:
@@ -86,10 +85,9 @@ def test_what_happens_in_one_cell_keeps_the_average_from_being_clear() -> None:
     wrongly, average = 0, 0
     for seed in range(300):
         finding = found(asked(margin=0.8, within={"style": 1.0}), OF, drawn(seed, planted=1.0))
-        assert finding.cells is not None
         assert finding.p_clear is not None
         average += finding.p_clear <= ALPHA
-        wrongly += finding.p_clear <= ALPHA and finding.cells.clear
+        wrongly += finding.p_clear <= ALPHA and there(finding.cells).clear
     assert average > 250  # an average of half the cell's effect hides it
     assert wrongly / 300 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 300)
 
@@ -120,8 +118,7 @@ def test_the_verdict_says_in_which_cell(planted: float, status: str, words: str)
 
 def test_a_cell_must_hold_when_what_is_missing_there_is_at_its_worst() -> None:
     finding = found(asked(), OF, drawn(4, lost=0.3))
-    assert finding.cells is not None
-    plain, formal = finding.cells.cells
+    plain, formal = there(finding.cells).cells
     assert plain.clear
     assert formal.p_clear <= ALPHA
     assert not formal.clear
@@ -148,13 +145,11 @@ def test_an_open_cell_whose_interval_would_clear_it_says_that_another_test_decid
         return spread if level(trial, "style") == "plain" else 1.0 * (next(rare) % 10 == 0)
 
     finding = found(asked(margin=0.6, within={"style": 0.6}), OF, recorded(OF, draw))
-    assert finding.cells is not None
-    plain, formal = finding.cells.cells
+    plain, formal = there(finding.cells).cells
     assert plain.clear
     assert not formal.clear
     assert not formal.doubted
-    assert formal.interval is not None
-    assert formal.interval.within(formal.margin)
+    assert there(formal.interval).within(formal.margin)
     said = cell_words(formal, finding)
     assert said.endswith(f"({p_words(formal.p_clear)}: {DOUBTED})")
     assert "[" not in said
@@ -168,8 +163,7 @@ def test_a_cell_without_replies_is_not_clear() -> None:
         "missing", "tone", high="high", low="low", margin=0.4, claim="clear", within={"style": 0.4}
     )
     finding = found(claim, of, records)
-    assert finding.cells is not None
-    assert [cell.estimate for cell in finding.cells.cells] == [0.0, 0.0]
+    assert [cell.estimate for cell in there(finding.cells).cells] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
 
+from ...helpers import there
 from .designs import Floats, at, groups, items, level, recorded, study
 
 PEOPLE = [f"{race}_{sex}" for race in ("white", "black", "asian") for sex in ("male", "female")]
@@ -45,9 +46,8 @@ def rated(of: Experiment, seed: int, white: float = 0.0) -> Records:
 
 
 def by_item(of: Experiment, records: Records) -> Floats:
-    assert of.items is not None
     return np.array(
-        [[at(records, seed=i, person=p).mean() for p in PEOPLE] for i in of.items.items]
+        [[at(records, seed=i, person=p).mean() for p in PEOPLE] for i in there(of.items).items]
     )
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.cells import Cell, Grid
 from pytest_bias.contrasts.estimation.interactions import Table, largest_interaction
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.errors import BadDesign
@@ -15,7 +14,8 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
 
-from .designs import TONE, Floats, at, groups, items, level, recorded, study
+from ...helpers import there
+from .designs import TONE, Floats, at, cell, grid, groups, items, level, recorded, study
 
 PAIRS = {"tone": ("high", "low"), "style": ("formal", "plain")}
 SIGN = {("high", "formal"): 1, ("low", "plain"): 1, ("high", "plain"): -1, ("low", "formal"): -1}
@@ -107,8 +107,7 @@ def test_exemplars_are_compared_by_their_own_differences() -> None:
         np.mean(slopes["black"]) - np.mean(slopes["white"]), rel=1e-9
     )
     assert found.p_alarm == pytest.approx(expected.pvalue, rel=1e-9)
-    assert found.interval is not None
-    assert found.interval.low == pytest.approx(interval.low, rel=1e-9)
+    assert there(found.interval).low == pytest.approx(interval.low, rel=1e-9)
     assert (str(found.unit_name), found.fewest) == ("exemplars of group", 11)
 
 
@@ -244,11 +243,8 @@ def test_the_largest_has_no_more_degrees_of_freedom_than_its_own_cells_leave() -
         place: rng.normal(6 * (place == ("a", "c")), 2.0 if place == ("a", "c") else 0.1, 5)
         for place in table.places
     }
-    cells = tuple(
-        Cell(labels={"x": x, "y": y}, members={}, values=each, reasons={})
-        for (x, y), each in values.items()
-    )
-    found = largest_interaction(Grid(cells=cells, bounds=None, flags=False), table, None)
+    cells = (cell(each, x=x, y=y) for (x, y), each in values.items())
+    found = largest_interaction(grid(cells, bounds=None), table, None)
     variances = np.array([each.var(ddof=1) / 5 for each in values.values()])
     t = 4 * found.estimate / math.sqrt(variances.sum())
     df = variances.sum() ** 2 / (variances**2 / 4).sum()

@@ -15,6 +15,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
 
+from ...helpers import there
 from .designs import STYLE, at, items, level, recorded, study
 
 WHO = Factor("person", {name: name for name in ("a", "b", "c", "d")})
@@ -95,8 +96,7 @@ def test_it_is_the_largest_of_its_contrasts_and_clear_where_each_is(kind: str) -
     assert found.estimate == pytest.approx(max(estimates), rel=1e-9)
     assert found.p_clear == pytest.approx(max(clearing), rel=1e-6)
     assert found.p_alarm == pytest.approx(min(1, len(beyond) * min(beyond)), rel=1e-6)
-    assert found.at_level is not None
-    assert (found.at_level(0.90).high <= MARGIN) == (found.p_clear <= ALPHA)
+    assert (there(found.at_level)(0.90).high <= MARGIN) == (found.p_clear <= ALPHA)
     assert found.interval is not None
     assert found.interval.low <= found.estimate <= found.interval.high
 
@@ -134,8 +134,7 @@ def test_two_margins_are_beyond_it_and_nothing_is_clear(kind: str) -> None:
 def test_what_is_missing_is_bounded_where_it_is(kind: str) -> None:
     """A tenth of one group lost: five margins off it stays, at the margin nothing is decided."""
     far = [5 * mean for mean in AT_MARGIN[kind]["one"]]
-    lost = ASKED[kind].analyse(OF, drawn(kind, far, 1, lost=0.1)).worst_case
-    assert lost is not None
+    lost = there(ASKED[kind].analyse(OF, drawn(kind, far, 1, lost=0.1)).worst_case)
     assert lost.needed
     assert lost.p_alarm <= ALPHA
     near = ASKED[kind].analyse(OF, drawn(kind, [0.0] * 4, 2, lost=0.3))

@@ -11,6 +11,7 @@ from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRati
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.experiments.design import Design
 
+from ...helpers import there
 from .designs import SCALE, STYLE, TONE, YES, groups, items, study
 
 OF = study(
@@ -95,8 +96,7 @@ UNITS: list[tuple[str, Hypothesis, tuple[str, int, str]]] = [
     ("question", "expected"), [case[1:] for case in UNITS], ids=[case[0] for case in UNITS]
 )
 def test_what_a_design_gives(question: Hypothesis, expected: tuple[str, int, str]) -> None:
-    found = question.layout(OF, OF.design())
-    assert found is not None
+    found = there(question.layout(OF, OF.design()))
     assert (found.shape, found.per_group, str(found.unit_name)) == expected
 
 
@@ -120,8 +120,7 @@ def test_what_a_design_gives(question: Hypothesis, expected: tuple[str, int, str
     ids=str,
 )
 def test_what_the_documented_design_lacks_is_named(question: Hypothesis, problem: str) -> None:
-    found = question.layout(OF, OF.design("documented"))
-    assert found is not None
+    found = there(question.layout(OF, OF.design("documented")))
     assert found.problem.startswith(problem)
     assert bool(found.problem) == bool(problem)
 
@@ -130,8 +129,7 @@ def test_two_cells_of_many_replies_need_no_replicates_within_cells() -> None:
     of = study(factors=[TONE], replicates=30, designs={"one": Design(1)})
     question = MeanDifference("score", "tone", **TONES)
     for name in ("gate", "one"):
-        found = question.layout(of, of.design(name))
-        assert found is not None
+        found = there(question.layout(of, of.design(name)))
         assert found.problem == ""
 
 
@@ -158,8 +156,9 @@ def test_a_design_of_fewer_exemplars_has_fewer_units() -> None:
 
 def test_too_few_exemplars_are_named() -> None:
     of = study(factors=[groups({"white": 4, "black": 9}), TONE])
-    found = MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())
-    assert found is not None
+    found = there(
+        MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())
+    )
     assert found.problem == (
         "gate design: 4 exemplars of group in a group, 5 are needed for any verdict"
     )

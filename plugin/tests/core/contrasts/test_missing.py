@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.estimation import tested
-from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
+from pytest_bias.contrasts.estimation.cells import Grid, pairwise
 from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_difference
 from pytest_bias.contrasts.estimation.tested import worst_case
 from pytest_bias.contrasts.findings import WorstCase
@@ -24,14 +24,23 @@ from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.score import tost_rates
 from pytest_bias.verdicts.rule import Question, decide
 
-from .designs import STYLE, TONE, at, fewer_weightings, groups, items, level, recorded, study
+from ...helpers import there
+from .designs import (
+    STYLE,
+    TONE,
+    asked,
+    at,
+    cell,
+    fewer_weightings,
+    grid,
+    groups,
+    items,
+    level,
+    recorded,
+    study,
+)
 
 OF = study(items=items(2), replicates=20)
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {"high": "high", "low": "low", "margin": 0.5, "claim": "clear"}
-    return MeanDifference("score", "tone", **(given | changes))  # type: ignore[arg-type]  # by name
 
 
 def losing(n: dict[tuple[str, str], int], seed: int = 0) -> Records:
@@ -54,8 +63,7 @@ def test_both_fillings_move_every_cell_to_its_end_of_the_scale() -> None:
     lost = {("high", "plain"): 1, ("low", "formal"): 6}
     records = losing(lost)
     found = asked().analyse(OF, records)
-    worst = found.worst_case
-    assert worst is not None
+    worst = there(found.worst_case)
     extremes = []
     for sign in (-1, 1):
         sides = []
@@ -69,14 +77,11 @@ def test_both_fillings_move_every_cell_to_its_end_of_the_scale() -> None:
             sides.append(np.mean(means))
         extremes.append(sides[0] - sides[1])
     assert (worst.lowest, worst.highest) == pytest.approx(tuple(extremes), rel=1e-9)
-    assert worst.highest is not None
-    assert worst.lowest is not None
-    assert worst.highest - worst.lowest == pytest.approx(20 * (1 + 6) / 80)
+    assert there(worst.highest) - there(worst.lowest) == pytest.approx(20 * (1 + 6) / 80)
     assert worst.needed  # 6 of 80 on the low side, 1 of 80 on the high one
     assert (worst.kind, worst.shift) == ("manski", None)
     assert worst.p_alarm == 1.0  # the fillings lie on both sides of no effect
-    assert worst.p_clear is not None
-    assert worst.p_clear > 0.5
+    assert there(worst.p_clear) > 0.5
     assert found.missing == 7
 
 
@@ -97,8 +102,7 @@ def test_five_per_cent_of_a_side_may_be_missing(
     margin: float, claim: str, lost: int, *, needed: bool
 ) -> None:
     records = losing({("high", "plain"): lost})
-    worst = asked(margin=margin, claim=claim).analyse(OF, records).worst_case
-    assert worst is not None
+    worst = there(asked(margin=margin, claim=claim).analyse(OF, records).worst_case)
     assert worst.needed is needed  # of 80
 
 
@@ -107,8 +111,7 @@ def test_an_interaction_has_four_sides(lost: int, *, needed: bool) -> None:
     question = Interaction(
         "score", {"tone": ("high", "low"), "style": ("formal", "plain")}, margin=9, claim="clear"
     )
-    worst = question.analyse(OF, losing({("high", "formal"): lost})).worst_case
-    assert worst is not None
+    worst = there(question.analyse(OF, losing({("high", "formal"): lost})).worst_case)
     assert worst.needed is needed  # of 40
 
 
@@ -146,8 +149,7 @@ def test_a_large_effect_survives_the_worst_case() -> None:
             else float(rng.normal(8 if level(t, "tone") == "high" else -8, 0.3))
         ),
     )
-    worst = asked().analyse(of, records).worst_case
-    assert worst is not None
+    worst = there(asked().analyse(of, records).worst_case)
     assert worst.needed
     assert worst.p_alarm < 0.001
 
@@ -178,8 +180,7 @@ def test_what_has_no_sides_is_bounded_at_each_of_its_contrasts(question: Any, lo
             else float(np.clip(rng.normal(), -10, 10))
         ),
     )
-    worst = question.analyse(of, records).worst_case
-    assert worst is not None
+    worst = there(question.analyse(of, records).worst_case)
     share = lost / (18 if isinstance(question, Interaction) else 36)
     assert worst.needed is (share > 0.05)
     assert (worst.highest is not None) == worst.needed
@@ -291,16 +292,14 @@ def test_the_published_artefact_is_an_incomplete_design() -> None:
         at={"persona": ("plain", "utopian")},
     ).analyse(of, records)
     assert within.estimate == pytest.approx(0, abs=1e-12)
-    assert within.p_clear is not None
-    assert within.p_clear < 0.01
+    assert there(within.p_clear) < 0.01
 
 
 def test_without_ends_of_the_scale_nothing_holds_in_the_worst_case() -> None:
     of = study(measures=[Measure("score")], replicates=20)
     rng = np.random.default_rng(0)
     records = recorded(of, lambda t: None if t.replicate == 1 else float(rng.normal()))
-    worst = asked(claim=None).analyse(of, records).worst_case
-    assert worst is not None
+    worst = there(asked(claim=None).analyse(of, records).worst_case)
     assert (worst.lowest, worst.highest, worst.p_alarm, worst.p_clear) == (None, None, 1.0, 1.0)
 
 
@@ -309,26 +308,17 @@ BY_ARM = pairwise("arm", ["a"], ["b"])
 
 
 def two_arms(a: Floats, b: Floats, lost: tuple[int, int], *, flags: bool = False) -> Grid:
-    cells = tuple(
-        Cell(
-            labels={"arm": arm},
-            members={},
-            values=values,
-            reasons={"refusal": missing} if missing else {},
-        )
-        for arm, values, missing in zip("ab", (a, b), lost, strict=True)
-    )
-    return Grid(cells=cells, bounds=(0, 1) if flags else (0, 12), flags=flags)
+    arms = zip("ab", (a, b), lost, strict=True)
+    cells = (replace(cell(each, arm=arm), reasons={"refusal": n}) for arm, each, n in arms)
+    return grid(cells, flags=flags)
 
 
-def means(grid: Grid) -> tested.Tested:
-    return fixed_contrast(grid, BY_ARM, margin=0.6, null="zero")
+def means(of: Grid) -> tested.Tested:
+    return fixed_contrast(of, BY_ARM, margin=0.6, null="zero")
 
 
-def worst_of(grid: Grid, analyse: Callable[[Grid], tested.Tested] = means) -> WorstCase:
-    found = worst_case(grid, BY_ARM, analyse)
-    assert found is not None
-    return found
+def worst_of(of: Grid, analyse: Callable[[Grid], tested.Tested] = means) -> WorstCase:
+    return there(worst_case(of, BY_ARM, analyse))
 
 
 def spread(a: Floats, b: Floats) -> float:
@@ -358,13 +348,11 @@ def test_where_shares_are_alike_missing_replies_are_moved_by_one_standard_deviat
 
 def test_an_effect_that_no_shift_undoes_has_no_tipping_point() -> None:
     rng = np.random.default_rng(5)
-    grid = two_arms(rng.normal(9, 1, 112), rng.normal(5, 1, 110), (8, 10))
-    found = worst_of(grid)
+    found = worst_of(two_arms(rng.normal(9, 1, 112), rng.normal(5, 1, 110), (8, 10)))
     assert (found.kind, found.shift) == ("tipping", None)
     assert found.p_alarm < 1e-9
     open_ = worst_of(two_arms(rng.normal(5.5, 1, 112), rng.normal(5, 1, 110), (8, 10)))
-    assert open_.p_clear is not None
-    assert open_.p_clear > 0.05
+    assert there(open_.p_clear) > 0.05
 
 
 @pytest.mark.parametrize(
@@ -392,7 +380,7 @@ def test_missing_events_are_taken_half_a_rate_off() -> None:
     a, b = np.repeat([1.0, 0.0], [4, 106]), np.repeat([1.0, 0.0], [6, 105])
     found = worst_of(
         two_arms(a, b, (10, 9), flags=True),
-        lambda grid: rate_difference(grid, BY_ARM, margin=0.2, null="zero"),
+        lambda of: rate_difference(of, BY_ARM, margin=0.2, null="zero"),
     )
     assert found.kind == "tipping"
     # 10 x (4 / 110 + .5) = 5.4: 6 more of a, and none of b, as 6 / 111 is below .5.
@@ -413,14 +401,11 @@ def cleared(arms: Callable[[np.random.Generator], tuple[Floats, Floats]], seed: 
     with fewer_weightings():
         for _ in range(200):
             a, b = arms(rng)
-            grid = two_arms(a, b, (120 - a.size, 120 - b.size))
-            p = means(grid).p_clear
-            assert p is not None
-            if p > 0.05:
+            of = two_arms(a, b, (120 - a.size, 120 - b.size))
+            if there(means(of).p_clear) > 0.05:
                 continue
-            at_worst = worst_case(grid, BY_ARM, means, margin=0.6, always=False, tips=False)
-            p = at_worst.p_clear if at_worst is not None and at_worst.needed else p
-            clear += p is not None and p <= 0.05
+            at_worst = worst_case(of, BY_ARM, means, margin=0.6, always=False, tips=False)
+            clear += at_worst is None or not at_worst.needed or there(at_worst.p_clear) <= 0.05
     return clear / 200
 
 
@@ -505,14 +490,12 @@ def test_events_that_are_refused_clear_no_kind_of_contrast(
         return None if trial.replicate <= lost else trial.replicate <= 90
 
     found = contrast.analyse(of, recorded(of, draw, "yes"))
-    assert found.p_clear is not None
-    assert found.p_clear <= 0.05  # of what is left
+    assert there(found.p_clear) <= 0.05  # of what is left
     assert found.worst_case is not None
     assert found.worst_case.needed
     assert (found.worst_case.p_clear or 0.0) > 0.05
     detects = replace(contrast, claim="detect").analyse(of, recorded(of, draw, "yes"))
-    assert detects.worst_case is not None
-    assert not detects.worst_case.needed
+    assert not there(detects.worst_case).needed
 
 
 def test_a_small_cell_counts_for_what_it_weighs() -> None:
@@ -526,11 +509,9 @@ def test_a_small_cell_counts_for_what_it_weighs() -> None:
             rows += [row] * (not small or row.trial.replicate <= 20)
         else:
             rows.append(Record(row.trial, {}, "refusal"))
-    worst = asked(margin=0.9).analyse(of, Records(tuple(rows))).worst_case
-    assert worst is not None
+    worst = there(asked(margin=0.9).analyse(of, Records(tuple(rows))).worst_case)
     assert worst.needed
-    assert worst.highest is not None
-    assert worst.highest > 0.9
+    assert there(worst.highest) > 0.9
 
 
 def test_one_reply_takes_no_more_units_than_those_of_its_group() -> None:
@@ -546,14 +527,12 @@ def test_one_reply_takes_no_more_units_than_those_of_its_group() -> None:
     contrast = MeanDifference(
         "score", "group", high="a", low="b", margin=9, target="population", claim="clear"
     )
-    worst = contrast.analyse(of, recorded(of, draw)).worst_case
-    assert worst is not None
+    worst = there(contrast.analyse(of, recorded(of, draw)).worst_case)
     assert not worst.needed
     group = GroupContrast(
         "score", "group", group="a", margin=9, target="population", claim="clear"
     )
-    worst = group.analyse(of, recorded(of, draw)).worst_case
-    assert worst is not None
+    worst = there(group.analyse(of, recorded(of, draw)).worst_case)
     assert not worst.needed
 
 
@@ -606,10 +585,7 @@ def test_units_that_a_few_missing_replies_take_with_them_count_as_missing(
     found = contrast.analyse(of, records)
     lost = sum(row.missing is not None for row in records.rows)
     assert lost < 0.05 * len(records.rows) / 2  # whichever side they are of
-    assert found.p_clear is not None
-    assert found.p_clear < 1e-3  # of those that are left
-    worst = found.worst_case
-    assert worst is not None
+    assert there(found.p_clear) < 1e-3  # of those that are left
+    worst = there(found.worst_case)
     assert worst.needed
-    assert worst.p_clear is not None
-    assert worst.p_clear > 0.05
+    assert there(worst.p_clear) > 0.05

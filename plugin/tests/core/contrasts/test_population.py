@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -18,21 +19,12 @@ from pytest_bias.experiments.records import Records
 from pytest_bias.statistics.permutation import label_permutation
 from pytest_bias.verdicts.verdict import units_words
 
+from ...helpers import there
+from . import designs
 from .designs import STYLE, TONE, Floats, at, groups, items, level, recorded, study
 
 STYLES = list(STYLE.levels)
-
-
-def asked(**changes: object) -> MeanDifference:
-    given: dict[str, object] = {
-        "high": "high",
-        "low": "low",
-        "margin": 0.5,
-        "claim": "clear",
-        "target": "population",
-    }
-    factor = str(changes.pop("factor", "tone"))
-    return MeanDifference("score", factor, **(given | changes))  # type: ignore[arg-type]  # by name
+asked = partial(designs.asked, target="population")
 
 
 def noisy(of: Experiment, seed: int, missing: float = 0.0) -> Records:
@@ -130,8 +122,9 @@ def test_few_units_are_judged_by_all_sign_flips(n: int) -> None:
     assert found.p_clear == 1.0
     assert "can show bias but cannot clear it" in found.notes[0]
     assert "exact" in found.method
-    assert found.interval is not None
-    assert found.interval.low == pytest.approx(stats.ttest_1samp(d, 0).confidence_interval().low)
+    assert there(found.interval).low == pytest.approx(
+        stats.ttest_1samp(d, 0).confidence_interval().low
+    )
 
 
 NAMES = study(factors=[groups({"white": 11, "black": 12, "asian": 10}), TONE], replicates=2)
@@ -187,9 +180,7 @@ def test_groups_of_exemplars_on_a_side() -> None:
     squares = [x.var(ddof=1) / x.size * w for x, w in ((a, 1), (b, 0.25), (c, 0.25))]
     assert found.se == pytest.approx(np.sqrt(sum(squares)), rel=1e-9)
     assert (found.units, found.fewest) == (33, 10)
-    assert found.df is not None
-    assert found.se is not None
-    p = 2 * stats.t.sf(abs(found.estimate) / found.se, found.df)
+    p = 2 * stats.t.sf(abs(found.estimate) / there(found.se), there(found.df))
     assert found.p_alarm == pytest.approx(p, rel=1e-9)
     assert "t test of stratified unit means" in found.method
     assert found.contrast == "white − (black + asian)"
@@ -206,8 +197,7 @@ def test_a_difference_within_a_side_hides_no_difference_between_sides() -> None:
 
     question = asked(factor="group", high=("aw", "am"), low=("bw", "bm"))
     found = question.analyse(of, recorded(of, draw))
-    assert found.interval is not None
-    assert found.interval.excludes(0)
+    assert there(found.interval).excludes(0)
     assert found.p_alarm < 0.001
 
 
@@ -221,8 +211,7 @@ def test_units_nearly_all_alike_clear_no_more_than_identical_ones(units: int) ->
 
     found = asked().analyse(of, recorded(of, draw))
     assert not found.deterministic
-    assert found.p_clear is not None
-    assert found.p_clear > 0.5  # a rare unit may lie 20 points away
+    assert there(found.p_clear) > 0.5  # a rare unit may lie 20 points away
 
 
 def test_fewer_than_ten_exemplars_can_alarm_and_cannot_clear() -> None:
@@ -311,8 +300,7 @@ def test_identical_units_are_bounded_and_never_certain() -> None:
     assert found.estimate == 0.0
     assert found.p_alarm == 1.0
     assert found.p_clear == pytest.approx((1 - 3 / 20) ** 25)  # each unit may hide ±20 points
-    assert found.interval is not None
-    assert found.interval.high == pytest.approx((1 - 0.05 ** (1 / 25)) * 20, rel=1e-4)
+    assert there(found.interval).high == pytest.approx((1 - 0.05 ** (1 / 25)) * 20, rel=1e-4)
 
 
 def test_no_unit_at_all_meets_every_condition() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.cells import Cell
 from pytest_bias.contrasts.findings import PublishedColumn
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.interactions import Interaction
@@ -26,7 +25,8 @@ from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.statistics.anova import factorial_anova
 
-from .designs import STYLE, TONE, Floats, at, items, level, recorded, study
+from ...helpers import there
+from .designs import STYLE, TONE, Floats, at, cell, items, level, recorded, study
 
 THREE = Factor("tone", {"low": 1, "middle": 2, "high": 3})
 OF = study(factors=[THREE, STYLE], items=items(2), replicates=9)
@@ -67,8 +67,7 @@ def column(method: PublishedMethod | None, records: Records = RECORDS) -> Publis
 
 @pytest.mark.requirement("ANCHOR-25", "AUDIT-27", "AUDIT-30")
 def test_welch_and_cohen_on_all_replies() -> None:
-    found = column(WelchTest())
-    assert found is not None
+    found = there(column(WelchTest()))
     expected = stats.ttest_ind(HIGH, LOW, equal_var=False)
     pooled = np.sqrt(
         ((HIGH.size - 1) * HIGH.var(ddof=1) + (LOW.size - 1) * LOW.var(ddof=1))
@@ -85,8 +84,7 @@ def test_welch_and_cohen_on_all_replies() -> None:
 
 
 def test_mann_whitney_on_all_replies() -> None:
-    found = column(MannWhitneyTest())
-    assert found is not None
+    found = there(column(MannWhitneyTest()))
     expected = stats.mannwhitneyu(HIGH, LOW, alternative="two-sided")
     assert found.statistics["U"] == expected.statistic
     assert found.statistics["p"] == pytest.approx(expected.pvalue)
@@ -102,8 +100,7 @@ def table(*sides: Floats) -> list[list[int]]:
 
 @pytest.mark.requirement("NARR-21")
 def test_chi_square_of_sides_and_values() -> None:
-    found = column(ChiSquareTest())
-    assert found is not None
+    found = there(column(ChiSquareTest()))
     expected = stats.chi2_contingency(table(HIGH, LOW), correction=False)
     assert found.statistics["chi2"] == pytest.approx(expected.statistic)
     assert found.statistics["p"] == pytest.approx(expected.pvalue)
@@ -123,12 +120,11 @@ def test_chi_square_of_two_rates_with_and_without_yates(*, yates: bool) -> None:
     records = recorded(
         of, lambda t: bool(rng.random() < 0.3 + 0.2 * (level(t, "tone") == "high")), "yes"
     )
-    found = (
+    found = there(
         RateDifference("yes", "tone", high="high", low="low", published=ChiSquareTest(yates=yates))
         .analyse(of, records)
         .published
     )
-    assert found is not None
     sides = [at(records, "yes", tone=tone) for tone in ("high", "low")]
     expected = stats.chi2_contingency(table(*sides), correction=yates)
     assert found.statistics["chi2"] == pytest.approx(expected.statistic)
@@ -141,8 +137,7 @@ def test_fisher_s_test_of_two_rates_with_their_odds_ratio() -> None:
     events = {"high": iter([True] * 10 + [False] * 3 + [None] * 4), "low": iter([True] * 2)}
     records = recorded(of, lambda t: next(events[level(t, "tone")], False), "yes")
     question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
-    found = question.analyse(of, records).published
-    assert found is not None
+    found = there(question.analyse(of, records).published)
     assert found.statistics["odds ratio"] == pytest.approx(21.30533, rel=1e-6)
     assert found.statistics["p"] == pytest.approx(0.0005367, abs=5e-8)
     assert found.statistics["odds ratio, 95 % interval"] == "[2.753, 301.5]"
@@ -153,8 +148,7 @@ def test_the_odds_of_what_always_happened_are_infinite() -> None:
     count = itertools.count()
     records = recorded(of, lambda t: level(t, "tone") == "high" or next(count) < 3, "yes")
     question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
-    found = question.analyse(of, records).published
-    assert found is not None
+    found = there(question.analyse(of, records).published)
     assert found.statistics["odds ratio"] == "∞"
     assert str(found.statistics["odds ratio, 95 % interval"]).endswith(", ∞]")
     assert list((column(FisherTest()) or found).statistics) == ["not defined"]  # of numbers
@@ -168,8 +162,7 @@ def test_additive_blocks_in_a_factorial_anova() -> None:
         low="low",
         published=FactorialAnova(("tone", "style"), blocks=["seed"]),
     )
-    found = question.analyse(OF, RECORDS).published
-    assert found is not None
+    found = there(question.analyse(OF, RECORDS).published)
     rows = [row for row in RECORDS.rows if row.missing is None]
     seeds, *_, both = factorial_anova(
         [float(row.values["score"]) for row in rows],
@@ -185,12 +178,7 @@ def test_additive_blocks_in_a_factorial_anova() -> None:
 def test_an_interaction_that_blocks_give_says_so_and_has_no_p() -> None:
     values = np.random.default_rng(5).normal(size=16)
     cells = [
-        Cell(
-            labels={"a": a, "b": b, "block": str(int(a == b))},
-            members={},
-            values=values[4 * i : 4 * i + 4],
-            reasons={},
-        )
+        cell(values[4 * i : 4 * i + 4], a=a, b=b, block=str(int(a == b)))
         for i, (a, b) in enumerate(itertools.product("xy", "xy"))
     ]
     found = FactorialAnova(("a", "b"), blocks=("block",)).statistics(Pooled(cells=cells, sides={}))
@@ -201,8 +189,7 @@ def test_an_interaction_that_blocks_give_says_so_and_has_no_p() -> None:
 
 def test_one_way_anova_of_all_sides() -> None:
     question = GroupContrast("score", "tone", claim="detect", published=OneWayAnova())
-    found = question.analyse(OF, RECORDS).published
-    assert found is not None
+    found = there(question.analyse(OF, RECORDS).published)
     expected = stats.f_oneway(HIGH, LOW, MIDDLE)
     assert found.statistics["F"] == pytest.approx(expected.statistic)
     assert found.statistics["p"] == pytest.approx(expected.pvalue)
@@ -233,8 +220,7 @@ def test_factorial_anova_with_each_type_of_sums_of_squares(kind: int) -> None:
         {"tone": ("high", "low"), "style": ("formal", "plain")},
         published=FactorialAnova(("tone", "style"), type=kind),  # type: ignore[arg-type]  # 1 to 3
     )
-    found = question.analyse(OF, RECORDS).published
-    assert found is not None
+    found = there(question.analyse(OF, RECORDS).published)
     frame = pd.DataFrame(
         [
             {
@@ -267,8 +253,7 @@ def test_factorial_anova_with_each_type_of_sums_of_squares(kind: int) -> None:
     ids=lambda method: type(method).__name__,
 )
 def test_of_constant_replies_nothing_is_defined(method: PublishedMethod) -> None:
-    found = column(method, recorded(OF, lambda _: 3.0))
-    assert found is not None
+    found = there(column(method, recorded(OF, lambda _: 3.0)))
     assert list(found.statistics) == ["not defined"]
     assert found.statistics["not defined"]
 
@@ -294,9 +279,8 @@ def test_a_side_without_replies_is_named(
     )
     with pytest.raises(TooFewUnits) as found:
         column(method, Records(tuple(rows)))
-    assert found.value.published is not None
     words = f"{named}: 0 unit(s), at least {needed} needed"
-    assert found.value.published[1] == {"not defined": words}
+    assert there(found.value.published)[1] == {"not defined": words}
 
 
 def test_without_a_published_method_there_is_no_column() -> None:

@@ -20,6 +20,7 @@ from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import CAP, Record, Records
 from pytest_bias.statistics.results import Misclassified
 
+from ...helpers import there
 from .designs import TONE, at, items, level, recorded, study
 from .judging import judged
 
@@ -27,7 +28,7 @@ Counts = dict[str, dict[str, tuple[int, int]]]
 """Item → tone → events, trials."""
 
 
-def counted(counts: Counts, replicates: int) -> tuple[object, Records]:
+def counted(counts: Counts, replicates: int) -> tuple[Experiment, Records]:
     """Records with exactly these events; trials beyond those counted are refusals."""
     of = study(factors=[TONE], items=items(len(counts)), replicates=replicates)
 
@@ -53,7 +54,7 @@ COMMON: Counts = {
 
 def test_strata_count_alike_and_are_judged_by_the_score_test() -> None:
     of, records = counted(COMMON, 30)
-    found = difference().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = difference().analyse(of, records)
     d = v = 0.0
     for tones in COMMON.values():
         (x1, n1), (x2, n2) = tones["high"], tones["low"]
@@ -62,8 +63,7 @@ def test_strata_count_alike_and_are_judged_by_the_score_test() -> None:
         v += pooled * (1 - pooled) * (1 / n1 + 1 / n2) * n / (n - 1) / 9
     assert found.estimate == pytest.approx(d, rel=1e-12)
     assert found.p_alarm == pytest.approx(2 * stats.norm.sf(abs(d) / sqrt(v)), rel=1e-6)
-    assert found.interval is not None
-    assert (found.interval.low > 0) == (found.p_alarm < 0.05)
+    assert (there(found.interval).low > 0) == (found.p_alarm < 0.05)
     assert (found.units, found.fewest) == (174, 86)
     pooled = at(records, "yes", tone="high").mean() - at(records, "yes", tone="low").mean()
     assert found.estimate != pytest.approx(pooled, abs=1e-3)
@@ -76,7 +76,6 @@ def test_of_cells_that_were_filled_in_only_the_interval_waits_to_be_asked_for(
     strata: int, margin: float | None, null: Null
 ) -> None:
     of, records = counted(dict([*COMMON.items()][:strata]), 30)
-    assert isinstance(of, Experiment)
     grid = grid_of(of, records, "yes")
     weights = Weights({"tone": {"high": 1.0, "low": -1.0}})
     seen, imagined = (
@@ -97,10 +96,8 @@ def test_of_cells_that_were_filled_in_only_the_interval_waits_to_be_asked_for(
 def test_a_worst_case_is_corrected_for_reading_as_what_was_seen_is() -> None:
     error = Misclassified(sensitivity=0.9, specificity=0.95, se=0.02, source="labels")
     of, records = counted(COMMON, 30)
-    assert isinstance(of, Experiment)
     read = replace(of, measures=[replace(of.measure("yes"), error=error)])
-    found = difference().analyse(read, records).worst_case
-    assert found is not None
+    found = there(difference().analyse(read, records).worst_case)
     assert found.interval is not None
     grid = grid_of(of, records, "yes")
     weights = Weights({"tone": {"high": 1.0, "low": -1.0}})
@@ -123,7 +120,7 @@ def test_rare_events_are_judged_by_a_permutation_within_strata() -> None:
         "s1": {"high": (2, 40), "low": (1, 40)},
     }
     of, records = counted(rare, 40)
-    found = difference().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = difference().analyse(of, records)
     assert "label permutation" in found.method
 
     def pmf(k: int, events: int) -> float:
@@ -141,7 +138,7 @@ def test_rare_events_are_judged_by_a_permutation_within_strata() -> None:
 
 def test_one_stratum_has_newcombes_interval() -> None:
     of, records = counted({"s0": {"high": (14, 30), "low": (9, 28)}}, 30)
-    found = difference().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = difference().analyse(of, records)
     (l1, u1), (l2, u2) = (
         stats.binomtest(x, n).proportion_ci(method="wilson") for x, n in ((14, 30), (9, 28))
     )
@@ -162,7 +159,7 @@ def test_never_an_event_clears_from_29_trials_a_side_on(
     """A score test would clear from 25 on, where .9^25 = .07 of all samples show no event."""
     each = {"high": (0, n), "low": (0, n)}
     of, records = counted({f"s{i}": each for i in range(strata)}, n)
-    found = difference(margin=0.1).analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = difference(margin=0.1).analyse(of, records)
     assert found.p_clear is not None
     if strata == 1:
         assert found.p_clear == pytest.approx(0.9**n)
@@ -182,7 +179,7 @@ def test_never_an_event_clears_from_29_trials_a_side_on(
 def test_whether_a_reply_is_missing_is_an_event() -> None:
     counts: Counts = {f"s{i}": {"high": (0, 30 - 3 * i), "low": (0, 30)} for i in range(3)}
     of, records = counted(counts, 30)
-    found = difference(measure=MISSING).analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = difference(measure=MISSING).analyse(of, records)
     assert found.estimate == pytest.approx((0 + 3 + 6) / 90)
     assert (found.units, found.missing, found.worst_case) == (180, 0, None)
     assert [arm.mean for arm in found.arms] == pytest.approx([0.1, 0.0])
@@ -197,7 +194,7 @@ def test_what_a_cap_kept_from_being_asked_is_unknown() -> None:
         else row
         for row in records.rows
     )
-    found = difference(measure=MISSING).analyse(of, Records(capped))  # type: ignore[arg-type]  # an Experiment
+    found = difference(measure=MISSING).analyse(of, Records(capped))
     assert found.estimate == pytest.approx(4 / 30)
     assert found.units == 56
     assert dict(found.arms[1].missing) == {"cap": 4}
@@ -214,7 +211,7 @@ def ratio(**changes: object) -> RateRatio:
 
 def test_a_ratio_of_rates_is_judged_by_the_score_test() -> None:
     of, records = counted({"s0": {"high": (30, 60), "low": (42, 58)}}, 60)
-    found = ratio().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = ratio().analyse(of, records)
     assert found.estimate == pytest.approx((30 / 60) / (42 / 58))
     z2 = stats.chi2_contingency([[30, 30], [42, 16]], correction=False).statistic * 117 / 118
     assert found.p_alarm == pytest.approx(stats.chi2.sf(z2, 1), rel=1e-5)
@@ -226,20 +223,17 @@ def test_a_ratio_of_rates_is_judged_by_the_score_test() -> None:
 
 def test_a_ratio_turned_round_is_its_inverse() -> None:
     of, records = counted(COMMON, 30)
-    there = ratio().analyse(of, records)  # type: ignore[arg-type]  # an Experiment
-    back = ratio(high="low", low="high").analyse(of, records)  # type: ignore[arg-type]  # an Experiment
-    assert there.interval is not None
-    assert back.interval is not None
-    assert there.estimate * back.estimate == pytest.approx(1)
-    assert there.interval.low * back.interval.high == pytest.approx(1, rel=1e-4)
-    assert there.p_alarm == pytest.approx(back.p_alarm, rel=1e-6)
-    assert there.p_clear == pytest.approx(back.p_clear, rel=1e-6)
+    out = ratio().analyse(of, records)
+    back = ratio(high="low", low="high").analyse(of, records)
+    assert out.estimate * back.estimate == pytest.approx(1)
+    assert there(out.interval).low * there(back.interval).high == pytest.approx(1, rel=1e-4)
+    assert out.p_alarm == pytest.approx(back.p_alarm, rel=1e-6)
+    assert out.p_clear == pytest.approx(back.p_clear, rel=1e-6)
 
 
 def test_the_missing_of_a_ratio_are_at_their_worst_too() -> None:
     of, records = counted({"s0": {"high": (40, 55), "low": (40, 60)}}, 60)
-    worst = ratio().analyse(of, records).worst_case  # type: ignore[arg-type]  # an Experiment
-    assert worst is not None
+    worst = there(ratio().analyse(of, records).worst_case)
     assert worst.needed
     assert worst.lowest == pytest.approx(1.0)  # 40 of 60 against 40 of 60
     assert worst.highest == pytest.approx(45 / 40)
@@ -257,7 +251,7 @@ def test_a_number_is_no_event(of_kind: type) -> None:
 def test_a_ratio_of_rare_rates_is_judged_as_their_difference_is() -> None:
     """A permutation of the labels of one stratum is Fisher's exact test."""
     of, records = counted({"s0": {"high": (6, 60), "low": (0, 60)}}, 60)
-    found = ratio(margin=None, claim="detect").analyse(of, records)  # type: ignore[arg-type]  # an Experiment
+    found = ratio(margin=None, claim="detect").analyse(of, records)
     exact = stats.fisher_exact([[6, 54], [0, 60]]).pvalue
     assert found.p_alarm == pytest.approx(exact, abs=0.006)  # 10,000 relabellings
     assert "label permutation" in found.method

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,17 +12,14 @@ from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unus
     cohens_kappa,
 )
 
-from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
+from pytest_bias.errors import NoVariance, TooFewUnits
 from pytest_bias.statistics.agreement import (
     Measurement,
     cohen_kappa,
     krippendorff_alpha,
 )
 
-from .reference import REFERENCE, assert_sound, line_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .reference import REFERENCE, assert_sound
 
 CODERS = REFERENCE["data"]["krippendorff_2011"]
 MEASUREMENTS = get_args(Measurement)
@@ -38,21 +34,13 @@ matrices = st.tuples(st.integers(2, 4), st.integers(2, 8)).flatmap(
 )
 
 
-@pytest.mark.parametrize("level", MEASUREMENTS)
-def test_alpha_as_published(level: Measurement) -> None:
-    published = REFERENCE["published_only"]["krippendorff_2011"]
-    expected = published["values"][f"alpha_{level}"]
-    found = krippendorff_alpha(CODERS, level=level)
-    assert found.alpha == pytest.approx(expected, abs=published["tol_abs"])
-    assert found.interval is None
-
-
 def test_nominal_alpha_of_words_is_that_of_numbers() -> None:
     words = [[None if r is None else f"code {r}" for r in coder] for coder in CODERS]
     numbers: Any = np.array([[NAN if r is None else r for r in coder] for coder in CODERS])
-    expected = krippendorff_alpha(CODERS).alpha
-    assert krippendorff_alpha(words).alpha == pytest.approx(expected)
-    assert krippendorff_alpha(numbers).alpha == pytest.approx(expected)
+    expected = krippendorff_alpha(CODERS)
+    assert expected.interval is None
+    assert krippendorff_alpha(words).alpha == pytest.approx(expected.alpha)
+    assert krippendorff_alpha(numbers).alpha == pytest.approx(expected.alpha)
 
 
 def test_bootstrap_interval_of_alpha_is_reproducible_and_narrows_with_units() -> None:
@@ -119,32 +107,6 @@ def test_perfect_agreement_has_no_standard_error() -> None:
     assert (found.kappa, found.se, found.interval) == (1, None, None)
     one_sided = cohen_kappa([1, 1, 1], [1, 1, 2])
     assert (one_sided.kappa, one_sided.se) == (0, None)
-
-
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        (lambda: krippendorff_alpha([[1, 1], [1, 1]]), NoVariance),
-        (lambda: krippendorff_alpha([[1, 1, 2], [1, 1, None]]), NoVariance),
-        (lambda: cohen_kappa([1, 1], [1, 1]), NoVariance),
-        (lambda: krippendorff_alpha([[1, 2]]), TooFewUnits),
-        (lambda: krippendorff_alpha([]), TooFewUnits),
-        (lambda: krippendorff_alpha([[], []], level="ordinal"), TooFewUnits),
-        (lambda: krippendorff_alpha([[1, 2, None], [1, None, 3]]), TooFewUnits),
-        (lambda: cohen_kappa([1], [2]), TooFewUnits),
-        (lambda: krippendorff_alpha([[1, 2], [1]]), BadStatisticInput),
-        (lambda: krippendorff_alpha([["a", "b"], ["a", "b"]], level="ordinal"), BadStatisticInput),
-        (lambda: krippendorff_alpha([[1, math.inf], [1, 2]], level="ratio"), BadStatisticInput),
-        (lambda: krippendorff_alpha([[1, -1], [1, 2]], level="ratio"), BadStatisticInput),
-        (lambda: cohen_kappa([1, 2], [1]), BadStatisticInput),
-        (lambda: cohen_kappa([1, NAN], [1, 2]), BadStatisticInput),
-        (lambda: cohen_kappa([1, 2], [1, None]), BadStatisticInput),
-    ],
-    ids=line_of,
-)
-def test_bad_input(call: Callable[[], object], error: type[BiasError]) -> None:
-    with pytest.raises(error):
-        call()
 
 
 @given(matrices, st.sampled_from(MEASUREMENTS), st.randoms(use_true_random=False))

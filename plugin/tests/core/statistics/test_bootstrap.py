@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,16 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.errors import BadStatisticInput, NoVariance
 from pytest_bias.statistics.means import welch
 from pytest_bias.statistics.resampling import (
     bootstrap_difference,
     bootstrap_log_ratio,
     bootstrap_t_equivalence,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 POOLS: dict[str, Any] = {
     "selected_in": [2, 0, 3, 1, 4, 2],
@@ -133,47 +130,20 @@ def test_any_counts_give_finite_draws_or_an_error(pools: list[tuple[int, ...]]) 
     assert all(math.isfinite(draw) for draw in (*found.draws, found.log_ratio))
 
 
-CALLS: dict[str, Callable[..., object]] = {
-    "bootstrap_difference": lambda **given: bootstrap_difference(
-        **{"a": [1, 2], "b": [3, 4], **given}
-    ),
-    "bootstrap_log_ratio": lambda **given: bootstrap_log_ratio(**{**POOLS, **given}),
-}
-
-
 @pytest.mark.parametrize(
-    ("name", "bad"),
+    "bad",
     [
-        ("bootstrap_difference", {"b": [1, math.inf]}),
-        ("bootstrap_log_ratio", {"selected_in": [6, 0, 3, 1, 4, 2]}),
-        ("bootstrap_log_ratio", {"selected_in": [-1, 0, 3, 1, 4, 2]}),
-        ("bootstrap_log_ratio", {"selected_out": [0.5, 9, 7, 9, 6, 8]}),
-        ("bootstrap_log_ratio", {"selected_in": [0] * 6, "shown_in": [0] * 6}),
-        ("bootstrap_log_ratio", {"shown_out": [15, 16]}),
+        {"selected_in": [6, 0, 3, 1, 4, 2]},
+        {"selected_in": [-1, 0, 3, 1, 4, 2]},
+        {"selected_out": [0.5, 9, 7, 9, 6, 8]},
+        {"selected_in": [0] * 6, "shown_in": [0] * 6},
+        {"shown_out": [15, 16]},
     ],
 )
-def test_bad_input(name: str, bad: dict[str, Any]) -> None:
+def test_bad_input(bad: dict[str, Any]) -> None:
     with pytest.raises(BadStatisticInput) as raised:
-        CALLS[name](**{"seed": 1, **bad})
-    assert raised.value.function == name
-
-
-@pytest.mark.parametrize(
-    ("name", "short"),
-    [
-        ("bootstrap_difference", {"a": [1]}),
-        ("bootstrap_log_ratio", {key: [3] for key in POOLS}),
-    ],
-)
-def test_too_few_units(name: str, short: dict[str, Any]) -> None:
-    with pytest.raises(TooFewUnits):
-        CALLS[name](**{"seed": 1, **short})
-
-
-def test_bounds_out_of_order() -> None:
-    found = bootstrap_log_ratio(**POOLS, iterations=100, seed=1)
-    with pytest.raises(BadStatisticInput):
-        found.share_below(math.nan)
+        bootstrap_log_ratio(**{**POOLS, **bad}, seed=1)
+    assert raised.value.function == "bootstrap_log_ratio"
 
 
 def test_the_bootstrap_t_of_every_resample() -> None:
@@ -199,12 +169,3 @@ def test_the_bootstrap_t_of_many_normal_values_is_welchs() -> None:
     found = bootstrap_t_equivalence([a, b], [1.0, -1.0], margin=0.3, seed=1)
     assert 0.01 < expected < 0.2
     assert found == pytest.approx(expected, abs=0.01)
-
-
-def test_what_the_bootstrap_t_refuses() -> None:
-    with pytest.raises(NoVariance):
-        bootstrap_t_equivalence([[1.0, 1.0]], [1.0], margin=2, seed=1)
-    with pytest.raises(TooFewUnits):
-        bootstrap_t_equivalence([[1.0]], [1.0], margin=2, seed=1)
-    with pytest.raises(BadStatisticInput):
-        bootstrap_t_equivalence([[1.0, 2.0]], [1.0, -1.0], margin=2, seed=1)

@@ -23,7 +23,7 @@ from pytest_bias.experiments.records import Records
 from pytest_bias.statistics import permutation
 from pytest_bias.statistics.results import Interval
 
-from ...helpers import fewer
+from ...helpers import fewer, there
 from .test_edge_cases import (
     KIND_OF_POST,
     NUMERIC,
@@ -151,9 +151,7 @@ def test_swapping_the_sides_of_a_ratio_inverts_it(seed: int) -> None:
         same(back.estimate, 1 / found.estimate)
         same(back.p_alarm, found.p_alarm)
         same(back.p_clear, found.p_clear)
-        assert found.interval is not None
-        assert back.interval is not None
-        assert back.interval.high == pytest.approx(1 / found.interval.low, rel=1e-5)
+        assert there(back.interval).high == pytest.approx(1 / there(found.interval).low, rel=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from pytest_bias.statistics.permutation import (
     label_shuffle_ratio,
     profile_permutation,
 )
+from pytest_bias.statistics.resampling import exact_separation_p
 
 from .reference import assert_sound
 
@@ -96,6 +97,8 @@ def test_two_groups_agree_with_label_permutation() -> None:
     assert found.omnibus.p == pytest.approx(expected.p)
     assert found.groups["a"].p == pytest.approx(expected.p)
     assert expected.error == 0
+    apart = label_permutation([1, 2, 3, 4, 5], [6, 7, 8, 9, 10], seed=1)
+    assert apart.p == pytest.approx(exact_separation_p(5, 5))
 
 
 def test_a_drawn_label_permutation_gives_its_error() -> None:

@@ -15,7 +15,7 @@ from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused
     multipletests,
 )
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.errors import BadStatisticInput, TooFewUnits
 from pytest_bias.statistics.simultaneous import holm, max_t, welch_group_contrasts
 
 RNG = np.random.default_rng(5)
@@ -66,10 +66,8 @@ def test_a_group_against_the_equal_weight_mean_of_the_rest() -> None:
         assert not contrast.interval.excludes(contrast.estimate)
 
 
-def test_one_constant_group_is_fine_and_all_constant_are_not() -> None:
+def test_one_constant_group_is_fine() -> None:
     assert welch_group_contrasts([1, 1, 2, 4], list("aabb"))[0].df == 1
-    with pytest.raises(NoVariance):
-        welch_group_contrasts([1, 1, 4, 4], list("aabb"))
 
 
 @pytest.mark.parametrize(
@@ -80,16 +78,6 @@ def test_too_few_units(labels: list[str], group: str) -> None:
     with pytest.raises(TooFewUnits) as raised:
         welch_group_contrasts([1, 2, 3, 4], labels)
     assert raised.value.group == group
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [{"values": [1, 2, math.nan, 4]}, {"labels": ["a"]}, {"values": [[1, 2]]}],
-)
-def test_bad_groups(bad: dict[str, Any]) -> None:
-    good: dict[str, Any] = {"values": [1, 2, 3, 4], "labels": list("aabb")}
-    with pytest.raises(BadStatisticInput):
-        welch_group_contrasts(**{**good, **bad})
 
 
 def test_a_single_contrast_is_not_adjusted() -> None:
@@ -173,11 +161,6 @@ def test_bad_max_t(bad: dict[str, Any]) -> None:
         max_t(**{**good, **bad})
 
 
-def test_no_statistic() -> None:
-    with pytest.raises(TooFewUnits):
-        max_t([], np.empty((0, 0)), 5, seed=1)
-
-
 @given(st.lists(st.floats(1e-12, 1), min_size=1, max_size=9))
 def test_equal_weights_are_holm_as_statsmodels_has_it(p: list[float]) -> None:
     expected = multipletests(p, method="holm")[1]
@@ -208,9 +191,3 @@ def test_not_capped_it_gives_the_level_of_each_test() -> None:
     assert [0.05 * p / a for p, a in zip([0.001, 0.9], adjusted, strict=True)] == pytest.approx(
         [0.05 / 4, 0.05]
     )
-
-
-@pytest.mark.parametrize("weights", [[1], [1, 0], [1, -1], [1, math.nan]])
-def test_weights_that_divide_nothing(weights: list[float]) -> None:
-    with pytest.raises(BadStatisticInput):
-        holm([0.1, 0.2], weights)

@@ -1,0 +1,193 @@
+"""What each statistic refuses: too little, too constant, or outside of its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
+from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
+from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip
+from pytest_bias.statistics.bounded import bounded_equivalence, skewness
+from pytest_bias.statistics.counts import chi_square, newcombe, wilson
+from pytest_bias.statistics.effect_size import hedges_j
+from pytest_bias.statistics.means import (
+    StudentEstimate,
+    difference_of,
+    p_from_t,
+    se_from_t,
+    stratified_contrast,
+)
+from pytest_bias.statistics.noninferiority_power import power_to_pass, power_to_pass_rates
+from pytest_bias.statistics.power import (
+    detectable_effect,
+    largest_sd_to_clear,
+    units_to_clear,
+    units_unseen,
+    verdict_chances,
+)
+from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
+from pytest_bias.statistics.rate_power import power_to_alarm_rate, power_to_clear_rate
+from pytest_bias.statistics.resampling import (
+    LogRatioBootstrap,
+    bootstrap_log_ratio,
+    bootstrap_t_equivalence,
+)
+from pytest_bias.statistics.results import Interval
+from pytest_bias.statistics.simultaneous import (
+    benjamini_hochberg,
+    holm,
+    max_t,
+    sign_flip_max_t,
+    welch_group_contrasts,
+)
+
+from .reference import line_of
+
+NAN, INF = float("nan"), float("inf")
+NOISE = [0.1, 0.1 + 1e-16, 0.1 - 3e-17, 0.1]
+"""Units that differ by rounding only."""
+
+ESTIMATES = {
+    "first": 2, "se_first": 0, "df_first": 9, "second": 1, "se_second": 1, "df_second": 9
+}  # fmt: skip
+FOUND = StudentEstimate(estimate=0.1, se=0.1, df=9.0)
+PASSING: dict[str, Any] = {"sd": 1, "margin": 1, "effect": 0, "design": "paired", "paired": True}
+
+REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
+    NoVariance: [
+        lambda: krippendorff_alpha([[1, 1], [1, 1]]),
+        lambda: krippendorff_alpha([[1, 1, 2], [1, 1, None]]),
+        lambda: cohen_kappa([1, 1], [1, 1]),
+        lambda: chi_square([[1, 2]]),
+        lambda: chi_square([[1, 2], [0, 0]]),
+        lambda: chi_square([[0, 0], [0, 0]]),
+        lambda: difference_of(**{**ESTIMATES, "se_second": 0}),
+        lambda: one_sample(NOISE),
+        lambda: one_sample([0.0, 1e-14, -1e-14], magnitude=100),
+        lambda: cohen_dz(NOISE),
+        lambda: stratified_contrast([[0.1 + 0.2, 0.3], [1, 1], [2]], [1, 1, -2]),
+        lambda: welch_group_contrasts([1, 1, 4, 4], list("aabb")),
+        lambda: bootstrap_t_equivalence([[1.0, 1.0]], [1.0], margin=2, seed=1),
+        lambda: bootstrap_log_ratio([1, 1], [2, 2], [1, 1], [2, 2], seed=1),
+        lambda: bootstrap_log_ratio(
+            [1, 2], [2, 4], [1, 2], [2, 4], seed=1
+        ),  # unlike, but of one ratio
+    ],
+    TooFewUnits: [
+        lambda: krippendorff_alpha([[1, 2]]),
+        lambda: krippendorff_alpha([]),
+        lambda: krippendorff_alpha([[], []], level="ordinal"),
+        lambda: krippendorff_alpha([[1, 2, None], [1, None, 3]]),
+        lambda: cohen_kappa([1], [2]),
+        lambda: mann_whitney([1], [2, 3]),
+        lambda: vargha_delaney([], [2]),
+        lambda: verdict_chances(1, sd=1, margin=1, difference=1),
+        lambda: wilson(0, 0),
+        lambda: newcombe(0, 3, 0, 0),
+        lambda: one_sample([1]),
+        lambda: sign_flip([1], seed=0),
+        lambda: cohen_dz([1, 2]),
+        lambda: power_to_clear_rate(0, 5, rate=0.1, margin=0.1),
+        lambda: power_to_alarm_rate(5, 0, rate=0.1, difference=0.1, alpha=0.05),
+        lambda: power_to_pass(1, **PASSING),
+        lambda: power_to_pass_rates(1, 5, rate=0.1, margin=0.1, effect=0),
+        lambda: skewness([]),
+        lambda: bounded_equivalence([], bounds=(-12, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1], [], bounds=(0, 12), margin=1, seed=1),
+        lambda: max_t([], [[]], 5, seed=1),
+        lambda: bootstrap_log_ratio([3], [3], [3], [3], seed=1),
+        lambda: bootstrap_t_equivalence([[1.0]], [1.0], margin=2, seed=1),
+    ],
+    BadStatisticInput: [
+        lambda: krippendorff_alpha([[1, 2], [1]]),
+        lambda: krippendorff_alpha([["a", "b"], ["a", "b"]], level="ordinal"),
+        lambda: krippendorff_alpha([[1, INF], [1, 2]], level="ratio"),
+        lambda: krippendorff_alpha([[1, -1], [1, 2]], level="ratio"),
+        lambda: cohen_kappa([1, 2], [1]),
+        lambda: cohen_kappa([1, NAN], [1, 2]),
+        lambda: cohen_kappa([1, 2], [1, None]),
+        lambda: mann_whitney([1, NAN], [2, 3]),
+        lambda: vargha_delaney([1], [INF]),
+        lambda: chi_square([[1.0, 2.0], [3.0, 4.0]]),
+        lambda: chi_square([[1, -2], [3, 4]]),
+        lambda: chi_square([1, 2]),
+        lambda: chi_square([]),
+        lambda: chi_square([[1, 2], [3]]),
+        lambda: chi_square([[10**15, 1], [1, 1]]),
+        lambda: verdict_chances(5, sd=0, margin=1, difference=1),
+        lambda: verdict_chances(5, sd=1, margin=1, difference=NAN),
+        lambda: verdict_chances(5, sd=1, margin=0, difference=1),
+        lambda: largest_sd_to_clear(5, margin=0, design="paired"),
+        lambda: units_to_clear(sd=1, margin=0, design="paired"),
+        lambda: detectable_effect(1, df=9, alpha=0.9),
+        lambda: detectable_effect(0, df=9),
+        lambda: FOUND.at_level(1),
+        lambda: FOUND.at_level(NAN),
+        lambda: FOUND.tost(0),
+        lambda: FOUND.tost(NAN),
+        lambda: Interval(low=0, high=1, level=0.9).within(-1),
+        lambda: Interval(low=0, high=1, level=0.9).excludes(NAN),
+        lambda: hedges_j(1),
+        lambda: hedges_j(NAN),
+        lambda: se_from_t(difference=2, t=0),
+        lambda: se_from_t(difference=0, t=2),
+        lambda: p_from_t(NAN, 3),
+        lambda: p_from_t(1, 0),
+        lambda: difference_of(**{**ESTIMATES, "df_second": 0}),
+        lambda: difference_of(**{**ESTIMATES, "first": NAN}),
+        lambda: wilson(3, 2),
+        lambda: wilson(-1, 2),
+        lambda: wilson(0.5, 2),  # type: ignore[arg-type]
+        lambda: newcombe(1, 2, 3, 2),
+        lambda: holm([0.5, NAN]),
+        lambda: holm([1.5]),
+        lambda: benjamini_hochberg([-0.1]),
+        lambda: units_unseen(1e-14),
+        lambda: units_unseen(0),
+        lambda: units_unseen(1e-5, width=1e30),
+        lambda: sign_flip_max_t([[1, 2], [3]], seed=1),
+        lambda: newcombe(3, 10**15, 2, 10**15),  # rare events of countless units: not awaited
+        lambda: one_sample([1, NAN]),
+        lambda: one_sample([1, 2], magnitude=-1),
+        lambda: one_sample([1, 2]).at_level(1),
+        lambda: one_sample([1, 2]).tost(0),
+        lambda: power_to_clear_rate(5, 5, rate=0.1, margin=1),
+        lambda: power_to_alarm_rate(5, 5, rate=0.9, difference=0.2, alpha=0.05),
+        lambda: power_to_pass(10, **PASSING | {"sd": 0}),
+        lambda: power_to_pass(10, **PASSING | {"margin": 0}),
+        lambda: power_to_pass(10, **PASSING | {"effect": NAN}),
+        lambda: power_to_pass_rates(10, 10, rate=0.95, margin=0.1, effect=0.1),
+        lambda: power_to_pass_rates(10, 10, rate=-0.1, margin=0.1, effect=0.0),
+        lambda: power_to_pass_rates(10, 10, rate=1.1, margin=0.1, effect=-0.2),
+        lambda: stratified_contrast([[1, 2], [3, 4]], [1]),
+        lambda: stratified_contrast([[1, 2], [3, 4]], [0, 0]),
+        lambda: stratified_contrast([[1, 2], [3, NAN]], [1, -1]),
+        lambda: stratified_contrast([[1, 2], [3, 4]], [1, INF]),
+        lambda: bounded_equivalence([1, 13], [3, 4], bounds=(0, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1, 2], [-1, 1], bounds=(0, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1, NAN], [3, 4], bounds=(0, 12), margin=1, seed=1),
+        lambda: bounded_equivalence([1, 2], [3, 4], bounds=(12, 0), margin=1, seed=1),
+        lambda: bounded_equivalence([1, 2], [3, 4], bounds=(0, 12), margin=0, seed=1),
+        lambda: bounded_equivalence([13], bounds=(-12, 12), margin=1, seed=1),
+        lambda: welch_group_contrasts([1, 2, NAN, 4], list("aabb")),
+        lambda: welch_group_contrasts([1, 2, 3, 4], ["a"]),
+        lambda: welch_group_contrasts([[1, 2]], list("aabb")),
+        lambda: holm([0.1, 0.2], [1]),
+        lambda: holm([0.1, 0.2], [1, 0]),
+        lambda: holm([0.1, 0.2], [1, -1]),
+        lambda: holm([0.1, 0.2], [1, NAN]),
+        lambda: LogRatioBootstrap(log_ratio=0.0, draws=(0.0,)).share_below(NAN),
+        lambda: bootstrap_t_equivalence([[1.0, 2.0]], [1.0, -1.0], margin=2, seed=1),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "call"), [(error, call) for error in REFUSED for call in REFUSED[error]], ids=line_of
+)
+def test_what_cannot_be_told_is_raised(error: type[BiasError], call: Callable[[], object]) -> None:
+    with pytest.raises(error):
+        call()
