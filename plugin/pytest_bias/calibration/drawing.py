@@ -175,7 +175,7 @@ def outcomes(
 
 
 class _Noted(Mapping[str, float]):
-    """What is planted in a trial; whatever is looked up in it is noted in ``read``."""
+    """Effects planted in a trial; whatever is looked up in it is noted in ``read``."""
 
     def __init__(self, planted: Mapping[str, float], read: set[str]) -> None:
         self._planted, self._read = planted, read

@@ -16,7 +16,7 @@ from .estimate import Use, measured_use, use_of_reply, walked
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a cassette has of one trial: the use of each of its lines, by key.
+    """Lines that a cassette has of one trial: the use of each, by key.
 
     ``whole`` is whether nothing of it is to be called; ``error`` what of the author's ended it.
     """

@@ -176,14 +176,14 @@ def _line(verdict: Verdict) -> PageRow:
 
 
 def _let(view: RunView, verdict: Verdict) -> str:
-    """In what words a hypothesis was let through; '' where it was not."""
+    """Words in which a hypothesis was let through; '' where it was not."""
     if (accepted := view.acceptance(verdict)) is not None:
         return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
     return "" if (known := view.known(verdict)) is None else f"Known: {known.said}"
 
 
 def _open_words(verdict: Verdict) -> str:
-    """Why a verdict is open, with the p-values that left it so."""
+    """Reason for which a verdict is open, with the p-values that left it so."""
     words, finding = f"{capital(verdict.reason)}.", verdict.finding
     if finding is None:
         return words
