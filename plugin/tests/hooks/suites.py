@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,28 +126,25 @@ def experiment_source(name: str = "coin") -> str:
     return EXPERIMENT.replace("NAME", name).replace("REPLICATES", str(REPLICATES))
 
 
+def game_of(source: str) -> Experiment:
+    """The experiment that a module of this text declares."""
+    names: dict[str, Any] = {"__name__": "game"}
+    exec(source, names)  # noqa: S102  (our own text)
+    return cast("Experiment", names["GAME"])
+
+
 def record(
     folder: Path,
-    scratch: Path,
-    names: Iterable[str],
+    sources: Iterable[str],
     *,
     models: Sequence[str] = MODELS,
-    source: Callable[[str], str] = experiment_source,
+    judge: str | None = None,
 ) -> None:
-    """Record games with every model, through the simulator, into ``folder``."""
-    for name in names:
-        module_name = f"pytest_bias_tests_game_{name}"
-        path = scratch / f"{module_name}.py"
-        path.write_text(source(name), encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        game = cast("Experiment", module.GAME)
+    """Record the games of modules with every model, through the simulator, into ``folder``."""
+    for game in map(game_of, sources):
         assert game.simulated is not None
         report = collect(
-            [Job(game, Players(model), plan(game, game.design())) for model in models],
+            [Job(game, Players(model, judge), plan(game, game.design())) for model in models],
             Terms(
                 mode="missing",
                 folder=folder,
@@ -158,7 +154,6 @@ def record(
         )
         problems = [problem for job in report.jobs for problem in job.problems]
         assert problems == [], problems
-        del sys.modules[module_name]
 
 
 def set_apart(monkeypatch: pytest.MonkeyPatch) -> None:

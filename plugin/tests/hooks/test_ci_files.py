@@ -20,6 +20,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from .ci_service import Service, filled, matrix
+from .conftest import Once
 from .suites import INI, TESTS, experiment_source, record
 
 ROOT = Path(__file__).parents[3]
@@ -128,10 +129,8 @@ def source(name: str) -> str:
     return text.replace(old, new)
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with a small experiment in each folder that the files name."""
-    root = tmp_path_factory.mktemp("repository")
+def write_repository(root: Path) -> None:
+    """Write a small experiment into each folder that the files name."""
     (root / "pytest.ini").write_text(INI, encoding="utf-8")
     (root / "bias-results.json").write_text("of a run before", encoding="utf-8")
     names = sorted(path.parent.name for path in ROOT.glob("bias_tests/*/README.md"))
@@ -144,15 +143,14 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tests = TESTS.replace("margin=2.0", "margin=3.0")
         (folder / f"test_{name}.py").write_text(tests, encoding="utf-8")
     games = [name.replace("_", "-") for name in names]
-    record(root / "cassettes", tmp_path_factory.mktemp("scratch"), games, source=source)
+    record(root / "cassettes", map(source, games))
     # Something is left to record.
     (root / "cassettes" / f"game-{games[0]}" / f"{NEW.replace('/', '--')}.jsonl").unlink()
-    return root
 
 
 @pytest.fixture
-def service(tmp_path: Path, repository: Path) -> Service:
-    return Service(tmp_path, repository)
+def service(tmp_path: Path, once: Once) -> Service:
+    return Service(tmp_path, once("repository", write_repository))
 
 
 KNOWN = {

@@ -13,17 +13,9 @@ from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cli.entry import main
 
-from .suites import INI, Suite, record
+from .suites import Suite
 from .test_baselines import WORDS
-from .upgrade_games import FRESH, NEW, OLD, TESTS, WORSE, source
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cassettes of the game ``many`` with the old and the new subject."""
-    folder = tmp_path_factory.mktemp("cassettes")
-    record(folder, tmp_path_factory.mktemp("games"), ["many"], models=(OLD, NEW), source=source)
-    return folder
+from .upgrade_games import FRESH, NEW, OLD, WORSE
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +25,12 @@ def kept() -> dict[str, bytes]:
 
 
 @pytest.fixture
-def files(empty: Suite, played: Path, kept: dict[str, bytes], tmp_path: Path) -> Mapping[str, str]:
+def files(many: Suite, kept: dict[str, bytes], tmp_path: Path) -> Mapping[str, str]:
     """The paths of the baselines of the old and of the new model, by model."""
     names = {model: f"{model.replace('/', '--')}.json" for model in (OLD, NEW)}
     if not kept:
-        empty.recordings = played
-        empty.write(name="many", tests=TESTS, ini=INI)
-        experiment = empty.path / "bias_tests" / "many" / "experiment.py"
-        experiment.write_text(source("many"), encoding="utf-8")
-        assert empty.run(f"--bias-model={OLD}", f"--bias-model={NEW}", *WORDS).ret == 0
-        accepted = empty.path / "bias_tests" / "baselines"
+        assert many.run(f"--bias-model={OLD}", f"--bias-model={NEW}", *WORDS).ret == 0
+        accepted = many.path / "bias_tests" / "baselines"
         kept |= {model: (accepted / name).read_bytes() for model, name in names.items()}
     for model, name in names.items():
         (tmp_path / name).write_bytes(kept[model])

@@ -78,8 +78,10 @@ def bare(suite: Suite) -> Suite:
     return suite
 
 
-@pytest.mark.parametrize("body", [CASE, CASE.replace("def ", "async def "), TEST_CASE])
-@pytest.mark.parametrize("autoload", ["", "1"])
+@pytest.mark.parametrize(
+    ("body", "autoload"),
+    [(CASE, ""), (CASE, "1"), (CASE.replace("def ", "async def "), "1"), (TEST_CASE, "")],
+)
 def test_without_the_plugin(
     bare: Suite, monkeypatch: pytest.MonkeyPatch, autoload: str, body: str
 ) -> None:
@@ -94,7 +96,7 @@ def test_without_the_plugin(
         result.stdout.fnmatch_lines([UNJUDGED])
 
 
-@pytest.mark.parametrize("mark", ["", "@pytest.mark.xfail\n", "@pytest.mark.xfail(strict=True)\n"])
+@pytest.mark.parametrize("mark", ["", "@pytest.mark.xfail(strict=True)\n"])
 def test_decorator_that_loses_what_is_declared(bare: Suite, mark: str) -> None:
     bare.tests(CASE, f"{LOSING}\n{mark}@losing\n{CASE}")
     result = bare.run(BIASED)

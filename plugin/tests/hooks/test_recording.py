@@ -120,7 +120,7 @@ def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> Non
 
 
 @pytest.mark.requirement("AUDIT-20")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     experiment = "bias_tests/coin/experiment.py"
     os.mkfifo(suite.path / "go")

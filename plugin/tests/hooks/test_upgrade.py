@@ -15,38 +15,9 @@ from pytest_bias.cassettes.store import Cassette, write_cassette
 
 from .. import forked
 from ..core.report.reading import blocks
-from .suites import INI, Suite, record, section
+from .suites import Suite, section
 from .test_baselines import BY_ANN, WORDS
-from .upgrade_games import (
-    EVEN,
-    FIXED,
-    FRESH,
-    KNOWN,
-    NEW,
-    OLD,
-    TESTS,
-    WORSE,
-    source,
-)
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cassettes of the game ``many`` with all three subjects."""
-    folder = tmp_path_factory.mktemp("cassettes")
-    scratch = tmp_path_factory.mktemp("games")
-    record(folder, scratch, ["many"], models=(OLD, NEW, EVEN), source=source)
-    return folder
-
-
-@pytest.fixture
-def many(empty: Suite, played: Path) -> Suite:
-    """The suite of the game ``many``."""
-    empty.recordings = played
-    empty.write(name="many", tests=TESTS, ini=INI.replace("simulated/even", NEW))
-    experiment = empty.path / "bias_tests" / "many" / "experiment.py"
-    experiment.write_text(source("many"), encoding="utf-8")
-    return empty
+from .upgrade_games import EVEN, FIXED, FRESH, KNOWN, NEW, OLD, WORSE
 
 
 @pytest.fixture(scope="module")
