@@ -80,6 +80,7 @@ def suites_apart() -> Iterator[None]:
     hidden = {name for name in sys.modules if name.partition(".")[0] in _SUITES}
     stay = {*sys.modules} - hidden
     with pytest.MonkeyPatch.context() as here:
+        here.setattr(sys, "path", [*sys.path])  # a command looks below the current folder first
         for name in hidden:
             here.delitem(sys.modules, name)
         yield

@@ -1,4 +1,4 @@
-"""The whole command line as processes: what each command says, and what it refuses.
+"""The whole command line: what each command says, what it refuses, and its end as a process.
 
 What else they do is tested where it is done: recordings and papers in ``hooks/``, servers in
 ``wire/``.
@@ -13,14 +13,17 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.cli import tell, write
+from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.cli.commands import command_line, commands_of
+from pytest_bias.cli.entry import main
 
-from .. import forked
+from ..runs import suites_apart
 
 ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
@@ -49,10 +52,15 @@ def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
 
 
 def ran(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    command = [forked.python(), "-m", ENTRY, *line.split()]
-    return subprocess.run(  # noqa: S603  (our own command)
-        command, cwd=folder, capture_output=True, text=True, check=False
-    )
+    """What a command does in a folder; in this process, which forgets the suite it has read."""
+    out, wrong = io.StringIO(), io.StringIO()
+    with suites_apart(), chdir(folder), redirect_stdout(out), redirect_stderr(wrong):
+        try:
+            status = main(line.split())
+        except SystemExit as ended:
+            status = int(str(ended.code))
+    declared_by.cache_clear()
+    return subprocess.CompletedProcess(line, status, out.getvalue(), wrong.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -236,29 +244,33 @@ def test_every_command_has_its_error_paths() -> None:
     assert names == tried
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("pytest-bias ana", {"analyze"}),
-        ("pytest-bias cassettes p", {"prune", "pack"}),
-        ("pytest-bias analyze --me", {"--methodology"}),
-        ("pytest-bias analyze cv", {"cv-screening"}),
-        ("pytest-bias record --model simulated/b", {"simulated/biased"}),
-        ("pytest-bias completion ", {"bash", "zsh", "fish"}),
-    ],
-)
-def test_a_shell_completes_commands_options_experiments_and_models(
-    line: str, found: set[str]
-) -> None:
-    script = f"""
-        pytest-bias() {{ {sys.executable} -m {ENTRY} "$@"; }}
-        eval "$(pytest-bias completion bash)"
+COMPLETED = {
+    "pytest-bias ana": {"analyze"},
+    "pytest-bias cassettes p": {"prune", "pack"},
+    "pytest-bias analyze --me": {"--methodology"},
+    "pytest-bias analyze cv": {"cv-screening"},
+    "pytest-bias record --model simulated/b": {"simulated/biased"},
+    "pytest-bias completion ": {"bash", "zsh", "fish"},
+}
+
+
+def test_a_shell_completes_commands_options_experiments_and_models() -> None:
+    asked = "".join(
+        f"""
         COMP_LINE={line!r} COMP_POINT={len(line)} COMP_TYPE=9
         _python_argcomplete pytest-bias
         echo "${{COMPREPLY[@]}}"
+        """
+        for line in COMPLETED
+    )
+    script = f"""
+        pytest-bias() {{ {sys.executable} -m {ENTRY} "$@"; }}
+        eval "$(pytest-bias completion bash)"
+        {asked}
     """
     bash = shutil.which("bash")
     assert bash is not None
     command = [bash, "-c", script]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
-    assert {*done.stdout.split()} == found
+    said = [{*line.split()} for line in done.stdout.splitlines()]
+    assert dict(zip(COMPLETED, said, strict=True)) == COMPLETED
