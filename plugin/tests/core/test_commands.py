@@ -13,17 +13,14 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.cli import tell, write
-from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.cli.commands import command_line, commands_of
-from pytest_bias.cli.entry import main
 
-from ..runs import suites_apart
+from ..runs import command
 
 ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
@@ -44,23 +41,11 @@ print(json.dumps([*sys.modules]))
 
 @pytest.mark.parametrize("arguments", ["--version", "--help", "run --help"])
 def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
-    command = [sys.executable, "-c", LOADED, *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    line = [sys.executable, "-c", LOADED, *arguments.split()]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)  # noqa: S603
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert not {*HEAVY} & {*loaded}
     assert "pytest_bias.cli.commands" in loaded
-
-
-def ran(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """What a command does in a folder; in this process, which forgets the suite it has read."""
-    out, wrong = io.StringIO(), io.StringIO()
-    with suites_apart(), chdir(folder), redirect_stdout(out), redirect_stderr(wrong):
-        try:
-            status = main(line.split())
-        except SystemExit as ended:
-            status = int(str(ended.code))
-    declared_by.cache_clear()
-    return subprocess.CompletedProcess(line, status, out.getvalue(), wrong.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +57,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (f"analyze {ANCHORING} --no-plots --output out", "PASS: "),
         ("accept --baselines accepted", "accepted: 4 verdicts of simulated/even"),
     ):
-        done = ran(folder, line)
+        done = command(folder, *line.split())
         assert (done.returncode, said in done.stdout) == (0, True), done
     for taken in ("none.toml", "figures"):
         (folder / taken).touch()
@@ -102,7 +87,7 @@ GOOD = {
 
 @pytest.mark.parametrize(("line", "said"), GOOD.items())
 def test_what_is_asked_for_is_printed(line: str, said: str, project: Path) -> None:
-    done = ran(project, line)
+    done = command(project, *line.split())
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
     if "--json" in line:
@@ -188,15 +173,15 @@ WRONG |= dict.fromkeys(
 def test_what_cannot_be_done_ends_with_2_and_prints_nothing_else(
     line: str, said: str, project: Path
 ) -> None:
-    done = ran(project, line)
+    done = command(project, *line.split())
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
-    command = [sys.executable, "-m", ENTRY, "list"]
-    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE) as going:  # noqa: S603
+    line = [sys.executable, "-m", ENTRY, "list"]
+    with subprocess.Popen(line, cwd=project, stdout=subprocess.PIPE) as going:  # noqa: S603
         assert going.stdout is not None
         going.stdout.close()
     assert going.returncode == 141
@@ -270,7 +255,7 @@ def test_a_shell_completes_commands_options_experiments_and_models() -> None:
     """
     bash = shutil.which("bash")
     assert bash is not None
-    command = [bash, "-c", script]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
+    line = [bash, "-c", script]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
     said = [{*line.split()} for line in done.stdout.splitlines()]
     assert dict(zip(COMPLETED, said, strict=True)) == COMPLETED

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from check_jsonschema import main as check_jsonschema
+from click.testing import CliRunner
 from ruamel.yaml import YAML
 
 from .ci_service import Service, filled, matrix
@@ -57,8 +59,9 @@ SCHEMAS = {
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
 def test_schema(path: Path, tmp_path: Path) -> None:
-    found = check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(path))
-    assert found.returncode == 0, found.stdout + found.stderr
+    options = ["--builtin-schema", *SCHEMAS[path]]
+    found = CliRunner().invoke(check_jsonschema, [*options, str(path)])
+    assert found.exit_code == 0, found.output
     broken = tmp_path / path.name
     text = path.read_text(encoding="utf-8")
     for right, wrong in (
@@ -69,7 +72,7 @@ def test_schema(path: Path, tmp_path: Path) -> None:
     ):
         text = text.replace(right, wrong)
     broken.write_text(text)
-    assert check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(broken)).returncode
+    assert CliRunner().invoke(check_jsonschema, [*options, str(broken)]).exit_code
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -122,7 +122,6 @@ def test_what_is_not_known_and_a_note_stand_in_every_report(
     for words in (
         "not known: the source's own, in its own words",
         "the source's own: 66 trials (low 41, high 25)",
-        ">published by others<",
         "a paper (not recorded by this suite)",
         "2026-02-01T00:00Z to 2026-02-09T00:00Z",
         "CC-BY-4.0",
@@ -142,6 +141,8 @@ def test_what_is_not_known_and_a_note_stand_in_every_report(
     result = told.run(EVEN, *options, workers=workers)
     assert "note:" not in result.stdout.str()
     assert analysis(told)["recording"]["published"]["note"] == ""
+    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
+    assert ">published by others<" in page
 
 
 def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
