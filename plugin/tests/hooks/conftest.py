@@ -61,5 +61,4 @@ def many(empty: Suite, once: Once) -> Suite:
     source, models = upgrade_games.source("many"), upgrade_games.MODELS
     empty.recordings = once("many", lambda folder: record(folder, [source], models=models))
     ini = INI.replace("simulated/even", upgrade_games.NEW)
-    empty.write(name="many", tests=upgrade_games.TESTS, ini=ini)
-    return empty.file("bias_tests/many/experiment.py", source)
+    return empty.write(name="many", tests=upgrade_games.TESTS, ini=ini, source=source)

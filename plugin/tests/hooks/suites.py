@@ -29,6 +29,7 @@ REPLICATES = 12
 """So few can clear a margin of 2 on a short scale: 22 % of unseen replies make 2 of 9 points."""
 MODELS = ("simulated/even", "simulated/biased")
 """``even`` has no effect, ``biased`` one of three margins."""
+BOTH = (*(f"--bias-model={model}" for model in MODELS), "--bias-gate=off")
 
 EXPERIMENT = '''\
 """A cue that must not move a number."""
@@ -157,9 +158,10 @@ def record(
 
 
 def set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the environment of this run, and the service it may run in."""
+    """Leave the environment of this run, the service it may run in, and the user's keys."""
     service = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
-    for name in (*service, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+    for name in (*service, *keys, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -177,16 +179,14 @@ class Suite:
     def path(self) -> Path:
         return self.pytester.path
 
-    def write(self, *, name: str = "coin", tests: str = TESTS, ini: str = INI) -> Suite:
-        """Write the suite: one experiment with its recordings."""
-        package = self.path / "bias_tests" / name
-        package.mkdir(parents=True)
-        (package / "__init__.py").touch()
-        (package.parent / "__init__.py").touch()
-        (package / "experiment.py").write_text(experiment_source(name), encoding="utf-8")
-        (package / f"test_{name}.py").write_text(tests, encoding="utf-8")
-        (self.path / "pytest.ini").write_text(ini, encoding="utf-8")
-        shutil.copytree(self.recordings / f"game-{name}", self.cassettes / f"game-{name}")
+    def write(
+        self, *, name: str = "coin", tests: str = TESTS, ini: str = INI, source: str = ""
+    ) -> Suite:
+        """Write the suite: one experiment, with its recordings where there are any."""
+        modules = {"experiment": source or experiment_source(name), f"test_{name}": tests}
+        self.package(name, **modules).file("pytest.ini", ini)
+        if (self.recordings / f"game-{name}").exists():
+            shutil.copytree(self.recordings / f"game-{name}", self.cassettes / f"game-{name}")
         return self
 
     def change(self, file: str, old: str, new: str) -> Suite:
@@ -220,8 +220,8 @@ class Suite:
         return self
 
     def package(self, name: str, **modules: str) -> Suite:
-        """Write a package beside those of the experiments."""
-        self.file(f"bias_tests/{name}/__init__.py")
+        """Write a package of the suite."""
+        self.file("bias_tests/__init__.py").file(f"bias_tests/{name}/__init__.py")
         for module, text in modules.items():
             self.file(f"bias_tests/{name}/{module}.py", text)
         return self
@@ -294,6 +294,15 @@ class Suite:
         """The JSON results the last run has written."""
         text = self.results_path(partial=partial).read_text(encoding="utf-8")
         return cast("dict[str, Any]", json.loads(text))
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """All files below a folder by their path in it."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def section(result: pytest.RunResult) -> list[str]:

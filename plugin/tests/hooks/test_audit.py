@@ -24,11 +24,10 @@ from pytest_bias.report.terminal import verdict_line
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.results import Interval
 
-from .. import forked
 from ..core import factories
 from ..core.report.factory import analysis, finding, verdict, view
-from .suites import Suite, section
-from .test_dataset import BOTH, files
+from ..runs import command
+from .suites import BOTH, Suite, files_below, section
 
 yaml: Any = import_module("ruamel.yaml")  # its types are no help here
 AUDIT = ("--bias-audit=audit", "--bias-results=results.json")
@@ -50,7 +49,7 @@ def run(suite: Suite) -> Suite:
 
 
 def record(suite: Suite, name: str = f"{EVEN}/rehearsal.json") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(suite, "audit")[name])
+    found: dict[str, Any] = json.loads(files_below(suite.path / "audit")[name])
     return found
 
 
@@ -64,14 +63,15 @@ def kept() -> dict[str, bytes]:
 def filed(run: Suite, kept: dict[str, bytes]) -> Mapping[str, bytes]:
     if not kept:
         run.run(*AUDIT)
-        kept |= {**files(run, "audit"), "results": (run.path / "results.json").read_bytes()}
+        kept |= files_below(run.path / "audit")
+        kept["results"] = (run.path / "results.json").read_bytes()
     return kept
 
 
 def test_the_same_bytes_alone_again_and_with_workers(run: Suite) -> None:
     result = run.run(*AUDIT, *BOTH)
     assert result.ret == 0
-    first = files(run, "audit")
+    first = files_below(run.path / "audit")
     assert [line for line in section(result) if "written: audit" in line] == [
         f"written: audit/{model}/rehearsal{end}"  # the gate is off, and there is another model
         for model in ("simulated--biased", EVEN)
@@ -84,7 +84,7 @@ def test_the_same_bytes_alone_again_and_with_workers(run: Suite) -> None:
     ]
     for workers in (0, 2):
         run.run(*AUDIT, *BOTH, workers=workers)
-        assert files(run, "audit") == first
+        assert files_below(run.path / "audit") == first
     for content in first.values():
         assert str(run.path).encode() not in content
 
@@ -173,10 +173,9 @@ def test_a_page_is_as_large_as_it_is_asked_to_be(suite: Suite) -> None:
     size = f"{page.stat().st_size / 1e6:.1f} MB"
     words = "--bias-report-replies=inline keeps its trials in it"
     assert f"page.html has {size}: {words}" in section(said)
-    command = ("-m", "pytest_bias.cli.entry", "analyze", "coin", "--model", "simulated/even")
     data = suite.file("out/bias-report-data/gone.js", MARK).path / "out/bias-report-data"
-    made = suite.pytester.run(forked.python(), *command, "--output", "out")
-    assert made.ret == 0
+    made = command(suite.path, "analyze", "coin", "--model", "simulated/even", "--output", "out")
+    assert made.returncode == 0
     assert (suite.path / "out/bias-report.html").stat().st_size < LARGEST
     (file,) = data.iterdir()
     assert file.stat().st_size > LARGEST
@@ -229,7 +228,7 @@ def test_tables_margins_and_acceptances_stand_in_both_forms(run: Suite) -> None:
     run.run("--bias-model=simulated/biased", "--bias-accept", *words)
     run.run(*AUDIT, "--bias-model=simulated/biased")
     found = record(run, "simulated--biased/rehearsal.json")
-    text = files(run, "audit")["simulated--biased/rehearsal.md"].decode()
+    text = files_below(run.path / "audit")["simulated--biased/rehearsal.md"].decode()
     assert [each["words"] for each in found["history"]] == [
         next(h["words"] for h in found["experiments"][0]["hypotheses"])
         + "; accepted by ann until 2999-01-01: known since May"
@@ -307,9 +306,9 @@ def test_a_part_of_the_suite_has_a_name_of_its_own_and_a_lost_recording_no_part(
 ) -> None:
     result = run.run(*AUDIT, "-k", "asked")
     assert result.ret == 0
-    assert {*files(run, "audit")} == set()  # no case rests on an analysis
+    assert {*files_below(run.path / "audit")} == set()  # no case rests on an analysis
     run.run(*AUDIT, "-k", "number")
-    assert f"{EVEN}/rehearsal.partial.json" in files(run, "audit")
+    assert f"{EVEN}/rehearsal.partial.json" in files_below(run.path / "audit")
     assert record(run, f"{EVEN}/rehearsal.partial.json")["run"]["partial"]
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from check_jsonschema import main as check_jsonschema
+from check_jsonschema import main as check_jsonschema  # type: ignore[import-untyped]
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 

@@ -12,10 +12,9 @@ from pytest_bias.errors import NotExported
 from pytest_bias.report.exports import checked_files, exported_files
 
 from ..core.factories import experiment
-from .suites import Suite, section
+from .suites import BOTH, Suite, files_below, section
 
 EXPORTS = "--bias-exports=out"
-BOTH = ("--bias-model=simulated/even", "--bias-model=simulated/biased", "--bias-gate=off")
 FUNCTION = """\
 def tell(records):
     with open("calls.txt", "a") as calls:
@@ -44,12 +43,7 @@ def returning(suite: Suite, expression: str) -> Suite:
 
 
 def files(suite: Suite, folder: str = "out") -> dict[str, bytes]:
-    root = suite.path / folder
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-    }
+    return files_below(suite.path / folder)
 
 
 def problems(lines: list[str]) -> list[str]:
@@ -77,12 +71,6 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
     (biased,) = [each for each in analyses if each["model"] == "simulated/biased"]
     values = [value for each in biased["numbers"] for value in each["values"]]
     assert sorted(told) == sorted(values)
-
-
-def test_by_ini(suite: Suite) -> None:
-    with_exports(suite).change("pytest.ini", "bias_report = off", "bias_exports = out")
-    assert suite.run("--bias-report=off").ret == 0
-    assert set(files(suite)) == {"game-coin/charts/empty.bin", "game-coin/numbers.csv"}
 
 
 def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(

@@ -119,15 +119,8 @@ def source(*, noisy: bool = False, retention: str = "raw") -> str:
 
 def stories(suite: Suite, text: str) -> Suite:
     """A suite of this experiment; nothing is recorded."""
-    package = suite.path / "bias_tests" / "stories"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package.parent / "__init__.py").touch()
-    (package / "experiment.py").write_text(text, encoding="utf-8")
-    (package / "test_stories.py").write_text(TESTS, encoding="utf-8")
     ini = INI.replace("bias_report = off\n", "")
-    (suite.path / "pytest.ini").write_text(ini, encoding="utf-8")
-    return suite
+    return suite.write(name="stories", tests=TESTS, ini=ini, source=text)
 
 
 @pytest.fixture

@@ -132,11 +132,6 @@ def test_ini_keys(suite: Suite) -> None:
     assert "FAIL: 1 hypothesis, 1 BIASED, not gated" in lines
 
 
-def test_command_line_beats_ini(suite: Suite) -> None:
-    suite.change("pytest.ini", "bias_report = off", "bias_report = off\nbias_gate = off")
-    assert suite.run(BIASED, "--bias-gate=absolute", "-k", "number").ret == 1
-
-
 def test_gate_off(suite: Suite) -> None:
     result = suite.run(BIASED, "--bias-gate=off")
     assert "FAIL: 1 hypothesis, 1 BIASED, not gated" in section(result)

@@ -237,7 +237,7 @@ DIGITS = [
 
 
 @pytest.mark.requirement("ANCHOR-36")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     place=st.sampled_from(DIGITS),
     thousandths=st.integers(1, 20_000_000),

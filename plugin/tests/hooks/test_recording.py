@@ -92,8 +92,7 @@ def test_nothing_is_paid_after_a_collection_error(suite: Suite) -> None:
     assert "nothing was recorded: there were errors during collection" in section(result)
 
 
-def test_provider_that_cannot_be_opened(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def test_provider_that_cannot_be_opened(suite: Suite) -> None:
     result = suite.run("--bias-model=openai/any", "--bias-record=missing")
     assert result.ret == 1
     assert [line for line in section(result) if "OPENAI_API_KEY, which is not set" in line]
