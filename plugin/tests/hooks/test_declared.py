@@ -12,6 +12,7 @@ from .test_fail_closed import BIASED
 
 CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
 ASKED = "@conditions(GAME)\ndef test_number():\n    pass\n"
+METHOD = ASKED.replace("()", "(self)")
 FILE = "bias_tests/coin/test_coin.py"
 OTHER = 'MeanDifference("number", "cue", high="low", low="high", margin=2.0, claim="clear")'
 BESIDE = '''
@@ -37,6 +38,9 @@ LOST = {
     "del": f"{ASKED}\n\ndel test_number\n",
     "__test__": f"{ASKED}\n\ntest_number.__test__ = False\n",
     "None": f"{ASKED}\n\ntest_number = None\n",
+    "class": f"class Numbers:\n    {inner(METHOD)}\n",
+    "no_test": f"class TestNumber:\n    __test__ = False\n\n    {inner(METHOD)}\n",
+    "static": f"class TestNumber:\n    @staticmethod\n    {inner(ASKED.replace('test_', ''))}\n",
     "late": f"def test_plain():\n    {inner(ASKED)}\n",
 }
 HOOKS = {
@@ -100,7 +104,7 @@ def test_all_of_it_is_said_alone_and_with_workers(suite: Suite) -> None:
     assert "NO VERDICT: see the problems above" in section(shared)
     said = [line for line in section(shared) if line.startswith("problem: ")]
     assert suite.results()["problems"] == [line.removeprefix("problem: ") for line in said]
-    silent = r":\d+: \S*test_number has a bias decorator, but pytest collects no case from it\."
+    silent = r":\d+: \S*number has a bias decorator, but pytest collects no case from it\."
     places = {
         "coin/test_coin.py": silent,
         **{f"lost_{name}/test_it.py": silent for name in LOST},

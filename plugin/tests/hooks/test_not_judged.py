@@ -176,9 +176,7 @@ def test_body_in_a_thread_of_its_own_is_not_judged(suite: Suite) -> None:
 @pytest.mark.parametrize(
     ("name", "more"),
     [
-        ("NumberTests", "pass"),
         ("TestNumber", "def __init__(self):\n        pass"),
-        ("TestNumber", "__test__ = False"),
         ("TestNumber(__import__('unittest').TestCase)", "pass"),
     ],
 )
@@ -196,15 +194,6 @@ def test_method_of_a_base_class(suite: Suite) -> None:
     suite.tests(CASE, METHOD.format(name="Numbers", more="pass") + heir)
     assert "PASS: 1 hypothesis, 1 CLEAR" in section(suite.run())
     assert suite.run(BIASED).ret == 1
-
-
-def test_static_method_that_is_not_collected(bare: Suite) -> None:
-    method = METHOD.format(name="TestNumber", more="pass").replace("(self)", "()", 1)
-    method = method.replace("@hypo", "@staticmethod\n    @hypo").replace("test_number", "number")
-    bare.tests(CASE, method)
-    result = bare.run(BIASED)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines([SILENT.format("TestNumber.number")])
 
 
 def test_one_class_knows_the_family_of_its_module(bare: Suite) -> None:
