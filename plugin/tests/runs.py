@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -80,11 +82,30 @@ def suites_apart() -> Iterator[None]:
     hidden = {name for name in sys.modules if name.partition(".")[0] in _SUITES}
     stay = {*sys.modules} - hidden
     with pytest.MonkeyPatch.context() as here:
+        here.setattr(sys, "path", [*sys.path])  # a command looks below the current folder first
         for name in hidden:
             here.delitem(sys.modules, name)
         yield
         for name in {*sys.modules} - stay - {*libraries()}:
             del sys.modules[name]
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Carry out ``pytest-bias`` in a folder: in this process, which forgets the suite it has read.
+
+    What is about its process (its end, signals, what it imports) is run as one.
+    """
+    from pytest_bias.cli.calibrate import declared_by  # noqa: PLC0415  (only where one is)
+    from pytest_bias.cli.entry import main  # noqa: PLC0415
+
+    out, wrong = io.StringIO(), io.StringIO()
+    with suites_apart(), chdir(folder), redirect_stdout(out), redirect_stderr(wrong):
+        try:
+            status = main(arguments)
+        except SystemExit as ended:
+            status = int(str(ended.code))
+    declared_by.cache_clear()
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), wrong.getvalue())
 
 
 def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:

@@ -20,7 +20,7 @@ from ..workbench import SUITE
 
 _Group = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
 _DESIGN = OPTIONS["design"].default
-_LIMITS = ("qpm", "concurrency", "max_calls", "budget")
+LIMITS = ("qpm", "concurrency", "max_calls", "budget")
 
 
 class _Format(argparse.HelpFormatter):
@@ -91,7 +91,7 @@ class _Command:
         )
         if records:
             self.takes("--record", choices=records, default=records[0], help="what is called")
-            self.option("record_in_ci", *_LIMITS)
+            self.option("record_in_ci", *LIMITS)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -172,7 +172,7 @@ def _of_studies(group: _Group[Any]) -> None:
         "Say what recording would take, as --bias-plan does; nothing is called.",
         "pytest-bias plan cv-screening --model openai/gpt-5.1-2025-11-13")
     plan.study("*")
-    plan.option(*_LIMITS)
+    plan.option(*LIMITS)
     plan.json()
     record = _Command(group, "record", "study._record", "record what is missing",
         "Call models for what is not recorded, as --bias-record does, and keep every reply at "

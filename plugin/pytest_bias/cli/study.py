@@ -43,6 +43,7 @@ from ..workbench.publication import audit_part, dataset_file, write_datasets
 from ..workbench.ray_engine import RayEngine
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
 from . import check_apart, tell, write
+from .commands import LIMITS
 from .paper import tell_paper
 from .paths import from_here
 
@@ -51,7 +52,6 @@ _TO_RECORD = (
     "pytest <the same arguments, no --bias-plan> --bias-record=",
     "pytest-bias record <the same arguments> --record=",
 )
-_LIMITS = ("qpm", "concurrency", "max_calls", "budget")
 _ACCEPTED = ("reason", "owner", "until", "after")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "baselines", "env_file")
 
@@ -89,7 +89,7 @@ def _typed(text: str) -> str:
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Any]:
-    names = (*_TEXTS, *_LIMITS, "model", "record", "record_in_ci")
+    names = (*_TEXTS, *LIMITS, "model", "record", "record_in_ci")
     return {name: getattr(given, name) for name in names if getattr(given, name, None) is not None}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -43,15 +44,20 @@ def check_rootdir(config: pytest.Config) -> None:
     raise pytest.UsageError(str(BadSetting(option=name, value=value, problem=problem)))
 
 
+def typed(config: pytest.Config) -> list[str]:
+    """Return all that is typed for this run, after the command or in PYTEST_ADDOPTS."""
+    variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
+    return [*variable, *map(str, config.invocation_params.args)]
+
+
 def _apart(config: pytest.Config) -> Iterator[tuple[str, str]]:
     """Our options that are followed by something that exists, and is none of the tests."""
-    here = config.invocation_params.dir
-    given = [*shlex.split(os.environ.get("PYTEST_ADDOPTS", "")), *config.invocation_params.args]
-    for name, value in zip(given, map(str, given[1:]), strict=False):
+    here, given = config.invocation_params.dir, typed(config)
+    for name, value in pairwise(given):
         if (
-            str(name).startswith("--bias-")
-            and "=" not in str(name)
+            name.startswith("--bias-")
+            and "=" not in name
             and value not in config.known_args_namespace.file_or_dir
             and Path(here, value).exists()
         ):
-            yield str(name), value
+            yield name, value

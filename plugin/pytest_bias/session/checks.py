@@ -34,8 +34,8 @@ def drop_faulty(run: Run, items: list[pytest.Item]) -> None:
         if case := case_of(item):
             first.setdefault(case.experiment.id, (case.experiment, item))
     faulty: set[str] = set()
-    checks = {f"prompts of {name}": partial(_faults, e) for name, (e, _) in first.items()}
-    found = run.workspace.checked(checks)
+    checks = {name: partial(_faults, each) for name, (each, _) in first.items()}
+    found = run.workspace.shared("prompts", checks)
     for (name, (_, item)), said in zip(first.items(), found, strict=True):
         if said:
             faulty.add(name)

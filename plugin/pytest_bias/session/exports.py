@@ -8,24 +8,14 @@ run: a file that is not there must not look like a run in order.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from filelock import Timeout
+from typing import TYPE_CHECKING, Any
 
 from ..contrasts.cases import Case
-from ..errors import (
-    BiasError,
-    NotExported,
-    NotRecorded,
-    NoWorkspace,
-)
+from ..errors import BiasError, NotExported, NotRecorded
 from ..errors.said import Said
-from ..experiments.canonical import compact, digest
 from ..experiments.records import Records, record_of
 from ..report.exports import exported_files, write_exports
 from ..workbench.publication import dataset_file, write_datasets
@@ -35,19 +25,14 @@ from .workspace import Workspace
 if TYPE_CHECKING:
     from .state import State
 
-_WANTED = "exports-wanted.json"
-_NAME_LENGTH = 24
-
 
 def keep(run: Run, case: Case) -> None:
     """Leave the data set of a case's experiment and model to the controller, once a session.
 
     It has every trial of the design, whichever cases were selected.
     """
-    short = digest(compact([case.experiment.id, case.model]))[:_NAME_LENGTH]
-    name = f"dataset-{short}.json"
-    if not (run.workspace.folder / name).exists():
-        run.workspace.once(name, lambda: compact(_dataset_kept(run, case), sort_keys=True))
+    named = [case.experiment.id, case.model]
+    run.workspace.leave("dataset", named, lambda: _dataset_kept(run, case))
 
 
 def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
@@ -78,7 +63,7 @@ def write_published(state: State, fewer: Sequence[str]) -> Said:
     settings, said = state.settings, Said()
     if settings.dataset is not None:
         said += written_from(
-            state.folder,
+            state.workspace.left("dataset"),
             settings.dataset,
             fewer,
             incomplete=bool(state.ledger.not_recorded),
@@ -90,19 +75,18 @@ def write_published(state: State, fewer: Sequence[str]) -> Said:
 
 
 def written_from(
-    shared: Path,
+    kept: Sequence[Mapping[str, Any]],
     folder: Path,
     partial: Sequence[str],
     *,
     incomplete: bool,
     shown: Callable[[Path], str],
 ) -> Said:
-    """Write what the cases left in ``shared`` into ``folder``.
+    """Write what the cases left into ``folder``.
 
     ``incomplete`` says whether the recording of any case was; ``shown`` gives a path as the user
     would write it.
     """
-    kept = [json.loads(path.read_text("ascii")) for path in sorted(shared.glob("dataset-*.json"))]
     said = Said(problems=tuple(sorted(each["problem"] for each in kept if "problem" in each)))
     lacking = sorted(each["incomplete"] for each in kept if "incomplete" in each)
     if lacking or incomplete:
@@ -124,37 +108,34 @@ def written_from(
 def announce(workspace: Workspace, cases: Iterable[Case]) -> None:
     """Leave the names of the experiments that will have exports to the controller."""
     names = sorted({case.experiment.id for case in cases if case.experiment.exports})
-    workspace.once(_WANTED, lambda: compact(names))
+    workspace.leave("wanted", (), lambda: names)
 
 
 def prepare(run: Run, cases: Iterable[Case]) -> None:
     """Make the exports of the experiments of ``cases``, of all their models; once per session.
 
-    Every trial of the design is in them, whichever cases were selected.
+    Every trial of the design is in them, whichever cases were selected. What cannot be kept is not
+    there for the controller, who says so.
     """
     wanted: dict[str, dict[str, Case]] = {}
     for case in (case for case in cases if case.experiment.exports):
         wanted.setdefault(case.experiment.id, {})[case.model] = case
-    # First what nobody else is at, so that several workers share the work; then what is left.
-    for timeout in (0, -1):
-        for experiment, models in sorted(wanted.items()):
-            name = _kept(run.workspace.folder, experiment).name
-            make = partial(_text, run, sorted(models.items()))
-            # What cannot be kept is not there for the controller, who says so.
-            with suppress(Timeout, NoWorkspace):
-                run.workspace.once(name, make, timeout=timeout)
+    run.workspace.shared(
+        "exports",
+        {name: partial(_made, run, sorted(of.items())) for name, of in sorted(wanted.items())},
+    )
 
 
 def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
-    wanted = state.folder / _WANTED
-    names: list[str] = json.loads(wanted.read_text("ascii")) if wanted.exists() else []
+    names = [name for each in state.workspace.left("wanted") for name in each]
     if not names:
         nothing = "exports: no experiment among the selected cases declares any"
         return Said(notes=(nothing,))
+    made = {each["experiment"]: each for each in state.workspace.left("exports")}
     said = Said()
     for experiment in names:
         try:
-            files = _files_of(experiment, _kept(state.folder, experiment))
+            files = _files_of(experiment, made.get(experiment))
             if not files:
                 said += Said(notes=(f"exports: {experiment} gave no file",))
             said += Said(written=tuple(write_exports(folder, files, state.shown)))
@@ -169,19 +150,10 @@ def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
     return said
 
 
-def _kept(folder: Path, experiment: str) -> Path:
-    """Return the file in which the exports of an experiment lie until they are written."""
-    return folder / f"exports-{digest(experiment)[:_NAME_LENGTH]}.json"
-
-
-def _text(run: Run, models: Sequence[tuple[str, Case]]) -> str:
-    return compact(_made(run, models), sort_keys=True)
-
-
 def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
-    """The files, encoded, or in what words there are none."""
-    _, case = models[0]
-    experiment = case.experiment
+    """The files of an experiment, encoded, or in what words there are none."""
+    experiment = models[0][1].experiment
+    of = {"experiment": experiment.id}
     try:
         records = {
             model: Records(
@@ -192,21 +164,20 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
             )
             for model, one in models
         }
-        return {"files": contents_of(exported_files(experiment, records))}
+        return {**of, "files": contents_of(exported_files(experiment, records))}
     except NotRecorded as missing:
-        return {"problem": f"they need all recordings: {missing.summary}"}
+        return {**of, "problem": f"they need all recordings: {missing.summary}"}
     except NotExported as error:
-        return {"problem": error.problem}
+        return {**of, "problem": error.problem}
     except BiasError as error:
-        return {"problem": str(error)}
+        return {**of, "problem": str(error)}
 
 
-def _files_of(experiment: str, path: Path) -> Mapping[str, bytes]:
+def _files_of(experiment: str, made: Mapping[str, Any] | None) -> Mapping[str, bytes]:
     """Return the files made of an experiment; NotExported says why there are none."""
-    if not path.exists():
+    if made is None:
         problem = "the run ended before they were made"
         raise NotExported(experiment=experiment, problem=problem)
-    made = json.loads(path.read_text("ascii"))
     if "problem" in made:
         raise NotExported(experiment=experiment, problem=made["problem"])
-    return {f"{experiment}/{name}": data for name, data in _decoded(made).items()}
+    return {f"{experiment}/{name}": data for name, data in sorted(_decoded(made).items())}

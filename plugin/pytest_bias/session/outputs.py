@@ -56,7 +56,7 @@ def _write_reports(state: State, view: RunView) -> Said:
         said += _write(state, view, settings.results, results, asked=asked)
     if settings.report is None and settings.audit is None:
         return said
-    parts = state.workspace.parts()
+    parts = state.workspace.left("part")
     records = _records(state, view, parts, results)
     if settings.report is not None:
         said += _write_page(state, view, settings.report, records)
@@ -76,13 +76,14 @@ def _write_page(state: State, view: RunView, path: Path, records: list[dict[str,
     What an earlier run has left in that folder goes.
     """
     from ..report.page import LARGEST, clear, report_files  # noqa: PLC0415  (jinja2: only to write a page)
+    from ..report.replies import TrialBlock  # noqa: PLC0415  (as the page)
 
     asked, path = state.settings.report_asked, _placed(view, path)
     folder = path.with_name(f"{path.stem}-data")
     replies = state.settings.report_replies
     page, beside = report_files(
         view,
-        state.workspace.replies(),
+        [TrialBlock(**each) for each in state.workspace.left("replies")],
         _old(state, view),
         records,
         folder=folder.name,

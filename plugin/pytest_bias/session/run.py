@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..baselines.accepted import Baselines
@@ -98,22 +98,24 @@ class Run(Workbench):
 
     def _made(self, case: Case) -> Analysis:
         analysis, settings = super().made(case), self.settings
+        named = [case.experiment.id, case.model]
         if settings.report is not None:
-            self.workspace.keep_replies(self.replies(case))
+            self.workspace.leave("replies", named, lambda: asdict(self.replies(case)))
         asked = settings.report is not None or settings.audit is not None
         if asked and case.model in settings.models:
-            self.workspace.keep_part(case.experiment.id, case.model, self._part(case))
+            self.workspace.leave("part", named, lambda: self._part(case))
         return analysis
 
     def _part(self, case: Case) -> Mapping[str, object]:
         """The part of a record on a case's experiment, or in what words there is none."""
         from ..workbench.publication import audit_part  # noqa: PLC0415  (only where one is made)
 
+        of = {"experiment": case.experiment.id, "model": case.model}
         try:
-            return {"part": audit_part(self, case)}
+            return {**of, "part": audit_part(self, case)}
         except BiasError as error:
             what = f"{case.experiment.id} × {case.model}"
-            return {"problem": f"no record of {what} was made: {error}"}
+            return {**of, "problem": f"no record of {what} was made: {error}"}
 
     def analysed(self, case: Case) -> Analysis:
         """The same for who needs no digest of it."""

@@ -267,7 +267,7 @@ class BiasSession:
                 self._close(session, int(exitstatus or session.exitstatus), late)
             elif late:
                 worker: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
-                self.state.workspace.tell(worker, list(late))
+                self.state.workspace.leave("told", [worker], lambda: late)
         self.exit.phase = "closed"
 
     def _close(self, session: pytest.Session, exitstatus: int, late: tuple[str, ...]) -> None:
@@ -281,7 +281,8 @@ class BiasSession:
                 state.ledger.select(told.cases, unselected=told.unselected)
                 state.refused = told.refused
                 self.hear(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
-            self.hear(Said(problems=tuple(state.workspace.told())))
+            of_workers = {problem for each in state.workspace.left("told") for problem in each}
+            self.hear(Said(problems=tuple(sorted(of_workers))))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             self.exit.settle(session, int(pytest.ExitCode.USAGE_ERROR))
         elif state.concerned and not state.refused:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatch
 from functools import cached_property
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ..workbench.files import declares, python_files
+from .arguments import typed
 
 _FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
 _FEWER_FILES = ("--ignore", "--ignore-glob")
@@ -220,9 +219,7 @@ class Suite:
 
         What an ini file leaves out is no part of the suite; what is typed is left out today.
         """
-        variable = shlex.split(os.environ.get("PYTEST_ADDOPTS", ""))
-        given = (*self.config.invocation_params.args, *variable)
-        return frozenset(str(argument).partition("=")[0] for argument in given)
+        return frozenset(argument.partition("=")[0] for argument in typed(self.config))
 
     def _overridden(self, keys: Sequence[str]) -> Iterator[str]:
         """Those of some ini keys that are typed for this run."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cassettes.files import write_atomically
 from ..errors import NotAsWritten, NotRecorded, NoWorkspace
 from ..experiments.canonical import compact, digest, dumps, parsed_as
-from ..report.replies import TrialBlock
 from ..verdicts.analysis import Analysis
 
 _NAME_LENGTH = 24
@@ -60,66 +59,52 @@ class Workspace:
         Raises Unserialisable when the analysis holds a value that cannot be written as JSON.
         Raises NoWorkspace when it cannot be kept for the others.
         """
-        name = _analysis_file(experiment_id, model)
+        name = f"analysis-{_hashed([experiment_id, model])}.json"
         if name not in self._known:
-            self._known[name] = self._shared(name, compute)
+            self._known[name] = self._read(name, compute)
         return self._known[name]
 
     def read(self, experiment_id: str, model: str) -> Made | None:
         """An analysis made in this session, as its file has it now; None when it has none."""
         try:
-            text = (self.folder / _analysis_file(experiment_id, model)).read_text("ascii")
+            text = (self.folder / f"analysis-{_hashed([experiment_id, model])}.json").read_text(
+                "ascii"
+            )
             return self._made(text)
         except (OSError, UnicodeDecodeError, NotAsWritten):
             return None
 
-    def keep_replies(self, replies: TrialBlock) -> None:
-        """Leave the trials of an experiment with a model to who writes the page."""
-        name = f"replies-{_hashed(replies.experiment, replies.model)}.json"
-        self.once(name, lambda: compact(asdict(replies)))
+    def leave(self, kind: str, names: Sequence[str], make: Callable[[], object]) -> None:
+        """Leave a value of a kind under some names: made by the first process that asks."""
+        file = f"{kind}-{_hashed(names)}.json"
+        if not (self.folder / file).exists():
+            self.once(file, lambda: compact(make()))
 
-    def replies(self) -> list[TrialBlock]:
-        """Return the trials that were left for the page."""
-        found = sorted(self.folder.glob("replies-*.json"))
-        return [TrialBlock(**json.loads(path.read_text("ascii"))) for path in found]
-
-    def keep_part(self, experiment_id: str, model: str, said: Mapping[str, object]) -> None:
-        """Leave what a record says of an experiment with a model to who writes it.
-
-        ``said`` has it as ``part``, or as ``problem`` why there is none.
-        """
-        of = {"experiment": experiment_id, "model": model, **said}
-        self.once(f"part-{_hashed(experiment_id, model)}.json", lambda: compact(of))
-
-    def parts(self) -> list[dict[str, Any]]:
-        """Return what was left for records, with the names of experiment and model."""
-        found = sorted(self.folder.glob("part-*.json"))
+    def left(self, kind: str) -> list[Any]:
+        """Return all values of a kind that were left."""
+        found = sorted(self.folder.glob(f"{kind}-*.json"))
         return [json.loads(path.read_text("ascii")) for path in found]
 
-    def checked(self, checks: Mapping[str, Callable[[], str]]) -> list[str]:
-        """Return what checks say: each done by the first process that asks, read by others.
+    def shared(self, kind: str, makes: Mapping[str, Callable[[], object]]) -> list[Any]:
+        """Return what is made under some names: each by the first process that asks.
 
-        A name may be any text that names the check and what is checked. Where nothing can be kept,
-        every process does all for itself.
+        Where nothing can be kept, every process makes all for itself.
         """
         from filelock import Timeout  # noqa: PLC0415  (as in `once`)
 
-        said: dict[str, str] = {}
+        values: dict[str, Any] = {}
         # First what nobody else is at, so that several workers share the work; then what is left.
         for timeout in (0, -1):
-            for name, check in checks.items():
-                short = digest(name)[:_NAME_LENGTH]
+            for name, make in makes.items():
                 with suppress(Timeout):
-                    said[name] = self._checked(f"checked-{short}.json", check, timeout)
-        return [said[name] for name in checks]
+                    values[name] = self._shared(f"{kind}-{_hashed([name])}.json", make, timeout)
+        return [values[name] for name in makes]
 
-    def _checked(self, file: str, check: Callable[[], str], timeout: float) -> str:
+    def _shared(self, file: str, make: Callable[[], object], timeout: float) -> Any:
         try:
-            text = self.once(file, lambda: compact(check()), timeout=timeout)
+            return json.loads(self.once(file, lambda: compact(make()), timeout=timeout))
         except NoWorkspace:
-            return check()
-        said: str = json.loads(text)
-        return said
+            return make()
 
     def write_selected(self, selected: Selected) -> None:
         """Tell the controller what a worker was given; all workers are given the same."""
@@ -131,15 +116,6 @@ class Workspace:
         if not path.exists():
             return None
         return Selected(**json.loads(path.read_text(encoding="ascii")))
-
-    def tell(self, worker: str, problems: list[str]) -> None:
-        """Tell the controller what a worker found at its end."""
-        self.once(f"told-{worker}.json", lambda: compact(problems))
-
-    def told(self) -> list[str]:
-        """Return what workers found at their end, each once, sorted."""
-        found = [json.loads(path.read_text("ascii")) for path in self.folder.glob("told-*.json")]
-        return sorted({problem for problems in found for problem in problems})
 
     def remove(self) -> None:
         """Remove the folder and all in it."""
@@ -187,7 +163,7 @@ class Workspace:
             self._parsed[said] = parsed_as(Analysis, text)
         return Made(self._parsed[said], said)
 
-    def _shared(self, name: str, compute: Callable[[], Analysis]) -> Made:
+    def _read(self, name: str, compute: Callable[[], Analysis]) -> Made:
         text = self.once(name, lambda: _computed(compute))
         failed = json.loads(text).get("not_recorded")
         if failed is not None:
@@ -195,12 +171,8 @@ class Workspace:
         return self._made(text)
 
 
-def _analysis_file(experiment_id: str, model: str) -> str:
-    return f"analysis-{_hashed(experiment_id, model)}.json"
-
-
-def _hashed(experiment_id: str, model: str) -> str:
-    return digest(compact([experiment_id, model]))[:_NAME_LENGTH]
+def _hashed(names: Sequence[str]) -> str:
+    return digest(compact(names))[:_NAME_LENGTH]
 
 
 def _computed(compute: Callable[[], Analysis]) -> str:

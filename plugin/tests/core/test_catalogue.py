@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -15,6 +14,8 @@ from pytest_bias.cli.entry import main
 from pytest_bias.experiments.canonical import compact, plain
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.workbench.suite import find_experiments
+
+from ..runs import command
 
 ROOT = Path(__file__).parents[3]
 ANCHORING = "anchoring-prosecutor-sentencing"
@@ -143,22 +144,17 @@ def test_own():
 """
 
 
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A module with one experiment, to be written."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend("")
-    yield tmp_path / "own_suite.py"
-    sys.modules.pop("own_suite", None)
+def of_own(folder: Path, protocol: str, *arguments: str) -> CompletedProcess[str]:
+    """What a command says of a module with one experiment."""
+    (folder / "own_suite.py").write_text(OWN.format(protocol=protocol), encoding="utf-8")
+    return command(folder, *arguments, "--suite", "own_suite")
 
 
-def test_without_a_simulated_subject_only_the_opening_is_known(
-    own: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own.write_text(OWN.format(protocol="return await subject.ask(trial['one'])"), "utf-8")
-    (line,) = told(capsys, "list", "--suite", "own_suite").splitlines()[1:]
+def test_without_a_simulated_subject_only_the_opening_is_known(tmp_path: Path) -> None:
+    protocol = "return await subject.ask(trial['one'])"
+    _, line = of_own(tmp_path, protocol, "list").stdout.splitlines()
     assert line.split()[:6] == ["own", "36", "≥", "36", "0", "1"]
-    text = told(capsys, "show", "own", "--suite", "own_suite")
+    text = of_own(tmp_path, protocol, "show", "own").stdout
     assert "no simulated subject answers: what is asked next depends on the reply" in text
 
 
@@ -172,14 +168,8 @@ def test_without_a_simulated_subject_only_the_opening_is_known(
     ],
 )
 def test_what_the_author_has_to_mend_is_said(
-    own: Path,
-    capsys: pytest.CaptureFixture[str],
-    protocol: str,
-    arguments: list[str],
-    said: str,
+    tmp_path: Path, protocol: str, arguments: list[str], said: str
 ) -> None:
-    own.write_text(OWN.format(protocol=protocol), encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        main(["show", "own", "--suite", "own_suite", *arguments])
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    done = of_own(tmp_path, protocol, "show", "own", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr

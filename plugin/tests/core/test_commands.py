@@ -1,4 +1,4 @@
-"""The whole command line as processes: what each command says, and what it refuses.
+"""The whole command line: what each command says, what it refuses, and its end as a process.
 
 What else they do is tested where it is done: recordings and papers in ``hooks/``, servers in
 ``wire/``.
@@ -20,7 +20,7 @@ import pytest
 from pytest_bias.cli import tell, write
 from pytest_bias.cli.commands import command_line, commands_of
 
-from .. import forked
+from ..runs import command
 
 ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
@@ -41,18 +41,11 @@ print(json.dumps([*sys.modules]))
 
 @pytest.mark.parametrize("arguments", ["--version", "--help", "run --help"])
 def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
-    command = [sys.executable, "-c", LOADED, *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    line = [sys.executable, "-c", LOADED, *arguments.split()]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)  # noqa: S603
     loaded = json.loads(done.stdout.splitlines()[-1])
     assert not {*HEAVY} & {*loaded}
     assert "pytest_bias.cli.commands" in loaded
-
-
-def ran(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    command = [forked.python(), "-m", ENTRY, *line.split()]
-    return subprocess.run(  # noqa: S603  (our own command)
-        command, cwd=folder, capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +57,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (f"analyze {ANCHORING} --no-plots --output out", "PASS: "),
         ("accept --baselines accepted", "accepted: 4 verdicts of simulated/even"),
     ):
-        done = ran(folder, line)
+        done = command(folder, *line.split())
         assert (done.returncode, said in done.stdout) == (0, True), done
     for taken in ("none.toml", "figures"):
         (folder / taken).touch()
@@ -94,7 +87,7 @@ GOOD = {
 
 @pytest.mark.parametrize(("line", "said"), GOOD.items())
 def test_what_is_asked_for_is_printed(line: str, said: str, project: Path) -> None:
-    done = ran(project, line)
+    done = command(project, *line.split())
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
     if "--json" in line:
@@ -180,15 +173,15 @@ WRONG |= dict.fromkeys(
 def test_what_cannot_be_done_ends_with_2_and_prints_nothing_else(
     line: str, said: str, project: Path
 ) -> None:
-    done = ran(project, line)
+    done = command(project, *line.split())
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
-    command = [sys.executable, "-m", ENTRY, "list"]
-    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE) as going:  # noqa: S603
+    line = [sys.executable, "-m", ENTRY, "list"]
+    with subprocess.Popen(line, cwd=project, stdout=subprocess.PIPE) as going:  # noqa: S603
         assert going.stdout is not None
         going.stdout.close()
     assert going.returncode == 141
@@ -236,29 +229,33 @@ def test_every_command_has_its_error_paths() -> None:
     assert names == tried
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("pytest-bias ana", {"analyze"}),
-        ("pytest-bias cassettes p", {"prune", "pack"}),
-        ("pytest-bias analyze --me", {"--methodology"}),
-        ("pytest-bias analyze cv", {"cv-screening"}),
-        ("pytest-bias record --model simulated/b", {"simulated/biased"}),
-        ("pytest-bias completion ", {"bash", "zsh", "fish"}),
-    ],
-)
-def test_a_shell_completes_commands_options_experiments_and_models(
-    line: str, found: set[str]
-) -> None:
-    script = f"""
-        pytest-bias() {{ {sys.executable} -m {ENTRY} "$@"; }}
-        eval "$(pytest-bias completion bash)"
+COMPLETED = {
+    "pytest-bias ana": {"analyze"},
+    "pytest-bias cassettes p": {"prune", "pack"},
+    "pytest-bias analyze --me": {"--methodology"},
+    "pytest-bias analyze cv": {"cv-screening"},
+    "pytest-bias record --model simulated/b": {"simulated/biased"},
+    "pytest-bias completion ": {"bash", "zsh", "fish"},
+}
+
+
+def test_a_shell_completes_commands_options_experiments_and_models() -> None:
+    asked = "".join(
+        f"""
         COMP_LINE={line!r} COMP_POINT={len(line)} COMP_TYPE=9
         _python_argcomplete pytest-bias
         echo "${{COMPREPLY[@]}}"
+        """
+        for line in COMPLETED
+    )
+    script = f"""
+        pytest-bias() {{ {sys.executable} -m {ENTRY} "$@"; }}
+        eval "$(pytest-bias completion bash)"
+        {asked}
     """
     bash = shutil.which("bash")
     assert bash is not None
-    command = [bash, "-c", script]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
-    assert {*done.stdout.split()} == found
+    line = [bash, "-c", script]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
+    said = [{*line.split()} for line in done.stdout.splitlines()]
+    assert dict(zip(COMPLETED, said, strict=True)) == COMPLETED

@@ -242,7 +242,7 @@ def test_a_full_temporary_folder_is_told_in_one_line(
     shared = Workspace(tmp_path / "shared")
     with pytest.raises(NoWorkspace, match=r"shared cannot be written to: No space left .*TMPDIR"):
         shared.once("x.json", lambda: "{}")
-    assert shared.checked({"a check": lambda: "what it says"}) == ["what it says"]
+    assert shared.shared("a check", {"of it": lambda: "what it says"}) == ["what it says"]
 
 
 def test_names_that_are_too_long_for_a_file_are_refused(tmp_path: Path) -> None:

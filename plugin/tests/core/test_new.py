@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cli import new
-from pytest_bias.cli.entry import main
 from pytest_bias.settings.budget import read_budget
+
+from ..runs import command
 
 ROOT = Path(__file__).parents[3]
 TABLE = Path("bias_budget.toml")
@@ -21,9 +22,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture[str], name: str) -> list[str]:
-    assert main(["new", name]) == 0
-    return capsys.readouterr().out.splitlines()
+def told(name: str) -> list[str]:
+    done = command(Path(), "new", name)
+    assert done.returncode == 0
+    return done.stdout.splitlines()
 
 
 def shares() -> dict[str, Fraction]:
@@ -31,10 +33,8 @@ def shares() -> dict[str, Fraction]:
     return {name: Fraction(each.share).limit_denominator(1000) for name, each in found.items()}
 
 
-def test_everything_is_written_under_the_name_and_nothing_is_left_to_fill_in(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert told(capsys, "word_order") == [
+def test_everything_is_written_under_the_name_and_nothing_is_left_to_fill_in(here: Path) -> None:
+    assert told("word_order") == [
         "written: bias_tests/__init__.py",
         "written: bias_tests/word_order",
         "written: pytest.toml",
@@ -55,15 +55,13 @@ def test_everything_is_written_under_the_name_and_nothing_is_left_to_fill_in(
     assert not [token for token in ("@name@", "@NAME@", "@id@", "@title@") if token in text]
 
 
-def test_beside_others_it_gets_a_part_of_the_budget_like_theirs_and_says_so(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_beside_others_it_gets_a_part_of_the_budget_like_theirs_and_says_so(here: Path) -> None:
     shipped = (ROOT / TABLE).read_text("utf-8")
     (here / TABLE).write_text(shipped, encoding="utf-8")
     assert (
         "bias_budget.toml: tone has 1/7 of the suite's false alarms, for which all other shares "
         "were multiplied by 6/7; decide this before there are replies"
-    ) in told(capsys, "tone")
+    ) in told("tone")
     assert {*shares().values()} == {Fraction(1, 7)}
     assert len(shares()) == 7
     kept = [line for line in shipped.splitlines() if "share =" not in line]
@@ -76,40 +74,36 @@ def test_beside_others_it_gets_a_part_of_the_budget_like_theirs_and_says_so(
     ("old", "share", "mine"),
     [('"1/4"', "1/4", "1/2"), ("0.5 # half", "1/2", "1/2"), ("1", "1/2", "1/2")],
 )
-def test_only_what_is_lacking_is_taken_from_others(
-    capsys: pytest.CaptureFixture[str], old: str, share: str, mine: str
-) -> None:
+def test_only_what_is_lacking_is_taken_from_others(old: str, share: str, mine: str) -> None:
     TABLE.write_text(f'[shares.a]\nshare = {old}\nfamilies = ["primary"]\n', encoding="utf-8")
-    told(capsys, "tone")
+    told("tone")
     assert shares() == {"a": Fraction(share), "tone": Fraction(mine)}
     before = TABLE.read_text("utf-8")
     assert ("# half" in before) == ("# half" in old)
 
 
-def test_a_share_that_is_there_already_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_share_that_is_there_already_is_left_alone() -> None:
     text = '[shares.tone]\nshare = 0.3\nfamilies = ["primary"]\n'
     TABLE.write_text(text, encoding="utf-8")
-    assert not [line for line in told(capsys, "tone") if "share" in line]
+    assert not [line for line in told("tone") if "share" in line]
     assert TABLE.read_text("utf-8") == text
 
 
-def test_a_table_that_is_written_otherwise_is_left_alone_and_what_to_add_is_said(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_table_that_is_written_otherwise_is_left_alone_and_what_to_add_is_said() -> None:
     text = 'shares = { a = { share = "1", families = ["primary"] } }\n'
     TABLE.write_text(text, encoding="utf-8")
-    lines = told(capsys, "tone")
+    lines = told("tone")
     assert "bias_budget.toml has no share for tone: multiply the shares by 1/2, and add" in lines
     assert lines[lines.index("[shares.tone]") + 1] == 'share = "1/2"'
     assert TABLE.read_text("utf-8") == text
 
 
 def test_where_the_sdk_is_not_installed_its_installation_comes_first(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(new, "find_spec", lambda _: None)
     Path("pytest.ini").touch()
-    text = "\n".join(told(capsys, "tone"))
+    text = "\n".join(told("tone"))
     assert "once:\n  pip install 'pytest-bias[openai]'\n  pytest bias_tests/tone" in text
     assert text.endswith("offline:\n  pytest bias_tests/tone --bias-model simulated/even")
 
@@ -129,14 +123,13 @@ def test_where_the_sdk_is_not_installed_its_installation_comes_first(
     ],
 )
 def test_a_name_that_will_not_do_is_refused_and_nothing_is_written(
-    here: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+    here: Path, name: str, said: str
 ) -> None:
     (here / "bias_tests/here").mkdir(parents=True)
     TABLE.write_text('[shares.other]\nshare = 1\nfamilies = ["mine"]\n', encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        main(["new", name])
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    done = command(here, "new", name)
+    assert done.returncode == 2
+    assert said in done.stderr
     assert {path.name for path in here.rglob("*")} == {"bias_tests", "here", TABLE.name}
 
 
@@ -148,10 +141,9 @@ def test_a_name_that_will_not_do_is_refused_and_nothing_is_written(
     ],
 )
 def test_a_project_that_will_not_do_is_refused(
-    here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+    here: Path, name: str, text: str, said: str
 ) -> None:
     (here / name).write_text(text, encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        main(["new", "tone"])
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    done = command(here, "new", "tone")
+    assert done.returncode == 2
+    assert said in done.stderr

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cli import project
-from pytest_bias.cli.entry import main
 from pytest_bias.settings.budget import read_budget
 from pytest_bias.workbench.suite import find_experiments
+
+from ..runs import command
 
 AUDIT = "linguistic-audit"
 
@@ -21,9 +22,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
-    assert main(["init", *arguments]) == 0
-    return capsys.readouterr().out.splitlines()
+def told(*arguments: str) -> list[str]:
+    done = command(Path(), "init", *arguments)
+    assert done.returncode == 0
+    return done.stdout.splitlines()
 
 
 def test_ids_are_those_the_experiments_have() -> None:
@@ -31,10 +33,8 @@ def test_ids_are_those_the_experiments_have() -> None:
     assert found == {experiment.id for experiment in find_experiments("bias_tests")}
 
 
-def test_an_id_brings_its_package_and_nothing_of_others(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert told(capsys, AUDIT, "linguistic_audit") == [
+def test_an_id_brings_its_package_and_nothing_of_others(here: Path) -> None:
+    assert told(AUDIT, "linguistic_audit") == [
         "written: bias_tests/linguistic_audit",
         f"written: cassettes/{AUDIT}/simulated--even.jsonl",
         "written: bias_tests/__init__.py",
@@ -48,26 +48,21 @@ def test_an_id_brings_its_package_and_nothing_of_others(
     assert [path.name for path in here.glob(".*")] == []
 
 
-def test_without_recordings_the_next_step_is_a_plan_in_the_folder_named(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    *_, last = told(capsys, AUDIT, "--no-recordings", "--into", "a project")
+def test_without_recordings_the_next_step_is_a_plan_in_the_folder_named(here: Path) -> None:
+    *_, last = told(AUDIT, "--no-recordings", "--into", "a project")
     assert last == (
         "next: cd 'a project' && pytest bias_tests --bias-model PROVIDER/MODEL --bias-plan"
     )
     assert not (here / "a project/cassettes").exists()
 
 
-def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told(capsys, AUDIT)
+def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(here: Path) -> None:
+    told(AUDIT)
     own = here / "bias_tests/linguistic_audit/README.md"
     own.write_text("mine", encoding="utf-8")
     cassette = here / f"cassettes/{AUDIT}/simulated--even.jsonl"
-    assert main(["cassettes", "pack", str(cassette)]) == 0
-    capsys.readouterr()
-    again = told(capsys, AUDIT)
+    assert command(here, "cassettes", "pack", str(cassette)).returncode == 0
+    again = told(AUDIT)
     mend = "; to have that, move this one away and run the command again"
     assert again[:3] == [
         f"kept: bias_tests/linguistic_audit, which is not the one shipped{mend}",
@@ -123,10 +118,10 @@ def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(
     ],
 )
 def test_a_configuration_there_is_gets_the_lines_to_add_said(
-    here: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, said: str
+    here: Path, name: str, text: str, said: str
 ) -> None:
     (here / name).write_text(text, encoding="utf-8")
-    *lines, last = told(capsys, AUDIT)
+    *lines, last = told(AUDIT)
     assert " ".join(" ".join(lines).split()).endswith(
         f" {name} configures pytest and is kept; add under {said}"
     )
@@ -135,33 +130,27 @@ def test_a_configuration_there_is_gets_the_lines_to_add_said(
     assert (here / name).read_text("utf-8") == text
 
 
-def test_a_project_file_that_says_nothing_of_pytest_configures_nothing(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_project_file_that_says_nothing_of_pytest_configures_nothing(here: Path) -> None:
     (here / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")
-    assert "written: pytest.toml" in told(capsys, AUDIT)
+    assert "written: pytest.toml" in told(AUDIT)
 
 
-def test_an_own_error_budget_gets_the_share_said_that_it_lacks(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_own_error_budget_gets_the_share_said_that_it_lacks(here: Path) -> None:
     own = '[shares.mine]\nshare = 1\nfamilies = ["primary"]\n'
     (here / "bias_budget.toml").write_text(own, encoding="utf-8")
-    text = "\n".join(told(capsys, AUDIT))
+    text = "\n".join(told(AUDIT))
     assert f"bias_budget.toml has no share for {AUDIT}" in text
     assert 'families = ["missing", "names with english", "primary"]' in text
 
 
-def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(here: Path) -> None:
     for name in ("politeness", "tone"):
-        assert main(["new", name]) == 0
+        assert command(here, "new", name).returncode == 0
     module = here / "bias_tests" / "tone" / "experiment.py"
     text = module.read_text("utf-8")
     written = '# Experiment(id="old")\nWORDS = \'Experiment(id="no.id")\'\n'
     module.write_text(f"{text}{written}", encoding="utf-8")
-    text = "\n".join(told(capsys, AUDIT))
+    text = "\n".join(told(AUDIT))
     shares = read_budget(here / "bias_budget.toml").shares
     for name, part in (("politeness", 1 / 7), ("tone", 1 / 8)):
         assert shares[name].families == ("primary",)
@@ -169,7 +158,7 @@ def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(
         assert f"{name} has {Fraction(part).limit_denominator(9)} of the suite's false" in text
     assert not {"old", "no", "no.id"} & shares.keys()
     assert "its family is primary: name its own where it has others" in text
-    assert told(capsys, AUDIT)[-1] == "next: pytest -n 2"
+    assert told(AUDIT)[-1] == "next: pytest -n 2"
 
 
 @pytest.mark.parametrize(
@@ -186,9 +175,7 @@ def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(
         (["--recordings=yes"], "ignored explicit argument 'yes'"),
     ],
 )
-def test_what_cannot_be_done_says_why(
-    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
+def test_what_cannot_be_done_says_why(here: Path, arguments: list[str], said: str) -> None:
     (here / "taken").touch()
     for folder, name in (
         ("file", "bias_tests"),
@@ -197,17 +184,15 @@ def test_what_cannot_be_done_says_why(
     ):
         (here / folder).mkdir()
         (here / folder / name).write_text("?", encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        main(["init", *arguments])
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
+    done = command(here, "init", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
 
 
 def test_an_installation_without_experiments_says_how_to_have_one_with_them(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(project, "__file__", str(here / "a/b/cli/project.py"))
-    with pytest.raises(SystemExit) as ended:
-        main(["init"])
-    assert ended.value.code == 2
-    assert "suite: there are no experiments. Install pytest-bias from" in capsys.readouterr().err
+    done = command(here, "init")
+    assert done.returncode == 2
+    assert "suite: there are no experiments. Install pytest-bias from" in done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,24 +16,14 @@ from .report.test_dataset import made
 from .test_settings import HERE, ROOT, settings
 
 
-def left(shared: Path, *kept: Mapping[str, object]) -> Path:
-    """A shared folder in which cases left ``kept``."""
-    shared.mkdir()
-    for number, each in enumerate(kept):
-        (shared / f"dataset-{number}.json").write_text(json.dumps(each), encoding="ascii")
-    return shared
-
-
 def publish(
     tmp_path: Path,
     *kept: Mapping[str, object],
     partial: tuple[str, ...] = (),
     incomplete: bool = False,
 ) -> Said:
-    number = len([*tmp_path.glob("shared*")])
-    shared = left(tmp_path / f"shared-{number}", *kept)
     return written_from(
-        shared, tmp_path / "data", partial, incomplete=incomplete, shown=lambda path: path.name
+        kept, tmp_path / "data", partial, incomplete=incomplete, shown=lambda path: path.name
     )
 
 

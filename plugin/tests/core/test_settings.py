@@ -11,7 +11,7 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.settings.given import Given
 from pytest_bias.settings.options import OPTIONS, Option
-from pytest_bias.settings.settings import Settings, read_settings
+from pytest_bias.settings.settings import Settings, read_old, read_settings
 
 ROOT, HERE = Path("/project"), Path("/project/sub")
 
@@ -196,3 +196,44 @@ def test_settings_are_frozen_and_show_no_credentials() -> None:
     assert "sk-secret" not in repr(found)
     with pytest.raises(AttributeError):
         found.record = "all"  # type: ignore[misc]
+
+
+# --- what models are held against ----------------------------------------------------------------
+
+
+def old(options: dict[str, object] | None = None, **ini: object) -> str | None:
+    return read_old(given(options, **ini), ["simulated/drifted"])
+
+
+def test_what_is_no_file_is_read_as_a_model_and_nothing_is_asked_for_unless_it_is() -> None:
+    assert old() is None
+    assert old({"baseline": "off"}, baseline="a/b") is None
+    assert old({"baseline": "openai/gpt.json"}) == "openai/gpt.json"
+    assert old(baseline="simulated/biased") == "simulated/biased"
+
+
+def test_the_path_of_a_baseline_is_taken_from_where_it_was_written(tmp_path: Path) -> None:
+    root, here = tmp_path / "root", tmp_path / "here"
+    for folder in (root, here):
+        folder.mkdir()
+        (folder / "old.json").touch()
+    for asked, place in (
+        (given({"baseline": "old.json"}), here),
+        (given(baseline="old.json"), root),
+    ):
+        apart = replace(asked, rootdir=root, invocation_dir=here)
+        assert read_old(apart, []) == str(place / "old.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "ini", "words"),
+    [
+        ({"baseline": "a/b", "baselines": "kept"}, {}, "takes the place of --bias-baselines"),
+        ({"baseline": "a/b", "accept": True}, {}, "does not go with --bias-accept"),
+        ({"accept": True}, {"baseline": "a/b"}, "does not go with --bias-accept"),
+        ({"baseline": "simulated/drifted"}, {}, "is the model under test itself"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: Any, ini: Any, words: str) -> None:
+    with pytest.raises(BadSetting, match=words):
+        old(options, **ini)

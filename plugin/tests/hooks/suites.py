@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +29,7 @@ REPLICATES = 12
 """So few can clear a margin of 2 on a short scale: 22 % of unseen replies make 2 of 9 points."""
 MODELS = ("simulated/even", "simulated/biased")
 """``even`` has no effect, ``biased`` one of three margins."""
+BOTH = (*(f"--bias-model={model}" for model in MODELS), "--bias-gate=off")
 
 EXPERIMENT = '''\
 """A cue that must not move a number."""
@@ -127,28 +127,25 @@ def experiment_source(name: str = "coin") -> str:
     return EXPERIMENT.replace("NAME", name).replace("REPLICATES", str(REPLICATES))
 
 
+def game_of(source: str) -> Experiment:
+    """The experiment that a module of this text declares."""
+    names: dict[str, Any] = {"__name__": "game"}
+    exec(source, names)  # noqa: S102  (our own text)
+    return cast("Experiment", names["GAME"])
+
+
 def record(
     folder: Path,
-    scratch: Path,
-    names: Iterable[str],
+    sources: Iterable[str],
     *,
     models: Sequence[str] = MODELS,
-    source: Callable[[str], str] = experiment_source,
+    judge: str | None = None,
 ) -> None:
-    """Record games with every model, through the simulator, into ``folder``."""
-    for name in names:
-        module_name = f"pytest_bias_tests_game_{name}"
-        path = scratch / f"{module_name}.py"
-        path.write_text(source(name), encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(module_name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        game = cast("Experiment", module.GAME)
+    """Record the games of modules with every model, through the simulator, into ``folder``."""
+    for game in map(game_of, sources):
         assert game.simulated is not None
         report = collect(
-            [Job(game, Players(model), plan(game, game.design())) for model in models],
+            [Job(game, Players(model, judge), plan(game, game.design())) for model in models],
             Terms(
                 mode="missing",
                 folder=folder,
@@ -158,13 +155,13 @@ def record(
         )
         problems = [problem for job in report.jobs for problem in job.problems]
         assert problems == [], problems
-        del sys.modules[module_name]
 
 
 def set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the environment of this run, and the service it may run in."""
+    """Leave the environment of this run, the service it may run in, and the user's keys."""
     service = ("CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY")
-    for name in (*service, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
+    for name in (*service, *keys, "PYTEST_ADDOPTS", "PYTEST_XDIST_AUTO_NUM_WORKERS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -182,16 +179,14 @@ class Suite:
     def path(self) -> Path:
         return self.pytester.path
 
-    def write(self, *, name: str = "coin", tests: str = TESTS, ini: str = INI) -> Suite:
-        """Write the suite: one experiment with its recordings."""
-        package = self.path / "bias_tests" / name
-        package.mkdir(parents=True)
-        (package / "__init__.py").touch()
-        (package.parent / "__init__.py").touch()
-        (package / "experiment.py").write_text(experiment_source(name), encoding="utf-8")
-        (package / f"test_{name}.py").write_text(tests, encoding="utf-8")
-        (self.path / "pytest.ini").write_text(ini, encoding="utf-8")
-        shutil.copytree(self.recordings / f"game-{name}", self.cassettes / f"game-{name}")
+    def write(
+        self, *, name: str = "coin", tests: str = TESTS, ini: str = INI, source: str = ""
+    ) -> Suite:
+        """Write the suite: one experiment, with its recordings where there are any."""
+        modules = {"experiment": source or experiment_source(name), f"test_{name}": tests}
+        self.package(name, **modules).file("pytest.ini", ini)
+        if (self.recordings / f"game-{name}").exists():
+            shutil.copytree(self.recordings / f"game-{name}", self.cassettes / f"game-{name}")
         return self
 
     def change(self, file: str, old: str, new: str) -> Suite:
@@ -225,8 +220,8 @@ class Suite:
         return self
 
     def package(self, name: str, **modules: str) -> Suite:
-        """Write a package beside those of the experiments."""
-        self.file(f"bias_tests/{name}/__init__.py")
+        """Write a package of the suite."""
+        self.file("bias_tests/__init__.py").file(f"bias_tests/{name}/__init__.py")
         for module, text in modules.items():
             self.file(f"bias_tests/{name}/{module}.py", text)
         return self
@@ -299,6 +294,15 @@ class Suite:
         """The JSON results the last run has written."""
         text = self.results_path(partial=partial).read_text(encoding="utf-8")
         return cast("dict[str, Any]", json.loads(text))
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """All files below a folder by their path in it."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def section(result: pytest.RunResult) -> list[str]:

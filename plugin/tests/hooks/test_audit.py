@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
@@ -23,11 +24,10 @@ from pytest_bias.report.terminal import verdict_line
 from pytest_bias.report.view import RunView
 from pytest_bias.statistics.results import Interval
 
-from .. import forked
 from ..core import factories
 from ..core.report.factory import analysis, finding, verdict, view
-from .suites import Suite, section
-from .test_dataset import BOTH, files
+from ..runs import command
+from .suites import BOTH, Suite, files_below, section
 
 yaml: Any = import_module("ruamel.yaml")  # its types are no help here
 AUDIT = ("--bias-audit=audit", "--bias-results=results.json")
@@ -49,14 +49,29 @@ def run(suite: Suite) -> Suite:
 
 
 def record(suite: Suite, name: str = f"{EVEN}/rehearsal.json") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(suite, "audit")[name])
+    found: dict[str, Any] = json.loads(files_below(suite.path / "audit")[name])
     return found
+
+
+@pytest.fixture(scope="module")
+def kept() -> dict[str, bytes]:
+    """What a run of the even model has filed, and its results; written by the first that asks."""
+    return {}
+
+
+@pytest.fixture
+def filed(run: Suite, kept: dict[str, bytes]) -> Mapping[str, bytes]:
+    if not kept:
+        run.run(*AUDIT)
+        kept |= files_below(run.path / "audit")
+        kept["results"] = (run.path / "results.json").read_bytes()
+    return kept
 
 
 def test_the_same_bytes_alone_again_and_with_workers(run: Suite) -> None:
     result = run.run(*AUDIT, *BOTH)
     assert result.ret == 0
-    first = files(run, "audit")
+    first = files_below(run.path / "audit")
     assert [line for line in section(result) if "written: audit" in line] == [
         f"written: audit/{model}/rehearsal{end}"  # the gate is off, and there is another model
         for model in ("simulated--biased", EVEN)
@@ -69,7 +84,7 @@ def test_the_same_bytes_alone_again_and_with_workers(run: Suite) -> None:
     ]
     for workers in (0, 2):
         run.run(*AUDIT, *BOTH, workers=workers)
-        assert files(run, "audit") == first
+        assert files_below(run.path / "audit") == first
     for content in first.values():
         assert str(run.path).encode() not in content
 
@@ -158,14 +173,12 @@ def test_a_page_is_as_large_as_it_is_asked_to_be(suite: Suite) -> None:
     size = f"{page.stat().st_size / 1e6:.1f} MB"
     words = "--bias-report-replies=inline keeps its trials in it"
     assert f"page.html has {size}: {words}" in section(said)
-    command = ("-m", "pytest_bias.cli.entry", "analyze", "coin", "--model", "simulated/even")
-    for _ in range(2):
-        made = suite.pytester.run(forked.python(), *command, "--output", "out")
-        assert made.ret == 0
-        assert (suite.path / "out/bias-report.html").stat().st_size < LARGEST
-        (file,) = (suite.path / "out/bias-report-data").iterdir()
-        assert file.stat().st_size > LARGEST
-        (file.parent / "gone.js").write_text(MARK, encoding="utf-8")
+    data = suite.file("out/bias-report-data/gone.js", MARK).path / "out/bias-report-data"
+    made = command(suite.path, "analyze", "coin", "--model", "simulated/even", "--output", "out")
+    assert made.returncode == 0
+    assert (suite.path / "out/bias-report.html").stat().st_size < LARGEST
+    (file,) = data.iterdir()
+    assert file.stat().st_size > LARGEST
 
 
 def audit_of(text: str) -> str:
@@ -173,15 +186,14 @@ def audit_of(text: str) -> str:
     return text.partition('<article id="audit">')[2].partition("</article>")[0]
 
 
-def test_a_program_has_a_rehearsal_and_a_model_a_record(run: Suite) -> None:
-    run.run(*AUDIT)
-    found, names = record(run), files(run, "audit")
-    assert not any("audit" in name for name in names)
-    text = names[f"{EVEN}/rehearsal.md"].decode()
+def test_a_program_has_a_rehearsal_and_a_model_a_record(filed: Mapping[str, bytes]) -> None:
+    found = json.loads(filed[f"{EVEN}/rehearsal.json"])
+    assert not any("audit" in name for name in filed)
+    text = filed[f"{EVEN}/rehearsal.md"].decode()
     assert text.startswith("# Rehearsal with a simulated subject, simulated/even\n")
     assert "Nothing about them says anything about a real model." in text
     assert found["independent_audit"] is False
-    view = _as_real(view_of((run.path / "results.json").read_text("utf-8"), "results.json"))
+    view = _as_real(view_of(filed["results"].decode(), "results.json"))
     made = audit_files(audit_record(view, "simulated/even", {}))
     assert [*made] == [
         f"{EVEN}/{name}"
@@ -216,7 +228,7 @@ def test_tables_margins_and_acceptances_stand_in_both_forms(run: Suite) -> None:
     run.run("--bias-model=simulated/biased", "--bias-accept", *words)
     run.run(*AUDIT, "--bias-model=simulated/biased")
     found = record(run, "simulated--biased/rehearsal.json")
-    text = files(run, "audit")["simulated--biased/rehearsal.md"].decode()
+    text = files_below(run.path / "audit")["simulated--biased/rehearsal.md"].decode()
     assert [each["words"] for each in found["history"]] == [
         next(h["words"] for h in found["experiments"][0]["hypotheses"])
         + "; accepted by ann until 2999-01-01: known since May"
@@ -243,9 +255,8 @@ def test_tables_margins_and_acceptances_stand_in_both_forms(run: Suite) -> None:
         assert cells[3] == f"{100 * row['selected'] / row['assessed']:.1f} %"
 
 
-def test_what_can_only_be_found_and_was_not_is_counted_apart(run: Suite) -> None:
-    run.run(*AUDIT)
-    found = record(run)
+def test_what_can_only_be_found_and_was_not_is_counted_apart(filed: Mapping[str, bytes]) -> None:
+    found = json.loads(filed[f"{EVEN}/rehearsal.json"])
     (hypothesis,) = found["experiments"][0]["hypotheses"]
     counted = {"CLEAR": 1, "INCONCLUSIVE": 2, "NOTHING FOUND": 3}
     found["experiments"][0]["hypotheses"] = [
@@ -268,12 +279,10 @@ def test_what_can_only_be_found_and_was_not_is_counted_apart(run: Suite) -> None
     assert said == counted
 
 
-def test_a_model_card_is_read_by_its_front_matter(run: Suite) -> None:
-    run.run(*AUDIT)
-    made = files(run, "audit")
-    _, front, _ = made[f"{EVEN}/rehearsal-model-card.md"].decode().split("---\n", 2)
+def test_a_model_card_is_read_by_its_front_matter(filed: Mapping[str, bytes]) -> None:
+    _, front, _ = filed[f"{EVEN}/rehearsal-model-card.md"].decode().split("---\n", 2)
     card = yaml.YAML(typ="safe").load(front)
-    assert card == model_index(record(run))
+    assert card == model_index(json.loads(filed[f"{EVEN}/rehearsal.json"]))
     ((result,),) = (each["results"] for each in card["model-index"])
     (metric,) = result["metrics"]
     assert (result["dataset"]["type"], metric["config"]) == ("game-coin", "number-high-low")
@@ -297,9 +306,9 @@ def test_a_part_of_the_suite_has_a_name_of_its_own_and_a_lost_recording_no_part(
 ) -> None:
     result = run.run(*AUDIT, "-k", "asked")
     assert result.ret == 0
-    assert {*files(run, "audit")} == set()  # no case rests on an analysis
+    assert {*files_below(run.path / "audit")} == set()  # no case rests on an analysis
     run.run(*AUDIT, "-k", "number")
-    assert f"{EVEN}/rehearsal.partial.json" in files(run, "audit")
+    assert f"{EVEN}/rehearsal.partial.json" in files_below(run.path / "audit")
     assert record(run, f"{EVEN}/rehearsal.partial.json")["run"]["partial"]
 
 
@@ -315,10 +324,9 @@ def test_of_a_recording_that_keeps_measures_alone_a_record_has_no_text() -> None
     assert part["recorded"] is None
 
 
-def test_every_key_of_a_record_is_documented(run: Suite) -> None:
-    run.run(*AUDIT)
+def test_every_key_of_a_record_is_documented(filed: Mapping[str, bytes]) -> None:
     documented = set(re.findall(r"`([a-z0-9_]+)`", DOCS.read_text("utf-8")))
-    found = record(run)
+    found = json.loads(filed[f"{EVEN}/rehearsal.json"])
     (game,) = found["experiments"]
     nested = [game, game["recording"], game["design"], *game["hypotheses"], *game["impact_ratios"]]
     nested += game["impact_ratios"][0]["tables"][0]["rows"]

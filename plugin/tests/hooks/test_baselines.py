@@ -13,8 +13,7 @@ from pytest_bias.baselines.entries import baseline_from, baseline_text
 from pytest_bias.cli.entry import main
 from pytest_bias.contrasts.findings import Effect
 
-from . import suites
-from .suites import INI, TESTS, Suite, section
+from .suites import INI, TESTS, Suite, experiment_source, record, section
 from .test_fail_closed import BIASED, no_verdict
 
 CASE = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
@@ -182,19 +181,11 @@ def test_never_covers_what_gives_no_verdict(accepted: Suite) -> None:
     result.stdout.fnmatch_lines(["*NotRecorded: *"])
 
 
-def test_another_prompt_is_an_error_that_names_its_conditions(
-    accepted: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = 'The cue is {trial["cue"]}. Reply with JSON: number, cue.'
-    source = suites.EXPERIMENT.replace(told, f"{told} Be quick.")
-    assert source != suites.EXPERIMENT
-    monkeypatch.setattr(suites, "EXPERIMENT", source)
+def test_another_prompt_is_an_error_that_names_its_conditions(accepted: Suite) -> None:
+    told = "Reply with JSON: number, cue."
+    accepted.change("bias_tests/coin/experiment.py", told, f"{told} Be quick.")
     shutil.rmtree(accepted.cassettes)
-    scratch = accepted.path / "scratch"
-    scratch.mkdir()
-    suites.record(accepted.cassettes, scratch, ["coin"])
-    text = suites.experiment_source("coin")
-    (accepted.path / "bias_tests" / "coin" / "experiment.py").write_text(text, encoding="utf-8")
+    record(accepted.cassettes, [experiment_source().replace(told, f"{told} Be quick.")])
     result = accepted.run(BIASED)
     no_verdict(result)
     result.assert_outcomes(passed=3, failed=1)
@@ -203,10 +194,8 @@ def test_another_prompt_is_an_error_that_names_its_conditions(
     )
 
 
-@pytest.mark.parametrize("damage", ["cut", "edited"])
-def test_a_damaged_baseline_fails_and_is_not_written_over(accepted: Suite, damage: str) -> None:
-    whole = path(accepted).read_text(encoding="utf-8")
-    text = whole[:-100] if damage == "cut" else whole.replace(UNTIL, "3999-12-31")
+def test_a_damaged_baseline_fails_and_is_not_written_over(accepted: Suite) -> None:
+    text = path(accepted).read_text(encoding="utf-8").replace(UNTIL, "3999-12-31")
     path(accepted).write_text(text, encoding="utf-8")
     result = accepted.run(BIASED, *WORDS)
     no_verdict(result)
@@ -409,10 +398,3 @@ def test_accepting_without_a_gate_and_where_nothing_can_be_written(suite: Suite)
     (suite.path / "file").touch()
     result = suite.run(*WORDS, "--bias-baselines=file/below")
     no_verdict(result)
-
-
-def test_what_cannot_be_asked_for(suite: Suite) -> None:
-    result = suite.run("--bias-accept", "--bias-record=missing")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    (line,) = [line for line in result.errlines if line.startswith("ERROR: ")]
-    assert "--bias-record=missing: does not go with --bias-accept" in line

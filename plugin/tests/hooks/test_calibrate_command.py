@@ -7,18 +7,18 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from pytest_bias.cassettes.recorder import recording_lock
-from pytest_bias.cli.calibrate import declared_by
-from pytest_bias.cli.entry import main
 
+from ..runs import command
 from .suites import TESTS, experiment_source
 
 OPTIONS = ("calibrate", "--suite", "games", "--out", "draws.jsonl")
@@ -26,20 +26,12 @@ TOLD = "told = prompt.messages[-1].text"
 COMMAND = (sys.executable, "-m", "pytest_bias.cli.entry", *OPTIONS)
 
 
-class Done(NamedTuple):
-    """What a command has left."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Calibrate = Callable[..., Done]
+Calibrate = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(autouse=True)
-def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A suite of one game in the current folder, of which nothing stays imported."""
+def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite of one game in the current folder."""
     package = tmp_path / "games"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -49,26 +41,12 @@ def game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (package / "experiment.py").write_text(source, encoding="utf-8")
     (package / "test_game.py").write_text(TESTS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend("")
-    declared_by.cache_clear()
-    yield
-    declared_by.cache_clear()
-    for name in [each for each in sys.modules if each.partition(".")[0] == "games"]:
-        del sys.modules[name]
 
 
 @pytest.fixture
-def calibrate(capsys: pytest.CaptureFixture[str]) -> Calibrate:
-    """Run the command in this process; its draws are kept in draws.jsonl."""
-
-    def run(*options: str) -> Done:
-        try:
-            status = main([*OPTIONS, "--jobs", "1", *options])
-        except SystemExit as ended:
-            status = int(str(ended.code))
-        return Done(status, *capsys.readouterr())
-
-    return run
+def calibrate(tmp_path: Path) -> Calibrate:
+    """The command in this process; its draws are kept in draws.jsonl."""
+    return partial(command, tmp_path, *OPTIONS, "--jobs", "1")
 
 
 def _lines(folder: Path) -> list[Mapping[str, Any]]:
@@ -100,8 +78,8 @@ def test_the_same_whatever_the_processes_and_pauses(calibrate: Calibrate, tmp_pa
     at_once = _sorted(tmp_path)
     (tmp_path / "draws.jsonl").unlink()
     calibrate("--draws", "3", "--accepted", "even")  # a block that was begun is gone on with
-    command = [*COMMAND, "--draws", "25", "--jobs", "2", "--accepted", "even"]
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603  (our own command)
+    line = [*COMMAND, "--draws", "25", "--jobs", "2", "--accepted", "even"]
+    subprocess.run(line, check=True, capture_output=True)  # noqa: S603  (our own command)
     assert _sorted(tmp_path) == at_once
     again = calibrate("--draws", "25", "--accepted", "even")
     assert again.returncode == 0
@@ -128,9 +106,11 @@ def test_an_unchanged_subject_is_an_upgrade_of_itself(
 def test_an_interrupted_run_keeps_its_draws_and_leaves_no_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    command = [*COMMAND, "--draws=100000", "--jobs=2"]
     running = subprocess.Popen(  # noqa: S603  (our own command)
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, "--draws=100000", "--jobs=2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     path = tmp_path / "draws.jsonl"
     while not (path.exists() and path.read_bytes().count(b"\n") > 20):

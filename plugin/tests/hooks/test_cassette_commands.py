@@ -1,15 +1,14 @@
-"""``pytest-bias cassettes list, verify, diff, prune``, as a shell runs them."""
+"""``pytest-bias cassettes list, verify, diff, prune`` in a suite."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from .. import forked
+from ..runs import command
 from .suites import REPLICATES, Suite
 
 TRIALS = 2 * REPLICATES
@@ -19,15 +18,8 @@ NAMES = ("simulated--biased", "simulated--even")
 
 def run(suite: Suite, *arguments: str, status: int = 0) -> tuple[str, str]:
     """What a command prints, and what is wrong."""
-    done = subprocess.run(  # noqa: S603  (our own command)
-        [forked.python(), "-m", "pytest_bias.cli.entry", "cassettes", *arguments],
-        cwd=suite.path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = command(suite.path, "cassettes", *arguments)
     assert done.returncode == status, done.stderr
-    assert "Traceback" not in done.stderr
     return done.stdout, done.stderr
 
 

@@ -222,19 +222,3 @@ def test_models_become_one_run_that_fails_on_any_of_them(suite: Suite) -> None:
     assert (status, found["suite"]) == (1, "FAIL")
     suite.run(EVEN, BIASED)
     assert found == json.loads(suite.results_path().read_text("utf-8"))
-
-
-# --- exit codes -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        ([BIASED, "--bias-gate=off"], pytest.ExitCode.OK),
-        (["--bias-gate=on"], pytest.ExitCode.USAGE_ERROR),
-        (["-k", "nothing_of_that_name"], pytest.ExitCode.NO_TESTS_COLLECTED),
-    ],
-    ids=["gate off", "usage", "nothing"],
-)
-def test_exit_codes_are_those_of_pytest(suite: Suite, arguments: list[str], status: int) -> None:
-    assert suite.run(*arguments).ret == status

@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from check_jsonschema import main as check_jsonschema  # type: ignore[import-untyped]
+from click.testing import CliRunner
 from ruamel.yaml import YAML
 
 from .ci_service import Service, filled, matrix
+from .conftest import Once
 from .suites import INI, TESTS, experiment_source, record
 
 ROOT = Path(__file__).parents[3]
@@ -56,8 +59,9 @@ SCHEMAS = {
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
 def test_schema(path: Path, tmp_path: Path) -> None:
-    found = check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(path))
-    assert found.returncode == 0, found.stdout + found.stderr
+    options = ["--builtin-schema", *SCHEMAS[path]]
+    found = CliRunner().invoke(check_jsonschema, [*options, str(path)])
+    assert found.exit_code == 0, found.output
     broken = tmp_path / path.name
     text = path.read_text(encoding="utf-8")
     for right, wrong in (
@@ -68,7 +72,7 @@ def test_schema(path: Path, tmp_path: Path) -> None:
     ):
         text = text.replace(right, wrong)
     broken.write_text(text)
-    assert check("check-jsonschema", "--builtin-schema", *SCHEMAS[path], str(broken)).returncode
+    assert CliRunner().invoke(check_jsonschema, [*options, str(broken)]).exit_code
 
 
 def test_the_citation_is_of_this_version() -> None:
@@ -128,10 +132,8 @@ def source(name: str) -> str:
     return text.replace(old, new)
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with a small experiment in each folder that the files name."""
-    root = tmp_path_factory.mktemp("repository")
+def write_repository(root: Path) -> None:
+    """Write a small experiment into each folder that the files name."""
     (root / "pytest.ini").write_text(INI, encoding="utf-8")
     (root / "bias-results.json").write_text("of a run before", encoding="utf-8")
     names = sorted(path.parent.name for path in ROOT.glob("bias_tests/*/README.md"))
@@ -144,15 +146,14 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tests = TESTS.replace("margin=2.0", "margin=3.0")
         (folder / f"test_{name}.py").write_text(tests, encoding="utf-8")
     games = [name.replace("_", "-") for name in names]
-    record(root / "cassettes", tmp_path_factory.mktemp("scratch"), games, source=source)
+    record(root / "cassettes", map(source, games))
     # Something is left to record.
     (root / "cassettes" / f"game-{games[0]}" / f"{NEW.replace('/', '--')}.jsonl").unlink()
-    return root
 
 
 @pytest.fixture
-def service(tmp_path: Path, repository: Path) -> Service:
-    return Service(tmp_path, repository)
+def service(tmp_path: Path, once: Once) -> Service:
+    return Service(tmp_path, once("repository", write_repository))
 
 
 KNOWN = {

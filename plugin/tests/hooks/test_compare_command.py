@@ -11,19 +11,11 @@ import pytest
 
 from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.baselines.upgrade import needed_baseline
-from pytest_bias.cli.entry import main
 
-from .suites import INI, Suite, record
+from ..runs import command
+from .suites import Suite
 from .test_baselines import WORDS
-from .upgrade_games import FRESH, NEW, OLD, TESTS, WORSE, source
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Cassettes of the game ``many`` with the old and the new subject."""
-    folder = tmp_path_factory.mktemp("cassettes")
-    record(folder, tmp_path_factory.mktemp("games"), ["many"], models=(OLD, NEW), source=source)
-    return folder
+from .upgrade_games import FRESH, NEW, OLD, WORSE
 
 
 @pytest.fixture(scope="module")
@@ -33,53 +25,37 @@ def kept() -> dict[str, bytes]:
 
 
 @pytest.fixture
-def files(empty: Suite, played: Path, kept: dict[str, bytes], tmp_path: Path) -> Mapping[str, str]:
+def files(many: Suite, kept: dict[str, bytes], tmp_path: Path) -> Mapping[str, str]:
     """The paths of the baselines of the old and of the new model, by model."""
     names = {model: f"{model.replace('/', '--')}.json" for model in (OLD, NEW)}
     if not kept:
-        empty.recordings = played
-        empty.write(name="many", tests=TESTS, ini=INI)
-        experiment = empty.path / "bias_tests" / "many" / "experiment.py"
-        experiment.write_text(source("many"), encoding="utf-8")
-        assert empty.run(f"--bias-model={OLD}", f"--bias-model={NEW}", *WORDS).ret == 0
-        accepted = empty.path / "bias_tests" / "baselines"
+        assert many.run(f"--bias-model={OLD}", f"--bias-model={NEW}", *WORDS).ret == 0
+        accepted = many.path / "bias_tests" / "baselines"
         kept |= {model: (accepted / name).read_bytes() for model, name in names.items()}
     for model, name in names.items():
         (tmp_path / name).write_bytes(kept[model])
     return {model: str(tmp_path / name) for model, name in names.items()}
 
 
-def compare(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """Exit status, output and errors of ``pytest-bias compare`` in this process."""
-    capsys.readouterr()
-    try:
-        status = main(["compare", *arguments])
-    except SystemExit as stopped:
-        status = int(stopped.code or 0)
-    said = capsys.readouterr()
-    return status, said.out, said.err
-
-
-def test_what_is_written_is_what_is_printed(
-    files: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_written_is_what_is_printed(files: Mapping[str, str], tmp_path: Path) -> None:
     markdown = tmp_path / "comment.md"
-    status, out, _ = compare(capsys, files[OLD], files[NEW], f"--markdown={markdown}", "--json")
-    assert status == 1
+    both, asked = (files[OLD], files[NEW]), (f"--markdown={markdown}", "--json")
+    done = command(tmp_path, "compare", *both, *asked)
+    assert done.returncode == 1
     assert "2 hypotheses stop this upgrade**\n" in markdown.read_text(encoding="utf-8")
-    found = json.loads(out)
+    found = json.loads(done.stdout)
     assert (found["format"], found["problems"]) == (2, [])
     outcomes = [row["outcome"] for row in found["upgrade"]["rows"]]
     assert outcomes == ["worse", "new", "known", "improved"]
 
 
 def test_two_files_are_compared_without_a_recording(
-    files: Mapping[str, str], capsys: pytest.CaptureFixture[str]
+    files: Mapping[str, str], tmp_path: Path
 ) -> None:
     old, new = files[OLD], files[NEW]
-    status, out, err = compare(capsys, old, new)
-    assert (status, err) == (1, "")
-    first, _, name, *rows = out.splitlines()
+    done = command(tmp_path, "compare", old, new)
+    assert (done.returncode, done.stderr) == (1, "")
+    first, _, name, *rows = done.stdout.splitlines()
     assert first == (f"DO NOT SHIP  {NEW} for {OLD}, as accepted: 2 hypotheses stop this upgrade")
     assert name == "  game-many"
     assert rows.pop() == "DO NOT SHIP: 1 worse, 1 new"
@@ -88,24 +64,23 @@ def test_two_files_are_compared_without_a_recording(
     rows = rows[: rows.index(counts) - 1]
     assert [row.split()[0] for row in rows] == ["worse", "new", "known", "improved"]
     assert (WORSE in rows[0], FRESH in rows[1]) == (True, True)
-    status, _, _ = compare(capsys, old, old)
-    assert status == 0
+    assert command(tmp_path, "compare", old, old).returncode == 0
     for one, other in ((OLD, new), (old, NEW)):
-        status, _, err = compare(capsys, one, other)
-        assert status == 2
-        assert "is no baseline file (….json)" in err
-        assert "pytest --bias-model=NEW --bias-baseline=OLD" in err
+        done = command(tmp_path, "compare", one, other)
+        assert done.returncode == 2
+        assert "is no baseline file (….json)" in done.stderr
+        assert "pytest --bias-model=NEW --bias-baseline=OLD" in done.stderr
 
 
-def test_what_the_new_file_lacks_is_no_pass(
-    files: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_new_file_lacks_is_no_pass(files: Mapping[str, str], tmp_path: Path) -> None:
     whole = needed_baseline(Path(files[OLD]))
     entries = {name: e for name, e in whole.verdicts["game-many"].items() if name != WORSE}
     less = tmp_path / "less.json"
     text = baseline_text(replace(whole, verdicts={"game-many": entries}))
     less.write_text(text, encoding="utf-8")
-    status, _, err = compare(capsys, files[OLD], str(less))
-    assert status == 2
-    assert f"game-many: accepted of {OLD} and not in less.json: {WORSE}. Nothing shows" in err
-    assert compare(capsys, str(less), files[OLD])[0] == 1  # and what OLD lacks stands by itself
+    done = command(tmp_path, "compare", files[OLD], str(less))
+    assert done.returncode == 2
+    said = f"game-many: accepted of {OLD} and not in less.json: {WORSE}. Nothing shows"
+    assert said in done.stderr
+    again = command(tmp_path, "compare", str(less), files[OLD])
+    assert again.returncode == 1  # and what OLD lacks stands by itself

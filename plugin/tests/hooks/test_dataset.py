@@ -13,23 +13,17 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette
 
-from .suites import Suite, section
+from .suites import BOTH, Suite, files_below, section
 from .test_fail_closed import BIASED
 
 pq = import_module("pyarrow.parquet")  # it has no types
 
 DATASET = "--bias-dataset=data"
-BOTH = ("--bias-model=simulated/even", "--bias-model=simulated/biased", "--bias-gate=off")
 REPOSITORY = Path(__file__).parents[3]
 
 
 def files(suite: Suite, folder: str = "data") -> dict[str, bytes]:
-    root = suite.path / folder
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-    }
+    return files_below(suite.path / folder)
 
 
 def rows(suite: Suite, name: str = "simulated--even") -> list[dict[str, Any]]:

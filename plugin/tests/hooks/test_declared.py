@@ -11,11 +11,10 @@ from .suites import TESTS, Suite, section
 from .test_fail_closed import BIASED
 
 CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
+ASKED = "@conditions(GAME)\ndef test_number():\n    pass\n"
+METHOD = ASKED.replace("()", "(self)")
 FILE = "bias_tests/coin/test_coin.py"
 OTHER = 'MeanDifference("number", "cue", high="low", low="high", margin=2.0, claim="clear")'
-SILENT = (
-    f"problem: {FILE}:*: test_number has a bias decorator, but pytest collects no case from it*"
-)
 BESIDE = '''
 import pytest
 
@@ -30,41 +29,20 @@ def test_plain():
 '''
 
 
+def inner(text: str) -> str:
+    return text.replace("\n", "\n    ").rstrip()
+
+
 LOST = {
-    "second": f"\n\n@hypotheses(GAME, {OTHER})\ndef test_number():\n    pass\n",
-    "del": "\n\ndel test_number\n",
-    "__test__": "\n\ntest_number.__test__ = False\n",
-    "None": "\n\ntest_number = None\n",
+    "second": f"{ASKED}\n\n{ASKED}",
+    "del": f"{ASKED}\n\ndel test_number\n",
+    "__test__": f"{ASKED}\n\ntest_number.__test__ = False\n",
+    "None": f"{ASKED}\n\ntest_number = None\n",
+    "class": f"class Numbers:\n    {inner(METHOD)}\n",
+    "no_test": f"class TestNumber:\n    __test__ = False\n\n    {inner(METHOD)}\n",
+    "static": f"class TestNumber:\n    @staticmethod\n    {inner(ASKED.replace('test_', ''))}\n",
+    "late": f"def test_plain():\n    {inner(ASKED)}\n",
 }
-
-
-@pytest.mark.parametrize("after", LOST.values(), ids=LOST)
-def test_function_that_is_lost_after_it_was_declared(suite: Suite, after: str) -> None:
-    suite.tests(CASE, CASE + after)
-    result = suite.run(BIASED)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines([SILENT, "*NO VERDICT: see the problems above"])
-
-
-def test_hypotheses_of_a_loop(suite: Suite) -> None:
-    looped = CASE.replace("NUMBER", "each").replace("\n", "\n    ")
-    suite.tests(CASE, f"for each in (NUMBER, {OTHER}):\n    {looped}")
-    result = suite.run()
-    assert result.ret == 1
-    result.stdout.fnmatch_lines([SILENT])
-
-
-def test_lost_function_counts_in_its_family_all_the_same(suite: Suite) -> None:
-    suite.tests(CASE, f"@hypotheses(GAME, {OTHER})\ndef test_first():\n    pass\n\n\n{CASE}")
-    whole = suite.run()
-    assert whole.ret == 0
-    suite.tests(CASE, f"{CASE}\n\ndel test_first\n")
-    analyses = suite.results()["analyses"]
-    assert suite.run().ret == 1
-    assert suite.results()["analyses"] == analyses
-    assert suite.results()["suite"] == "NO VERDICT"
-
-
 HOOKS = {
     "makeitem": """
         def pytest_pycollect_makeitem(name):
@@ -81,61 +59,88 @@ HOOKS = {
             return Module.from_parent(parent, path=module_path)
         """,
 }
-
-
-@pytest.mark.parametrize("hook", list(HOOKS))
-def test_hook_that_collects_no_case(suite: Suite, hook: str) -> None:
-    result = suite.conftest(HOOKS[hook]).run(BIASED)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines([SILENT, "*NO VERDICT: see the problems above"])
-
-
-# --- whole modules ----------------------------------------------------------------------------
-
 SKIPS = {
     "importorskip": 'pytest.importorskip("no_such_module")\n',
     "skip": 'pytest.skip("not today", allow_module_level=True)\n',
 }
-LEAVING_OUT = {
-    "glob": 'collect_ignore_glob = ["bias_tests/coin/*"]',
-    "hook": """
-        def pytest_ignore_collect(collection_path):
-            return collection_path.name == "coin"
-        """,
-}
+LEAVING_OUT = """
+    collect_ignore_glob = ["bias_tests/by_glob/*"]
+
+    def pytest_ignore_collect(collection_path):
+        return True if collection_path.name == "by_hook" else None
+    """
+LEFT_OUT = ("by_glob", "by_hook", "build", "dist", "venv")
+"""By the conftest.py, and what pytest passes over by its name."""
 
 
-@pytest.mark.parametrize("skip", list(SKIPS))
-def test_module_that_skips_itself(suite: Suite, skip: str) -> None:
-    suite.write(name="card").tests("import pytest\n", f"import pytest\n\n{SKIPS[skip]}")
-    result = suite.run()
-    assert result.ret == 1
-    lines = section(result)
-    (problem,) = [line for line in lines if line.startswith("problem: ")]
-    assert problem.startswith(f"problem: {FILE} was skipped (")
-    assert problem.endswith("what it declares is not judged")
-    assert "NO VERDICT: see the problems above" in lines
-    assert suite.results()["problems"] == [problem.removeprefix("problem: ")]
-    assert suite.results()["exit_status"] == 1
+def test_all_of_it_is_said_alone_and_with_workers(suite: Suite) -> None:
+    suite.write(name="card")
+    assert suite.run("--bias-accept", "bias_tests/card").ret == 0
+    shutil.rmtree(suite.path / "bias_tests/card")
+    head, _ = TESTS.replace("from .", "from ..coin.").split("@conditions")
+    looped = CASE.replace("NUMBER", "each")
+    suite.tests(CASE, f"for each in (NUMBER, {OTHER}):\n    {inner(looped)}\n")
+    for name, case in LOST.items():
+        suite.package(f"lost_{name}", test_it=f"{head}{case}")
+    for name, hook in HOOKS.items():
+        suite.package(f"by_{name}", test_it=f"{head}{ASKED}", conftest=hook)
+    for name in LEFT_OUT:
+        suite.package(name, test_it=f"{head}{ASKED}")
+    suite.conftest(LEAVING_OUT)
+    for name, skip in SKIPS.items():
+        skipping = head.replace("import pytest\n", f"import pytest\n\n{skip}")
+        suite.package(f"skip_{name}", test_it=f"{skipping}{ASKED}")
+    (suite.path / "bias_tests/gone").symlink_to(suite.path / "elsewhere")
+    suite.file("library.py", head.replace("..coin", "bias_tests.coin") + CASE)
+    suite.package("library", test_it="import library\n")
+    suite.change("pytest.ini", "= bias_tests\n", "= bias_tests bias_tests/x\npythonpath = .\n")
+    alone = suite.run()
+    results = suite.results_path().read_bytes()
+    assert suite.results()["partial"] == []
+    shared = suite.run(workers=2)
+    assert alone.ret == shared.ret == suite.results()["exit_status"] == 1
+    assert section(shared) == section(alone)
+    assert suite.results_path().read_bytes() == results
+    assert "NO VERDICT: see the problems above" in section(shared)
+    said = [line for line in section(shared) if line.startswith("problem: ")]
+    assert suite.results()["problems"] == [line.removeprefix("problem: ") for line in said]
+    silent = r":\d+: \S*number has a bias decorator, but pytest collects no case from it\."
+    places = {
+        "coin/test_coin.py": silent,
+        **{f"lost_{name}/test_it.py": silent for name in LOST},
+        **{f"by_{name}/test_it.py": silent for name in HOOKS},
+        **{f"skip_{name}/test_it.py": r" was skipped \(.*\)" for name in SKIPS},
+        **{f"{name}/test_it.py": " was not collected" for name in LEFT_OUT},
+        "gone": " was not collected",
+    }
+    for place, words in places.items():
+        (line,) = (line for line in said if line.startswith(f"problem: bias_tests/{place}"))
+        assert re.match(rf"problem: bias_tests/{place}{words}", line)
+        assert line.endswith(": what it declares is not judged") or words == silent
+    others = ("library.py:", "game-card: accepted of simulated/even and not in this suite: ")
+    for words in (*others, "testpaths names bias_tests/x, where nothing is: mend or remove it"):
+        assert sum(line.startswith(f"problem: {words}") for line in said) == 1
+    assert len(said) == len(places) + 3
 
 
-@pytest.mark.parametrize("way", list(LEAVING_OUT))
-def test_module_that_is_left_out(suite: Suite, way: str) -> None:
-    suite.write(name="card").conftest(LEAVING_OUT[way])
-    result = suite.run()
-    assert result.ret == 1
-    said = f"problem: {FILE} was not collected: what it declares is not judged"
-    assert said in section(result)
+def test_lost_function_counts_in_its_family_all_the_same(suite: Suite) -> None:
+    suite.tests(CASE, f"@hypotheses(GAME, {OTHER})\ndef test_first():\n    pass\n\n\n{CASE}")
+    whole = suite.run()
+    assert whole.ret == 0
+    suite.tests(CASE, f"{CASE}\n\ndel test_first\n")
+    analyses = suite.results()["analyses"]
+    assert suite.run().ret == 1
+    assert suite.results()["analyses"] == analyses
+    assert suite.results()["suite"] == "NO VERDICT"
 
 
-@pytest.mark.parametrize(
-    "change", ["python_files=test_card.py", "norecursedirs=coin", "testpaths=bias_tests/card"]
-)
-def test_collecting_less_for_one_run_is_a_part(suite: Suite, change: str) -> None:
+def test_collecting_less_for_one_run_is_a_part(suite: Suite) -> None:
     suite.write(name="card").results_path().write_text("of a full run", encoding="utf-8")
-    result = suite.run("-o", change)
+    less = ("python_files=test_card.py", "norecursedirs=coin", "testpaths=bias_tests/card")
+    result = suite.run(*(f"-o{change}" for change in less))
     assert result.ret == 0
-    assert f"partial run: -o {change.partition('=')[0]}" in section(result)
+    for change in less:
+        assert f"partial run: -o {change.partition('=')[0]}" in section(result)
     assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
 
 
@@ -164,22 +169,21 @@ def test_suite_that_no_ini_key_names(suite: Suite, importing: str) -> None:
     assert result.ret == 0
 
 
-NOT_COLLECTED = {
-    "skipped": lambda suite: suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}"),
-    "ignored": lambda suite: suite.conftest(LEAVING_OUT["glob"]),
-    "misnamed": lambda suite: suite.tests("def test_", "def check_"),
-}
-
-
-@pytest.mark.parametrize("way", NOT_COLLECTED)
 @pytest.mark.parametrize("paths", ["", "testpaths = unit\n"])
-def test_whole_suite_of_no_test_path(suite: Suite, way: str, paths: str) -> None:
+def test_whole_suite_of_no_test_path(suite: Suite, paths: str) -> None:
     suite.change("pytest.ini", "testpaths = bias_tests\n", paths)
     suite.file("unit/test_plain.py", BESIDE)
-    NOT_COLLECTED[way](suite)
+    head = TESTS.replace("from .", "from ..coin.").partition("@conditions")[0]
+    skipping = head.replace("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
+    suite.package("skipped", test_it=f"{skipping}{ASKED}")
+    suite.package("by_glob", test_it=f"{head}{ASKED}").conftest(LEAVING_OUT)
+    suite.tests("def test_", "def check_")
     result = suite.run("bias_tests", "unit")
     assert result.ret == 1
     assert "NO VERDICT: see the problems above" in section(result)
+    said = "\n".join(suite.results(partial=True)["problems"])
+    for place in ("skipped/test_it.py was skipped", "by_glob/test_it.py was not", "check_number"):
+        assert said.count(place) == 1
     result = suite.run("unit")
     assert result.ret == 0
     assert section(result) == []
@@ -217,43 +221,9 @@ def test_what_a_baseline_claims_and_nobody_asks(suite: Suite) -> None:
     suite.write(name="card")
     assert suite.run("--bias-accept").ret == 0
     shutil.rmtree(suite.path / "bias_tests/coin")
-    result = suite.run()
-    assert result.ret == 1
-    said = "problem: game-coin: accepted of simulated/even and not in this suite: number-high-low."
-    assert [line for line in section(result) if line.startswith(said)]
     assert suite.run("bias_tests/card").ret == 0
     assert suite.run("--bias-accept").ret == 0
     assert suite.run().ret == 0
-
-
-@pytest.mark.parametrize("folder", ["build", "dist", "venv"])
-def test_folder_that_pytest_passes_over_by_its_name(suite: Suite, folder: str) -> None:
-    suite.write(name="card")
-    (suite.path / "bias_tests/coin").rename(suite.path / "bias_tests" / folder)
-    result = suite.run()
-    assert result.ret == 1
-    said = f"bias_tests/{folder}/test_coin.py was not collected: what it declares is not judged"
-    assert f"problem: {said}" in section(result)
-
-
-def test_link_of_a_folder_that_leads_nowhere(suite: Suite) -> None:
-    suite.write(name="card")
-    (suite.path / "bias_tests/gone").symlink_to(suite.path / "elsewhere")
-    result = suite.run()
-    assert result.ret == 1
-    said = "problem: bias_tests/gone was not collected: what it declares is not judged"
-    assert said in section(result)
-
-
-def test_test_path_that_leads_nowhere(suite: Suite) -> None:
-    suite.change(
-        "pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests/coin bias_tests/x"
-    )
-    result = suite.run()
-    assert result.ret == 1
-    said = "problem: testpaths names bias_tests/x, where nothing is: mend or remove it"
-    assert [line for line in section(result) if line.startswith(said)]
-    assert suite.results()["partial"] == []
 
 
 def test_test_path_that_is_the_top(suite: Suite) -> None:
@@ -261,17 +231,6 @@ def test_test_path_that_is_the_top(suite: Suite) -> None:
     result = suite.run()
     assert result.ret == 0
     assert suite.results()["partial"] == []
-
-
-def test_declared_while_a_test_runs(suite: Suite) -> None:
-    late = CASE.replace("\n", "\n    ").rstrip()
-    suite.tests(CASE, f"def test_plain():\n    {late}\n")
-    result = suite.run(BIASED)
-    assert result.ret == 1
-    lines = section(result)
-    said = f"problem: {FILE}:"
-    assert [line for line in lines if line.startswith(said) and "test_number has a bias" in line]
-    assert "NO VERDICT: see the problems above" in lines
 
 
 @pytest.mark.parametrize("names", ["test_asked, test_noticed", "test_asked, test_number"])
@@ -298,40 +257,6 @@ def test_hypotheses_in_a_plugin(suite: Suite, name: str) -> None:
     assert result.ret == 1
     (said,) = [line for line in section(result) if line.startswith("problem: ")]
     assert said.startswith(f"problem: {name}.py:")
-
-
-def test_with_workers_all_of_it_is_said_as_it_is_alone(suite: Suite) -> None:
-    suite.write(name="card")
-    assert suite.run("--bias-accept", "bias_tests/card").ret == 0
-    shutil.rmtree(suite.path / "bias_tests/card")
-    head, _ = TESTS.replace("from .", "from ..coin.").split("@conditions")
-    case = CASE.replace("hypotheses(GAME, NUMBER)", "conditions(GAME)")
-    for name, after in LOST.items():
-        after_it = after.replace(f"hypotheses(GAME, {OTHER})", "conditions(GAME)")
-        suite.package(f"lost_{name}", test_it=f"{head}{case}{after_it}")
-    for name, hook in HOOKS.items():
-        suite.package(f"by_{name}", test_it=f"{head}{case}", conftest=hook)
-    suite.package("by_glob", test_it=f"{head}{case}")
-    suite.conftest(LEAVING_OUT["glob"].replace("coin", "by_glob"))
-    for name, skip in SKIPS.items():
-        skipping = head.replace("import pytest\n", f"import pytest\n\n{skip}")
-        suite.package(f"skip_{name}", test_it=f"{skipping}{case}")
-    late = case.replace("\n", "\n    ").rstrip()
-    suite.package("late", test_it=f"{head}def test_plain():\n    {late}\n")
-    suite.file("library.py", head.replace("..coin", "bias_tests.coin") + CASE)
-    suite.package("library", test_it="import library\n")
-    suite.change("pytest.ini", "= bias_tests\n", "= bias_tests bias_tests/x\npythonpath = .\n")
-    alone = suite.run()
-    results = suite.results_path().read_bytes()
-    shared = suite.run(workers=2)
-    assert alone.ret == shared.ret == 1
-    assert section(shared) == section(alone)
-    assert suite.results_path().read_bytes() == results
-    said = "\n".join(line for line in section(shared) if line.startswith("problem: "))
-    for name in (*LOST, *HOOKS, *SKIPS, "glob"):
-        assert len(re.findall(rf"/\w+_{name}/test_it\.py", said)) == 1
-    for words in ("late/test_it.py", "library.py:", "game-card: accepted", "bias_tests/x, where"):
-        assert said.count(words) == 1
 
 
 # --- what is none of it -----------------------------------------------------------------------
@@ -378,16 +303,12 @@ def test_decorators_through_a_module_of_the_suite(suite: Suite) -> None:
     assert [line for line in section(result) if line.startswith(f"problem: {FILE} was skipped")]
 
 
-@pytest.mark.parametrize(
-    "left_out",
-    [
-        "addopts = -ra --ignore=bias_tests/coin",
-        "addopts = -ra --ignore-glob=*/coin/*",
-        "norecursedirs = bias_tests/coin",
-    ],
-)
-def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite, left_out: str) -> None:
-    suite.write(name="card").change("pytest.ini", "addopts = -ra", left_out)
+def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite) -> None:
+    head = TESTS.replace("from .", "from ..coin.").partition("@conditions")[0]
+    for name in ("a", "b", "c"):
+        suite.package(name, test_it=f"{head}{ASKED}")
+    options = "addopts = -ra --ignore=bias_tests/a --ignore-glob=*/b/*"
+    suite.change("pytest.ini", "addopts = -ra", f"norecursedirs = bias_tests/c\n{options}")
     result = suite.run()
     assert result.ret == 0
     assert suite.results()["problems"] == suite.results()["partial"] == []
@@ -402,9 +323,9 @@ HELPERS = {
 }
 
 
-@pytest.mark.parametrize("helper", list(HELPERS))
-def test_files_that_only_name_the_decorators(suite: Suite, helper: str) -> None:
-    suite.file("bias_tests/coin/show.py", HELPERS[helper])
+def test_files_that_only_name_the_decorators(suite: Suite) -> None:
+    for name, text in HELPERS.items():
+        suite.file(f"bias_tests/coin/show_{name}.py", text)
     assert suite.run().ret == 0
 
 

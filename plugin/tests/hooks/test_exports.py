@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from pytest_bias.errors import NotExported
-from pytest_bias.report.exports import checked_files
+from pytest_bias.report.exports import checked_files, exported_files
 
-from .suites import Suite, section
+from ..core.factories import experiment
+from .suites import BOTH, Suite, files_below, section
 
 EXPORTS = "--bias-exports=out"
-BOTH = ("--bias-model=simulated/even", "--bias-model=simulated/biased", "--bias-gate=off")
 FUNCTION = """\
 def tell(records):
     with open("calls.txt", "a") as calls:
@@ -42,12 +43,7 @@ def returning(suite: Suite, expression: str) -> Suite:
 
 
 def files(suite: Suite, folder: str = "out") -> dict[str, bytes]:
-    root = suite.path / folder
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
-    }
+    return files_below(suite.path / folder)
 
 
 def problems(lines: list[str]) -> list[str]:
@@ -75,12 +71,6 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
     (biased,) = [each for each in analyses if each["model"] == "simulated/biased"]
     values = [value for each in biased["numbers"] for value in each["values"]]
     assert sorted(told) == sorted(values)
-
-
-def test_by_ini(suite: Suite) -> None:
-    with_exports(suite).change("pytest.ini", "bias_report = off", "bias_exports = out")
-    assert suite.run("--bias-report=off").ret == 0
-    assert set(files(suite)) == {"game-coin/charts/empty.bin", "game-coin/numbers.csv"}
 
 
 def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(
@@ -126,45 +116,40 @@ def test_a_function_that_raises_is_a_problem_and_says_where(suite: Suite) -> Non
     assert "Traceback" not in result.stdout.str()
 
 
-LEAVING = {
-    "sys.exit(0)": "SystemExit: 0",
-    "pytest.fail('no')": "Failed: no",
-    "pytest.skip('no')": "Skipped: no",
-}
-
-
-@pytest.mark.parametrize(
-    ("call", "workers"), [*((call, None) for call in LEAVING), ("sys.exit(0)", 1)]
-)
-def test_a_function_that_would_end_the_run_is_a_problem_of_it(
-    suite: Suite, call: str, workers: int | None
-) -> None:
-    body = f"def tell(records):\n    import sys, pytest\n    {call}\n\n\nGAME = Experiment("
-    result = with_exports(suite, body).run(*BOTH, EXPORTS, workers=workers)
+def test_a_function_that_would_end_the_run_is_a_problem_of_it(suite: Suite) -> None:
+    body = "def tell(records):\n    import sys\n    sys.exit(0)\n\n\nGAME = Experiment("
+    result = with_exports(suite, body).run(*BOTH, EXPORTS, workers=1)
     assert result.ret == 1
     (problem,) = problems(section(result))
-    assert problem.startswith(f"problem: no exports of game-coin were written: {LEAVING[call]} (")
+    assert problem.startswith("problem: no exports of game-coin were written: SystemExit: 0 (")
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
 
 
-def test_words_of_an_error_are_no_commands_to_the_terminal(suite: Suite) -> None:
-    body = """\
 class Unspeakable(Exception):
-    def __str__(self):
+    def __str__(self) -> str:
         raise RuntimeError
 
 
-def tell(records):
-    raise ERROR
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (pytest.fail.Exception("no"), "Failed: no"),
+        (pytest.skip.Exception("no"), "Skipped: no"),
+        (Unspeakable(), "Unspeakable: it has no words for itself"),
+    ],
+)
+def test_whatever_a_function_raises_is_worded(error: BaseException, said: str) -> None:
+    def tell(_records: object) -> NoReturn:
+        raise error
+
+    with pytest.raises(NotExported, match=rf"were written: {said} \(test_exports\.py, line "):
+        exported_files(experiment(exports=tell), {})
 
 
-GAME = Experiment("""
-    with_exports(suite, body.replace("ERROR", "ValueError('\\x1b[31m red')"))
-    (problem,) = problems(section(suite.run(EXPORTS)))
+def test_words_of_an_error_are_no_commands_to_the_terminal(suite: Suite) -> None:
+    body = "def tell(records):\n    raise ValueError('\\x1b[31m red')\n\n\nGAME = Experiment("
+    (problem,) = problems(section(with_exports(suite, body).run(EXPORTS)))
     assert ": ValueError: \\x1b[31m red (experiment.py, line " in problem
-    suite.change("bias_tests/coin/experiment.py", "ValueError('\\x1b[31m red')", "Unspeakable")
-    (problem,) = problems(section(suite.run(EXPORTS)))
-    assert ": Unspeakable: it has no words for itself (experiment.py, line " in problem
 
 
 def test_a_function_that_gives_no_file_is_named(suite: Suite) -> None:

@@ -12,8 +12,7 @@ BIASED = "--bias-model=simulated/biased"
 FINISH = "def pytest_sessionfinish(session):\n    {}\n"
 
 ODD_CONTRAST = '''
-import dataclasses, enum, types
-import numpy
+import dataclasses, enum
 
 
 class Color(enum.StrEnum):
@@ -24,7 +23,7 @@ class Odd(MeanDifference):
     """A hypothesis whose finding holds something that is no JSON."""
 
     def analyse(self, experiment, records):
-        return dataclasses.replace(super().analyse(experiment, records), method=ODD)
+        return dataclasses.replace(super().analyse(experiment, records), method=Color.RED)
 
 
 ODDLY = Odd("number", "cue", high="high", low="low", margin=2.0, claim="clear")
@@ -42,20 +41,12 @@ def no_verdict(result: pytest.RunResult, *cases: str) -> None:
         assert [line for line in lines if case in line and "without a verdict" in line]
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "workers"),
-    [
-        ("Color.RED", "Color", 1),
-        ("object()", "object", None),
-        ("numpy.float64(1)", "float64", None),
-    ],
-)
-def test_unserialisable_finding(suite: Suite, value: str, kind: str, workers: int | None) -> None:
+def test_unserialisable_finding(suite: Suite) -> None:
     suite.tests("@conditions", f"{ODD_CONTRAST}\n@conditions")
-    suite.tests("ODD)", f"{value})").tests("@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, ODDLY)")
-    result = suite.run("-k", "number", workers=workers)
+    suite.tests("@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, ODDLY)")
+    result = suite.run("-k", "number", workers=1)
     assert result.ret == 1
-    said = f"Unserialisable: analysis.verdicts*.finding.method is a {kind}*"
+    said = "Unserialisable: analysis.verdicts*.finding.method is a Color*"
     result.stdout.fnmatch_lines([said])
     result.assert_outcomes(failed=1)
 
@@ -147,9 +138,9 @@ def test_skip_in_the_body_over_a_bias(suite: Suite) -> None:
     result.assert_outcomes(passed=3, failed=1)
 
 
-@pytest.mark.parametrize("mark", ["@pytest.mark.skip", "@pytest.mark.usefixtures('skipping')"])
-def test_skip_before_the_body(suite: Suite, mark: str) -> None:
-    suite.mark(mark)
+def test_skip_before_the_body(suite: Suite) -> None:
+    suite.mark("@pytest.mark.skip")
+    suite.tests("@positive_control(", "@pytest.mark.usefixtures('skipping')\n@positive_control(")
     suite.conftest(
         """
         import pytest
@@ -160,7 +151,7 @@ def test_skip_before_the_body(suite: Suite, mark: str) -> None:
         """
     )
     result = suite.run()
-    no_verdict(result, "test_number")
+    no_verdict(result, "test_noticed", "test_number")
     assert result.ret == 1
 
 
@@ -387,14 +378,6 @@ def test_hook_that_ends_the_session_well(suite: Suite, hook: str) -> None:
     assert suite.run(BIASED).ret != 0
 
 
-@pytest.mark.parametrize("status", [1, 77])
-def test_hook_that_ends_the_session_badly(suite: Suite, status: int) -> None:
-    """As plugins do that have found something at the end: a threshold, an unused file."""
-    suite.conftest(FINISH.format(f"session.exitstatus = {status}"))
-    assert suite.run().ret == status
-    assert suite.results()["exit_status"] == status
-
-
 @pytest.mark.parametrize("way", ["pytest.exit('enough', 0)", "raise SystemExit(0)"])
 def test_body_that_ends_the_session_well(suite: Suite, way: str) -> None:
     suite.body(way, "")
@@ -409,13 +392,6 @@ def test_subtests_do_not_settle_a_case(suite: Suite) -> None:
         suite.results()["cases"]["bias_tests/coin/test_coin.py::test_number[simulated/biased]"]
         == "failed"
     )
-
-
-def test_decorated_function_that_is_not_collected(suite: Suite) -> None:
-    suite.tests("def test_number", "def check_number")
-    result = suite.run()
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*test_coin.py:*: check_number has a bias decorator, but*"])
 
 
 def test_async_body(suite: Suite) -> None:

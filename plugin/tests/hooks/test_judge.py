@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import plan
-from pytest_bias.experiments.experiment import Players
-from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Terms, collect
-from pytest_bias.recording.job import Job
+from pytest_bias.experiments.canonical import digest
 
 from ..core.report.reading import inflated
-from .suites import INI, Suite
+from .conftest import Once
+from .suites import INI, Suite, record
 
 EXPERIMENT = '''\
 """Stories of two groups, and a judge that rates them twice."""
@@ -70,7 +67,7 @@ def simulated(prompt):
 
 
 NOISY = False
-STORIES = Experiment(
+GAME = Experiment(
     id="game-stories",
     name="Stories",
     factors=[Factor("group", {"first": 1, "second": 2}, exemplars=NAMES)],
@@ -93,22 +90,22 @@ TESTS = '''\
 
 from pytest_bias import MeanDifference, conditions, hypotheses
 
-from .experiment import STORIES
+from .experiment import GAME
 
 BETWEEN = {"high": "first", "low": "second", "margin": 3.9}
 
 
-@conditions(STORIES)
+@conditions(GAME)
 def test_told(condition, recorded):
     assert recorded
 
 
-@hypotheses(STORIES, MeanDifference("hesitation", "group", claim="detect", **BETWEEN))
+@hypotheses(GAME, MeanDifference("hesitation", "group", claim="detect", **BETWEEN))
 def test_hesitation():
     pass
 
 
-@hypotheses(STORIES, MeanDifference("words", "group", claim="detect", **BETWEEN))
+@hypotheses(GAME, MeanDifference("words", "group", claim="detect", **BETWEEN))
 def test_words():
     pass
 '''
@@ -122,39 +119,26 @@ def source(*, noisy: bool = False, retention: str = "raw") -> str:
 
 def stories(suite: Suite, text: str) -> Suite:
     """A suite of this experiment; nothing is recorded."""
-    package = suite.path / "bias_tests" / "stories"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package.parent / "__init__.py").touch()
-    (package / "experiment.py").write_text(text, encoding="utf-8")
-    (package / "test_stories.py").write_text(TESTS, encoding="utf-8")
     ini = INI.replace("bias_report = off\n", "")
-    (suite.path / "pytest.ini").write_text(ini, encoding="utf-8")
-    return suite
+    return suite.write(name="stories", tests=TESTS, ini=ini, source=text)
 
 
-@pytest.fixture(scope="module")
-def cassettes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """By the module that declares the experiment, the folder of its recordings."""
-    folders = {}
-    for text in (source(), source(noisy=True), source(noisy=True, retention="measures")):
-        folders[text] = tmp_path_factory.mktemp("cassettes")
-        names: dict[str, Any] = {"__name__": "stories"}
-        exec(text, names)  # noqa: S102  (our own text)
-        of = names["STORIES"]
-        players = Players("simulated/even", "simulated/judge")
-        context = ProviderContext(environ={}, answers=[of.simulated])
-        job = Job(of, players, plan(of, of.design()))
-        terms = Terms(mode="missing", folder=folders[text], context=context)
-        (report,) = collect([job], terms, lambda _tally: None).jobs
-        assert report.problems == []
-    return folders
+@pytest.fixture
+def cassettes(once: Once) -> Path:
+    """By the digest of the module that declares the experiment, the folders of its recordings."""
+
+    def fill(folder: Path) -> None:
+        for text in (source(), source(noisy=True), source(noisy=True, retention="measures")):
+            own = folder / digest(text)
+            record(own, [text], models=["simulated/even"], judge="simulated/judge")
+
+    return once("stories", fill)
 
 
-def recorded(suite: Suite, cassettes: dict[str, Path], **changes: Any) -> Suite:
+def recorded(suite: Suite, cassettes: Path, **changes: Any) -> Suite:
     """The suite with its recordings."""
     text = source(**changes)
-    shutil.copytree(cassettes[text], suite.cassettes)
+    shutil.copytree(cassettes / digest(text), suite.cassettes)
     return stories(suite, text)
 
 
@@ -175,7 +159,7 @@ def held(suite: Suite) -> dict[str, str]:
 
 @pytest.mark.parametrize(("retention", "workers"), [("raw", 2), ("measures", 0)])
 def test_a_judge_that_disagrees_with_itself_decides_nothing(
-    empty: Suite, cassettes: dict[str, Path], retention: str, workers: int
+    empty: Suite, cassettes: Path, retention: str, workers: int
 ) -> None:
     suite = recorded(empty, cassettes, noisy=True, retention=retention)
     result = suite.run("-v", *(["--bias-report=off"] if workers else []), workers=workers)
@@ -197,7 +181,7 @@ def test_a_judge_that_disagrees_with_itself_decides_nothing(
 
 
 def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_everywhere(
-    empty: Suite, cassettes: dict[str, Path]
+    empty: Suite, cassettes: Path
 ) -> None:
     suite = recorded(empty, cassettes)
     path = suite.path / "bias_tests" / "labels" / "game-stories" / "simulated--even.csv"
@@ -226,9 +210,7 @@ def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_ever
     assert len(agreements(suite)) == 1
 
 
-def test_labels_that_cannot_be_read_fail_every_verdict(
-    empty: Suite, cassettes: dict[str, Path]
-) -> None:
+def test_labels_that_cannot_be_read_fail_every_verdict(empty: Suite, cassettes: Path) -> None:
     suite = recorded(empty, cassettes)
     path = suite.path / "people" / "game-stories" / "simulated--even.csv"
     path.parent.mkdir(parents=True)

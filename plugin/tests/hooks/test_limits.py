@@ -10,8 +10,8 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette
 
-from .. import forked
 from ..helpers import answering, saying
+from ..runs import command
 from .suites import REPLICATES, Suite, section
 from .test_recording import TRIALS, cassette, recorded
 from .test_usage import USAGE, error_lines
@@ -26,12 +26,9 @@ price = { input = 2.0, output = 8.0 }
 
 
 @pytest.fixture
-def unkeyed(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
+def unkeyed(suite: Suite) -> Suite:
     """The suite without any key, and with its models' prices."""
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    (suite.path / "bias_models.toml").write_text(ROSTER, encoding="ascii")
-    return suite
+    return suite.file("bias_models.toml", ROSTER)
 
 
 def refused(suite: Suite, *arguments: str) -> str:
@@ -79,14 +76,9 @@ def test_an_env_file_that_is_not_there(unkeyed: Suite) -> None:
 # --- caps ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [None, 3])
-def test_a_cap_on_calls_is_told_and_the_next_run_goes_on(
-    unkeyed: Suite, workers: int | None
-) -> None:
+def test_a_cap_on_calls_is_told_and_the_next_run_goes_on(unkeyed: Suite) -> None:
     cap = TRIALS - 5
-    result = unkeyed.run(*RECORD, f"--bias-max-calls={cap}", workers=workers)
-    alone = "bias: recording uses one process; distribution over workers is off"
-    assert (alone in result.outlines) == (workers is not None)
+    result = unkeyed.run(*RECORD, f"--bias-max-calls={cap}", workers=3)
     assert result.ret == 1
     assert recorded(unkeyed) == cap
     assert len(Cassette(cassette(unkeyed)).lost) == 5
@@ -98,7 +90,7 @@ def test_a_cap_on_calls_is_told_and_the_next_run_goes_on(
     offline = unkeyed.run(MODEL)
     assert offline.ret == 1
     assert offline.parseoutcomes() == result.parseoutcomes()
-    result = unkeyed.run(*RECORD, workers=workers)
+    result = unkeyed.run(*RECORD)
     assert recorded(unkeyed) == TRIALS
     assert Cassette(cassette(unkeyed)).lost == frozenset()
     calls = [int(n) for line in result.outlines for n in re.findall(r"\b(\d+) calls?\b", line)]
@@ -148,10 +140,9 @@ def test_a_budget_for_a_model_without_a_price_pays_nothing(
     assert "--bias-budget=1" in told
     assert "openai/gpt-x-2026-01-01 has no price" in told
     model = ("--model", "openai/gpt-x-2026-01-01")
-    command = ("-m", "pytest_bias.cli.entry", "record", *model, "--budget", "5", "--record-in-ci")
-    done = unkeyed.pytester.run(forked.python(), *command)
-    assert done.ret == 2
-    assert ": --budget=5: openai/gpt-x-2026-01-01 has no price" in done.stderr.str()
+    done = command(unkeyed.path, "record", *model, "--budget", "5", "--record-in-ci")
+    assert done.returncode == 2
+    assert ": --budget=5: openai/gpt-x-2026-01-01 has no price" in done.stderr
 
 
 # --- keys ----------------------------------------------------------------------------------------

@@ -47,9 +47,13 @@ def test_what_an_endpoint_says_is_shown_and_not_obeyed(
 
 
 @pytest.mark.parametrize(
-    "model", ["mine/mo\x1bdel\r::error::x", "mine/a\n::error::pwned", HOSTILE]
+    ("model", "option"),
+    [
+        ("mine/mo\x1bdel\r::error::x", "--bias-record=none"),
+        ("mine/a\n::error::pwned", "--bias-plan"),
+        *((HOSTILE, option) for option in ("--bias-record=none", "--bias-plan")),
+    ],
 )
-@pytest.mark.parametrize("option", ["--bias-record=none", "--bias-plan"])
 def test_a_models_name_is_shown_and_not_obeyed(
     suite: Suite, monkeypatch: pytest.MonkeyPatch, model: str, option: str
 ) -> None:

@@ -36,18 +36,22 @@ from pytest_bias.settings.settings import Limits
 
 from ..helpers import answering, saying
 from ..simulated_writer import simulated_paper
+from .conftest import Once
 
 TRUE = Path(__file__).with_name("true_paper.md").read_text("utf-8")
 """A paper about gpt-4o, written by hand as models write, with nothing in it that is not true."""
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(once: Once) -> Path:
     """The results of a run of all published subjects."""
-    path = tmp_path_factory.mktemp("run") / "bias-results.json"
-    found = real_models.results(real_models.CASES, real_models.models())
-    path.write_text(json.dumps(found, sort_keys=True, indent=1) + "\n", encoding="ascii")
-    return path
+
+    def write(folder: Path) -> None:
+        found = real_models.results(real_models.CASES, real_models.models())
+        text = json.dumps(found, sort_keys=True, indent=1)
+        (folder / "bias-results.json").write_text(f"{text}\n", encoding="ascii")
+
+    return once("published", write) / "bias-results.json"
 
 
 @pytest.fixture(scope="module")
@@ -233,7 +237,7 @@ DIGITS = [
 
 
 @pytest.mark.requirement("ANCHOR-36")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     place=st.sampled_from(DIGITS),
     thousandths=st.integers(1, 20_000_000),

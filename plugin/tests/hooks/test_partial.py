@@ -8,6 +8,7 @@ from .suites import Suite, section
 
 MODULE = "bias_tests/coin/test_coin.py"
 CONTROL = f"{MODULE}::test_noticed[simulated/even]"
+LOW = f"{MODULE}::test_asked[simulated/even-low]"
 DROPPING = "def pytest_collection_modifyitems(items):\n    del items[0]\n"
 INTERRUPTING = """
 def pytest_runtest_logreport(report):
@@ -20,27 +21,36 @@ FAMILY = (
 )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "workers", "reason"),
-    [
-        (["-k", "number"], None, "3 cases not selected"),
-        (["-m", "bias and not slow"], None, "1 case not selected"),
-        (["--lf"], None, "--lf"),
-        (["--deselect", CONTROL], None, "1 case not selected"),
-        ([CONTROL], None, f"only {CONTROL} was asked for"),
-        (["bias_tests/coin"], None, "only bias_tests/coin was asked for"),
-        ([f"--ignore={MODULE}x"], None, "--ignore"),
-        (["-p", "dropping"], 2, "1 case not selected"),
-        (["--bias-design=screen"], None, "--bias-design=screen"),
-        (["--bias-replicates=12"], None, "--bias-replicates=12"),
-        (["--bias-gate=off"], 1, "--bias-gate=off"),
-        (["-o", "bias_gate=off"], None, "-o bias_gate"),
-        (["--bias-model=simulated/even"], None, "only simulated/even of bias_models"),
-        (["--pyargs", "bias_tests.coin"], None, "only bias_tests.coin was asked for"),
-    ],
-)
+PARTS: dict[str, tuple[list[str], int | None, list[str]]] = {
+    "some cases": (
+        ["-k", "number or asked", "-m", "bias and not slow", "--deselect", LOW],
+        None,
+        ["3 cases not selected"],
+    ),
+    "one": (
+        [CONTROL, "--bias-gate=off"],
+        1,
+        [f"only {CONTROL} was asked for", "3 cases not selected", "--bias-gate=off"],
+    ),
+    "dropped": (["-p", "dropping"], 2, ["1 case not selected"]),
+    "by import": (["--pyargs", "bias_tests.coin"], None, ["only bias_tests.coin was asked for"]),
+    "otherwise": (
+        [
+            *("bias_tests/coin", "--lf", f"--ignore={MODULE}x", "-o", "bias_gate=off"),
+            *("--bias-design=screen", "--bias-replicates=12", "--bias-model=simulated/even"),
+        ],
+        None,
+        [
+            *("--lf", "--ignore", "only bias_tests/coin was asked for", "--bias-design=screen"),
+            *("--bias-replicates=12", "-o bias_gate", "only simulated/even of bias_models"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "workers", "reasons"), PARTS.values(), ids=PARTS)
 def test_leaves_the_full_results_alone(
-    suite: Suite, arguments: list[str], workers: int | None, reason: str
+    suite: Suite, arguments: list[str], workers: int | None, reasons: list[str]
 ) -> None:
     suite.mark("@pytest.mark.slow").change(
         "pytest.ini", "addopts = -ra", "addopts = -ra\nmarkers = slow\npythonpath = ."
@@ -51,15 +61,16 @@ def test_leaves_the_full_results_alone(
         "    replicates=12,\n",
         '    replicates=12,\n    designs={"screen": Design(replicates=10)},\n',
     ).change("bias_tests/coin/experiment.py", "import Experiment", "import Design, Experiment")
-    if "bias_models" in reason:
+    if "--lf" in arguments:
         suite.change("pytest.ini", "simulated/even", "simulated/even simulated/biased")
     suite.results_path().write_text("of a full run", encoding="utf-8")
     result = suite.run(*arguments, workers=workers)
     assert result.ret == 0
     assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
-    assert reason in suite.results(partial=True)["partial"]
+    assert sorted(suite.results(partial=True)["partial"]) == sorted(reasons)
     lines = section(result)
-    assert f"partial run: {reason}" in lines
+    for reason in reasons:
+        assert f"partial run: {reason}" in lines
     assert "written: bias-results.partial.json" in lines
 
 
@@ -86,7 +97,7 @@ def test_a_folder_above_one_of_several_suites_is_a_part(suite: Suite, where: str
     assert suite.results()["partial"] == []
 
 
-@pytest.mark.parametrize("stop", ["-x", "--maxfail=1", "interrupt"])
+@pytest.mark.parametrize("stop", ["-x", "interrupt"])
 def test_stopped_early(suite: Suite, stop: str) -> None:
     suite.write(name="card")
     if stop == "interrupt":

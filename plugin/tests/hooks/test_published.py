@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -11,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from .. import forked
 from ..core.report.reading import inflated
+from ..runs import command
 from .suites import Suite, section
 from .test_baselines import WORDS
 
@@ -82,21 +83,12 @@ def outcomes(suite: Suite) -> dict[str, str]:
 # --- judged --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_a_published_subject_is_judged_by_its_rows(told: Suite, workers: int | None) -> None:
-    result = told.run(CALM, "-v", workers=workers)
-    assert result.ret == 0
-    heading, *_ = (line for line in section(result) if line.startswith("game-coin"))
-    assert heading == (
-        "game-coin × published/calm (replies that others published, 65 of 66 trials valid, "
-        "1 missing: 1 refusal)"
-    )
-    found = analysis(told)
-    assert [(c["condition"], c["planned"]) for c in found["counts"]] == [("low", 41), ("high", 25)]
-    assert found["recording"]["cassette"] == "tables/coins.csv"
-    assert not found["simulated"]
-    assert told.run(MOVED, workers=workers).ret == 1
-    assert told.run(MOVED, "--bias-gate=off", workers=workers).ret == 0
+def test_a_published_subject_is_gated_and_its_failure_names_the_table(told: Suite) -> None:
+    result = told.run(MOVED)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["  table: tables/coins.csv ([[]published.coins[]])"])
+    assert not any("cassette:" in line for line in result.outlines)
+    assert told.run(MOVED, "--bias-gate=off", workers=1).ret == 0
 
 
 def test_no_cassette_is_written_or_read(told: Suite) -> None:
@@ -108,38 +100,8 @@ def test_no_cassette_is_written_or_read(told: Suite) -> None:
     assert sorted(told.cassettes.rglob("*")) == before
 
 
-def test_a_failure_names_the_table_and_no_cassette(told: Suite) -> None:
-    result = told.run(MOVED)
-    result.stdout.fnmatch_lines(["  table: tables/coins.csv ([[]published.coins[]])"])
-    assert not any("cassette:" in line for line in result.outlines)
-
-
-def test_what_is_not_known_is_said_on_the_page_and_in_the_data_set(told: Suite) -> None:
-    result = told.run(CALM, "--bias-report=page.html", "--bias-dataset=data")
-    assert result.ret == 0
-    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
-    for words in (
-        "not known: the source's own, in its own words",
-        "the source's own: 66 trials (low 41, high 25)",
-        ">published by others<",
-        "a paper (not recorded by this suite)",
-        "2026-02-01T00:00Z to 2026-02-09T00:00Z",
-        "CC-BY-4.0",
-    ):
-        assert words in page, words
-    folder = told.path / "data" / "game-coin"
-    readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "subject: model, as others recorded it" in readme
-    assert "Collected: 2026-02-01T00:00Z to 2026-02-09T00:00Z" in readme
-    assert "Creative Commons Attribution 4.0" in readme
-    rows = pq.read_table(folder / "published--calm.parquet").to_pylist()
-    assert len(rows) == 66
-    assert {(row["interactions"], row["invalid_replies"]) for row in rows} == {(None, None)}
-    assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
-
-
 @pytest.mark.parametrize("workers", [None, 1])
-def test_a_note_stands_beside_the_verdict_in_every_report(
+def test_what_is_not_known_and_a_note_stand_in_every_report(
     told: Suite, workers: int | None
 ) -> None:
     note = "rows of <five> temperatures"
@@ -149,16 +111,39 @@ def test_a_note_stands_beside_the_verdict_in_every_report(
     result = told.run(CALM, *options, workers=workers)
     assert result.ret == 0
     heading = [line for line in section(result) if line.startswith(("game-coin ×", "  note: "))]
-    assert heading[0].startswith("game-coin × published/calm (")
-    assert heading[1:] == [f"  note: {note}"]
-    assert analysis(told)["recording"]["published"]["note"] == note
-    page = (told.path / "page.html").read_text(encoding="utf-8")
-    assert "rows of &lt;five&gt; temperatures" in page
-    readme = (told.path / "data" / "game-coin" / "README.md").read_text(encoding="utf-8")
+    trials = "65 of 66 trials valid, 1 missing: 1 refusal"
+    told_of = f"game-coin × published/calm (replies that others published, {trials})"
+    assert heading == [told_of, f"  note: {note}"]
+    found = analysis(told)
+    assert [(c["condition"], c["planned"]) for c in found["counts"]] == [("low", 41), ("high", 25)]
+    assert found["recording"]["cassette"] == "tables/coins.csv"
+    assert found["recording"]["published"]["note"] == note
+    assert not found["simulated"]
+    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
+    for words in (
+        "not known: the source's own, in its own words",
+        "the source's own: 66 trials (low 41, high 25)",
+        "a paper (not recorded by this suite)",
+        "2026-02-01T00:00Z to 2026-02-09T00:00Z",
+        "CC-BY-4.0",
+        "rows of &lt;five&gt; temperatures",
+    ):
+        assert words in page, words
+    folder = told.path / "data" / "game-coin"
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "subject: model, as others recorded it" in readme
+    assert "Collected: 2026-02-01T00:00Z to 2026-02-09T00:00Z" in readme
+    assert "Creative Commons Attribution 4.0" in readme
     assert "temperatures" in readme
+    rows = pq.read_table(folder / "published--calm.parquet").to_pylist()
+    assert len(rows) == 66
+    assert {(row["interactions"], row["invalid_replies"]) for row in rows} == {(None, None)}
+    assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
     result = told.run(EVEN, *options, workers=workers)
     assert "note:" not in result.stdout.str()
     assert analysis(told)["recording"]["published"]["note"] == ""
+    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
+    assert ">published by others<" in page
 
 
 def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
@@ -180,7 +165,7 @@ def test_age_is_that_of_the_dates_the_source_gives(told: Suite) -> None:
     assert "recordings of game-coin" not in result.stdout.str()
     assert "To record it anew" not in result.stdout.str()
     told.change("bias_models.toml", 'collected_at = "at"', "")
-    result = told.run(CALM, "--bias-max-age=7")
+    result = told.run(CALM, "--bias-max-age=7", "-k", "number")
     result.stdout.fnmatch_lines(["*66 replies do not say when they were recorded*"])
 
 
@@ -324,18 +309,17 @@ def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_tab
 
 
 def test_a_command_analyses_all_subjects_of_a_table_by_its_name_in_the_roster(told: Suite) -> None:
-    def command(name: str) -> pytest.RunResult:
-        given = ("-m", "pytest_bias.cli.entry", "analyze", "game-coin", "--table", name, "--json")
-        return told.pytester.run(forked.python(), *given)
+    def analyzed(name: str) -> subprocess.CompletedProcess[str]:
+        return command(told.path, "analyze", "game-coin", "--table", name, "--json")
 
-    found = json.loads(command("coins").stdout.str())["analyses"]
+    found = json.loads(analyzed("coins").stdout)["analyses"]
     assert sorted(each["model"] for each in found) == [f"published/{name}" for name in SIZES]
     lacking = "pytest-bias: replies=coins: 1 problem, and no row is used before they are mended:"
-    command("./coins").stderr.fnmatch_lines([lacking])
+    assert lacking in analyzed("./coins").stderr
     other = ROSTER.replace("published.", "table.").replace("game-coin", "game-card")
     told.file("bias_models.toml", other.replace("source", "collected_by"))
-    wrong = "pytest-bias: --table=coins: [[]table.coins[]] is of game-card, not of game-coin"
-    command("coins").stderr.fnmatch_lines([wrong])
+    wrong = "pytest-bias: --table=coins: [table.coins] is of game-card, not of game-coin\n"
+    assert analyzed("coins").stderr == wrong
     told.file("bias_models.toml", ROSTER + other.replace("source", "collected_by"))
-    both = "*=coins: [[]published.coins[]] and [[]table.coins[]] have this name; rename one"
-    command("coins").stderr.fnmatch_lines([both])
+    both = "=coins: [published.coins] and [table.coins] have this name; rename one\n"
+    assert analyzed("coins").stderr.endswith(both)

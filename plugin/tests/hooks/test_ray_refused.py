@@ -11,13 +11,13 @@ import pytest
 
 from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorder import recording_lock
-from pytest_bias.cli.entry import main
 
-from ..runs import suites_apart
+from ..runs import command
 from .suites import Suite
 
+RECORD = ("record", "game-coin", "--engine", "ray")
 
-@suites_apart()
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -29,40 +29,31 @@ from .suites import Suite
         (("--record", "all"), "--record=all is for one process"),
     ],
 )
-def test_no_engine(
-    suite: Suite, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
-) -> None:
+def test_no_engine(suite: Suite, options: tuple[str, ...], words: str) -> None:
     shutil.rmtree(suite.cassettes)
     suite.monkeypatch.setattr(os, "environ", {**os.environ})
     suite.monkeypatch.setitem(sys.modules, "ray", None)
-    suite.monkeypatch.chdir(suite.path)
-    assert main(["record", "game-coin", "--engine", "ray", *options]) == 2
-    assert re.search(words, capsys.readouterr().err)
+    done = command(suite.path, *RECORD, *options)
+    assert done.returncode == 2
+    assert re.search(words, done.stderr)
 
 
-@suites_apart()
 @pytest.mark.parametrize("option", [("--address", "auto"), ("--shards", "2")])
-def test_of_an_engine_that_is_not_asked_for(
-    suite: Suite, capsys: pytest.CaptureFixture[str], option: tuple[str, str]
-) -> None:
-    suite.monkeypatch.chdir(suite.path)
-    assert main(["record", "game-coin", *option]) == 2
-    assert "needs --engine ray" in capsys.readouterr().err
+def test_of_an_engine_that_is_not_asked_for(suite: Suite, option: tuple[str, str]) -> None:
+    done = command(suite.path, *RECORD[:2], *option)
+    assert done.returncode == 2
+    assert "needs --engine ray" in done.stderr
 
 
-@suites_apart()
 def test_nothing_is_started_where_nothing_is_missing(suite: Suite) -> None:
     suite.monkeypatch.setitem(sys.modules, "ray", None)
-    suite.monkeypatch.chdir(suite.path)
-    assert main(["record", "game-coin", "--engine", "ray"]) == 0
+    assert command(suite.path, *RECORD).returncode == 0
 
 
-@suites_apart()
 def test_shards_of_another_engine_at_work_are_not_touched_and_those_of_one_that_died_are_joined(
-    suite: Suite, capsys: pytest.CaptureFixture[str]
+    suite: Suite,
 ) -> None:
     suite.monkeypatch.setitem(sys.modules, "ray", None)
-    suite.monkeypatch.chdir(suite.path)
     place = cassette_path(suite.cassettes, "game-coin", "simulated/even")
     whole = place.read_bytes()
     parts = suite.cassettes.with_name(f"{suite.cassettes.name}.shards")
@@ -72,12 +63,12 @@ def test_shards_of_another_engine_at_work_are_not_touched_and_those_of_one_that_
         path.parent.mkdir(parents=True)
         path.write_bytes(whole)
     place.unlink()
-    command = ["record", "game-coin", "--engine", "ray", "--cassettes", str(suite.cassettes)]
     with recording_lock(place):
-        assert main(command) == 2
-    assert "is being recorded by another process" in capsys.readouterr().err
+        done = command(suite.path, *RECORD)
+    assert done.returncode == 2
+    assert "is being recorded by another process" in done.stderr
     assert not place.exists()
     assert (ours.read_bytes(), others.read_bytes()) == (whole, whole)
-    assert main(command) == 0  # nothing is missing any more
+    assert command(suite.path, *RECORD).returncode == 0  # nothing is missing any more
     assert place.read_bytes() == whole
     assert [path for path in parts.rglob("*") if path.is_file()] == [others]

@@ -92,8 +92,7 @@ def test_nothing_is_paid_after_a_collection_error(suite: Suite) -> None:
     assert "nothing was recorded: there were errors during collection" in section(result)
 
 
-def test_provider_that_cannot_be_opened(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+def test_provider_that_cannot_be_opened(suite: Suite) -> None:
     result = suite.run("--bias-model=openai/any", "--bias-record=missing")
     assert result.ret == 1
     assert [line for line in section(result) if "OPENAI_API_KEY, which is not set" in line]
@@ -120,7 +119,7 @@ def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> Non
 
 
 @pytest.mark.requirement("AUDIT-20")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     experiment = "bias_tests/coin/experiment.py"
     os.mkfifo(suite.path / "go")

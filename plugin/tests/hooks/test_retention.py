@@ -134,17 +134,10 @@ def planted(empty: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
 
 
 def write(suite: Suite, retention: str) -> None:
-    package = suite.path / "bias_tests" / "coin"
-    package.mkdir(parents=True)
-    for folder in (package, package.parent):
-        (folder / "__init__.py").touch()
-    stimuli = f"{ASKED}\nzebra7level\n{REPLIED}\n"
-    (package / STIMULI).write_text(stimuli, encoding="utf-8")
     source = EXPERIMENT.replace("RETENTION", retention)
-    (package / "experiment.py").write_text(source, encoding="utf-8")
-    (package / "test_coin.py").write_text(TESTS, encoding="utf-8")
-    ini = INI.replace("bias_report = off\n", "")
-    (suite.path / "pytest.ini").write_text(ini, encoding="utf-8")
+    suite.package("coin", experiment=source, test_coin=TESTS)
+    suite.file(f"bias_tests/coin/{STIMULI}", f"{ASKED}\nzebra7level\n{REPLIED}\n")
+    suite.file("pytest.ini", INI.replace("bias_report = off\n", ""))
 
 
 def change(suite: Suite, old: str, new: str) -> None:

@@ -14,8 +14,8 @@ import pytest
 from pytest_bias.settings.cores import cores
 
 from ..core.report.reading import blocks, inflated
-from .suites import Suite
-from .test_exports import files, with_exports
+from .suites import Suite, files_below
+from .test_exports import with_exports
 
 SHIPPED = Path(__file__).parents[3]
 
@@ -93,7 +93,7 @@ def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
 
 def written(suite: Suite) -> dict[str, bytes]:
     """What a run has written, which is removed."""
-    found = {**files(suite, "out"), "results": suite.results_path().read_bytes()}
+    found = {**files_below(suite.path / "out"), "results": suite.results_path().read_bytes()}
     shutil.rmtree(suite.path / "out")
     suite.results_path().unlink()
     return found
@@ -129,7 +129,7 @@ def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
     seen = []
     for arguments, workers in (
         (["--dist=each"], 2),
-        (["--dist=worksteal"], 8),
+        (["--dist=worksteal"], 3),
         (["-p", "pytest_randomly"], 0),
     ):
         models = models[::-1]

@@ -33,13 +33,12 @@ def cassette(folder: Path) -> Path:
     return folder / "game-coin" / "simulated--drifted.jsonl"
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_three_shards_are_the_recording_of_one_process(suite: Suite, workers: int | None) -> None:
+def test_three_shards_are_the_recording_of_one_process(suite: Suite) -> None:
     assert suite.run(*RECORD, "--bias-cassettes=one").ret == 1  # drifted is biased
     folders = [f"part{number}" for number in (1, 2, 3)]
     for number, folder in enumerate(folders, start=1):
         shard = (f"--bias-shard={number}/3", f"--bias-cassettes={folder}")
-        result = suite.run(*RECORD, *shard, workers=workers)
+        result = suite.run(*RECORD, *shard, workers=1 if number == 1 else None)
         assert result.ret == 0
         own = len(lines(cassette(suite.path / folder)))
         assert 0 < own < TRIALS

@@ -112,8 +112,10 @@ def with_unjudged_class(
     return suite
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-@pytest.mark.parametrize("more", ["pytestmark = pytest.mark.xfail", "@unittest.expectedFailure"])
+@pytest.mark.parametrize(
+    ("workers", "more"),
+    [(None, "pytestmark = pytest.mark.xfail"), (1, "@unittest.expectedFailure")],
+)
 def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None, more: str) -> None:
     given = with_unjudged_class(suite, more=more)
     result = given.run("-p", "no:cacheprovider", workers=workers, anew=True)
@@ -132,11 +134,7 @@ def number(suite: Suite) -> Suite:
 
 @pytest.mark.parametrize(
     ("workers", "call"),
-    [
-        (None, "test_number()"),
-        (1, "test_number()"),
-        (None, "pytest.raises(Exception, test_number)"),
-    ],
+    [(1, "test_number()"), (None, "pytest.raises(Exception, test_number)")],
 )
 def test_unjudged_in_a_test_that_imports_it_itself(
     number: Suite, workers: int | None, call: str
@@ -260,7 +258,7 @@ def test_no_network(suite: Suite, workers: int | None) -> None:
         socket.create_connection = socket.getaddrinfo = refused
         """
     )
-    result = suite.run("--bias-report=page.html", workers=workers, anew=True)
+    result = suite.run("--bias-report=page.html", workers=workers, process=True)
     assert result.ret == 0
     result.assert_outcomes(passed=4)
     assert (suite.path / "page.html").exists()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from pytest_bias import Experiment, SimulatedPrompt, plan
+from pytest_bias import SimulatedPrompt, plan
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorder import Recorder
@@ -19,7 +16,7 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import Wanted, carry_out
 
-from .suites import Suite, experiment_source, section
+from .suites import Suite, experiment_source, game_of, section
 from .test_baselines import WORDS
 
 MODEL = "openai/coin-1"
@@ -30,25 +27,9 @@ YEARS_AGO = "2001-02-03T04:05:06+00:00"
 SUMMARY = f"recordings of game-coin no longer represent this model, {MODEL}:"
 
 
-def game(scratch: Path) -> Experiment:
-    """The experiment of the suite, from a module of its own."""
-    name = "pytest_bias_tests_stale_game"
-    path = scratch / f"{name}.py"
-    path.write_text(experiment_source("coin"), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    del sys.modules[name]
-    return cast("Experiment", module.GAME)
-
-
-def record(
-    folder: Path, scratch: Path, *, served: Callable[[int], str] = lambda _: "coin-1"
-) -> None:
+def record(folder: Path, *, served: Callable[[int], str] = lambda _: "coin-1") -> None:
     """Recordings as a real model's would be: of long ago, each served as ``served`` says."""
-    of = game(scratch)
+    of = game_of(experiment_source())
     assert of.simulated is not None
     answer_as = of.simulated
     recorder = Recorder(Cassette(cassette_path(folder, of.id, MODEL)), BY_HAND)
@@ -66,9 +47,9 @@ def record(
 
 
 @pytest.fixture
-def aged(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Suite:
+def aged(suite: Suite) -> Suite:
     """The suite with recordings of a real model's name."""
-    record(suite.cassettes, tmp_path_factory.mktemp("game"))
+    record(suite.cassettes)
     return suite
 
 
@@ -129,9 +110,9 @@ def allow(suite: Suite, *served: str) -> None:
 
 
 @pytest.fixture
-def answered_by_another(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> Suite:
+def answered_by_another(suite: Suite) -> Suite:
     """The suite with recordings that another model answered, one reply like the other."""
-    record(suite.cassettes, tmp_path_factory.mktemp("game"), served=lambda _: "dice-9")
+    record(suite.cassettes, served=lambda _: "dice-9")
     return suite
 
 
@@ -181,12 +162,10 @@ def test_without_a_gate_another_model_is_shown_and_warned_of(answered_by_another
     assert "  game-coin: answered by dice-9" in section(result)
 
 
-def test_another_model_than_the_accepted_one_gives_no_verdict(
-    aged: Suite, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_another_model_than_the_accepted_one_gives_no_verdict(aged: Suite) -> None:
     assert aged.run(AS_IT, "--bias-accept").ret == 0
     cassette_path(aged.cassettes, "game-coin", MODEL).unlink()
-    record(aged.cassettes, tmp_path_factory.mktemp("game"), served=lambda _: "coin-2")
+    record(aged.cassettes, served=lambda _: "coin-2")
     allow(aged, "coin-2")
     result = aged.run(AS_IT)
     assert result.ret == 1

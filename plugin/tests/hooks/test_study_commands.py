@@ -1,4 +1,4 @@
-"""``pytest-bias plan``, ``record``, ``run`` and ``analyze`` as processes of their own."""
+"""``pytest-bias plan``, ``record``, ``run`` and ``analyze`` in a suite."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ from pathlib import Path
 import pytest
 
 from .. import forked
+from ..runs import command
 from .suites import Suite
 
 ROOT = Path(__file__).parents[3]
 
 
-def _command(suite: Suite, *arguments: str) -> pytest.RunResult:
+def _command(suite: Suite, *arguments: str, folder: Path | None = None) -> pytest.RunResult:
+    done = command(folder or suite.path, *arguments)
+    return pytest.RunResult(
+        done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), duration=0.0
+    )
+
+
+def _process(suite: Suite, *arguments: str) -> pytest.RunResult:
     return suite.pytester.run(forked.python(), "-m", "pytest_bias.cli.entry", *arguments)
 
 
@@ -69,11 +77,11 @@ def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None
     names = ("estimate", "interval", "p_alarm", "p_clear")
     for one, other in zip(analysis["verdicts"], recorded["verdicts"], strict=True):
         assert [one["finding"][n] for n in names] == [other["finding"][n] for n in names]
-    printed = _command(suite, "run", "coin", *MODEL, "--record=none", "--writer=simulated/even")
+    printed = _process(suite, "run", "coin", *MODEL, "--record=none", "--writer=simulated/even")
     out = printed.outlines
     assert {*out[: len(rows)]} == {json.dumps(row) for row in rows}
     assert (out[len(rows)], out[-1]) == ("----- begin paper -----", "----- end paper -----")
-    silent = _command(suite, "run", "coin", *MODEL)
+    silent = _process(suite, "run", "coin", *MODEL)
     assert (silent.ret, silent.outlines) == (0, out[: len(rows)])
 
 
@@ -120,15 +128,15 @@ def test_runs_are_trials_of_each_condition_and_each_is_written_at_once(suite: Su
     assert 0 < int(seen[-1]) < len(rows)
 
 
-@pytest.mark.parametrize("command", ["record", "run"])
-def test_interrupted_it_says_how_to_go_on(suite: Suite, command: str) -> None:
+@pytest.mark.parametrize("name", ["record", "run"])
+def test_interrupted_it_says_how_to_go_on(suite: Suite, name: str) -> None:
     (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
     suite.change("bias_tests/coin/experiment.py", "    number = 10", f"{STOPPING}    number = 10")
-    stopped = _command(suite, command, "game-coin", *MODEL)
+    stopped = _process(suite, name, "game-coin", *MODEL)
     assert stopped.ret == 130
     said = "recording interrupted; the same command goes on with what is kept"
     assert stopped.errlines[-1] == said
-    assert _command(suite, command, "game-coin", *MODEL).ret == 0
+    assert _process(suite, name, "game-coin", *MODEL).ret == 0
 
 
 @pytest.mark.requirement("ANCHOR-28")
@@ -142,12 +150,10 @@ def test_an_analysis_says_what_made_it(suite: Suite) -> None:
 
 
 @pytest.mark.requirement("CV-39", "CV-40", "CV-41")
-def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: Suite) -> None:
     where = ("--model=simulated/even", f"--output={suite.path / 'o'}")
-    done = _command(suite, "analyze", "cv-screening", *where, "--no-plots", "--methodology")
+    given = ("analyze", "cv-screening", *where, "--no-plots", "--methodology")
+    done = _command(suite, *given, folder=ROOT)
     assert done.ret == 0, done.stderr.str()
     assert "margin 0.25: " in done.stdout.str()
     names = {path.suffix for path in (suite.path / "o").rglob("*") if path.is_file()}
@@ -157,27 +163,20 @@ def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(
 
 @pytest.mark.requirement("CV-39")
 def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
-    missing = _command(suite, "analyze", "game-coin", "--model", "simulated/drifted")
-    assert missing.ret == 2
-    assert "pytest-bias record game-coin --model simulated/drifted" in missing.stderr.str()
-    nobody = _command(suite, "analyze", "game-coin", "--model", "nobody")
-    assert nobody.ret == 2
-    assert "write it as provider/model" in nobody.stderr.str()
-    latest = _command(suite, "plan", "game-coin", "--model", "openai/latest")
-    assert latest.ret == 2
-    assert "report without a gate (bias_gate=off in the ini file)" in latest.stderr.str()
-    near = _command(suite, "plan", "game-con", "--model", "simulated/even")
-    assert near.ret == 2
-    assert "did you mean 'game-coin'" in near.stderr.str()
-    biased = _command(suite, "analyze", "coin", "--model", "simulated/biased")
-    assert biased.ret == 1
+    for line, status, said in (
+        ("analyze game-coin --model simulated/drifted", 2, "pytest-bias record game-coin --model"),
+        ("analyze game-coin --model nobody", 2, "write it as provider/model"),
+        ("plan game-coin --model openai/latest", 2, "without a gate (bias_gate=off in the ini"),
+        ("plan game-con --model simulated/even", 2, "did you mean 'game-coin'"),
+        ("analyze coin --model simulated/biased", 1, "written: figures/bias-report.html"),
+        ("run coin --model simulated/even --out /dev/full", 2, "every reply is recorded"),
+        ("record game-coin --model simulated/even", 0, ""),
+    ):
+        done = _command(suite, *line.split())
+        assert (done.ret, said in done.stderr.str()) == (status, True), line
     assert (suite.path / "figures" / "bias-report.html").exists()
-    full = _command(suite, "run", "coin", "--model", "simulated/even", "--out", "/dev/full")
-    assert full.ret == 2
-    assert "every reply is recorded" in full.stderr.str()
-    record = _command(suite, "record", "game-coin", "--model", "simulated/even")
     plan = _command(suite, "plan", "game-coin", "--model", "simulated/even")
-    assert (record.ret, plan.ret) == (0, 0)
+    assert plan.ret == 0
     plan.stdout.fnmatch_lines(["bias plan:*"])
 
 

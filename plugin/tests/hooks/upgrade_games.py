@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-OLD, NEW, EVEN = "simulated/biased", "simulated/drifted", "simulated/even"
+OLD, NEW, EVEN = MODELS = ("simulated/biased", "simulated/drifted", "simulated/even")
 KNOWN, WORSE, FRESH, FIXED = (f"{name}-high-low" for name in ("known", "worse", "fresh", "fixed"))
 
 SOURCE = '''\
