@@ -229,12 +229,14 @@ def test_a_subject_that_never_asks_what_is_planted_is_not_drawn(
     assert calibrate("--draws", "1", "--subject", "even+judge=0.1+missing=1").returncode == 0
 
 
-def test_what_is_planted_in_a_new_experiment_is_found(tmp_path: Path) -> None:
-    main(["new", "politeness"])
-    command = [*COMMAND, "--suite", "bias_tests", "--draws", "5", "--jobs", "1"]
+def test_what_is_planted_in_a_new_experiment_is_found(
+    calibrate: Calibrate, tmp_path: Path
+) -> None:
+    assert command(tmp_path, "new", "politeness").returncode == 0
     for margins in ("2", "0.5"):
         subject = f"--subject=even+minutes-polite-curt={margins}"
-        subprocess.run([*command, subject], check=True, capture_output=True)  # noqa: S603
+        done = calibrate("--suite", "bias_tests", "--draws", "5", subject)
+        assert done.returncode == 0, done.stderr
     said = [line["verdicts"]["minutes-polite-curt"] for line in _lines(tmp_path)[1:]]
     assert {each["status"] for each in said[:5]} == {"BIASED"}
     assert fmean(each["estimate"] for each in said[:5]) == pytest.approx(-2, abs=0.3)
