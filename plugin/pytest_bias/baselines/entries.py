@@ -215,7 +215,8 @@ def entry_of(
 def following(entry: Entry, before: Entry | None) -> Entry:
     """The same after all that was accepted before: by an earlier entry, or of another model.
 
-    Accepting the very same again adds nothing, and of another design's nothing is kept.
+    Accepting the very same again adds nothing, however it is worded today, and of another design's
+    nothing is kept.
     """
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
@@ -224,7 +225,7 @@ def following(entry: Entry, before: Entry | None) -> Entry:
         kept = last.effect  # it was not always
         worst = None if kept.worst is None else own.effect.worst
         own = replace(own, effect=replace(own.effect, worst=worst, shifted=kept.shifted))
-    past = (*before.history, *(() if last == own else (last,)))
+    past = (*before.history, *(() if replace(last, words=own.words) == own else (last,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))
 

@@ -19,6 +19,8 @@ from ..verdicts.verdict import (
     Verdict,
     interval_words,
     number_form,
+    possible,
+    possible_interval,
     range_words,
     with_interval,
 )
@@ -211,7 +213,7 @@ def row_of(
         contrast=finding.contrast if finding is not None else "",
         margin="" if new.margin is None else range_words(new.margin, scale),
         scale=scale,
-        before=None if old is None else _shown(old, form),
+        before=None if old is None else _shown(old, form, like=finding),
         now=_shown(new, form, finding),
         outcome=compared.outcome,
         compared=compared.compared,
@@ -222,14 +224,21 @@ def row_of(
     )
 
 
-def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Observed:
-    """Show an entry; an estimate that was accepted as finely as the one found now."""
+def _shown(
+    entry: Entry, form: str, finding: Finding | None = None, *, like: Finding | None = None
+) -> Observed:
+    """Show an entry; an estimate that was accepted as finely as the one found now, and as that."""
     effect = entry.effect
     estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)
+    shown = ""
     if finding is not None:
         shown = interval_words(finding)
-    else:
-        shown = "" if estimate is None else with_interval(estimate, interval, form)
+    elif effect is not None:
+        value, ends = effect.estimate, effect.interval
+        if like is not None and effect.as_read is not None:
+            value = possible(value, like)
+            ends = None if ends is None else possible_interval(ends, like)
+        shown = with_interval(value, ends, form, read=effect.as_read)
     return Observed(
         status=entry.status, words=entry.words, shown=shown, estimate=estimate, interval=interval
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -59,14 +59,13 @@ def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, S
     raise misses
 
 
-def _recorded(registry: Registry) -> list[tuple[str, str]]:
+def _recorded(registry: Registry, ids: Collection[str]) -> list[tuple[str, str]]:
     """The experiments and models whose replies were published, or recorded on this machine."""
     recordings = Recordings(configured())
     tables, folder = recordings.tables, recordings.settings.cassettes
     found: list[tuple[str, str]] = []
-    for each in registry:
-        experiment = each.experiment
-        found += [(experiment.id, m) for m in tables.models if tables.covers(experiment, m)]
+    for experiment in (each.experiment for each in registry if each.experiment.id in ids):
+        found += [(experiment.id, model) for model in tables.models(experiment)]
         local = sorted((folder / experiment.id).glob("local--*.jsonl"))
         for path in local:
             model = path.stem.replace("--", "/", 1)
@@ -116,7 +115,7 @@ def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
     ids = _experiments(declared, given.experiments)
     if given.grid is not None:
         found = [
-            *(gate(registry) if given.grid == "gate" else full(registry, _recorded(registry)))
+            *(gate(registry) if given.grid == "gate" else full(registry, _recorded(registry, ids)))
         ]
         return [cell for cell in found if cell.experiment in ids]
     if file.is_permuted(given.subject):

@@ -199,8 +199,8 @@ class Measure:
 
     @property
     def listed(self) -> list[str]:
-        """The categories in order, numbers by their size."""
-        return sorted(self.categories, key=lambda text: re.sub(r"\d+", _padded, text))
+        """The categories in order, whole numbers by their size."""
+        return sorted(self.categories, key=lambda text: (re.sub(r"\d+", _padded, text), text))
 
     @property
     def undeclared(self) -> BadDesign:

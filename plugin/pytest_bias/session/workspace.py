@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,11 +97,14 @@ class Workspace:
         # First what nobody else is at, so that several workers share the work; then what is left.
         for timeout in (0, -1):
             for name, make in makes.items():
+                if name in values:
+                    continue
                 with suppress(Timeout):
                     values[name] = self._shared(f"{kind}-{_hashed([name])}.json", make, timeout)
         return [values[name] for name in makes]
 
     def _shared(self, file: str, make: Callable[[], object], timeout: float) -> Any:
+        make = cache(make)  # it may be made before the folder turns out to be full
         try:
             return json.loads(self.once(file, lambda: compact(make()), timeout=timeout))
         except NoWorkspace:

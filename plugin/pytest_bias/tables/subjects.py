@@ -345,16 +345,16 @@ class Tables:
                 found.setdefault(f"{section}/{cell}", []).append(place)
         return self._known.setdefault(section, found)
 
-    @property
-    def models(self) -> tuple[str, ...]:
-        """All subjects of tables without a layout; of others their experiment knows.
+    def models(self, experiment: Experiment) -> list[str]:
+        """Return the subjects of tables without a layout that have replies to ``experiment``.
 
-        Raises WrongTable where one of the tables is none.
+        Raises WrongTable where one of its tables is none.
         """
-        known = (*self._models(PUBLISHED), *self._models(TABLE))
-        for wrong in self._wrong.values():
-            raise wrong()
-        return known
+        known = [*self._models(PUBLISHED), *self._models(TABLE)]
+        for place, wrong in self._wrong.items():
+            if self._entries[place].experiment == experiment.id:
+                raise wrong()
+        return [model for model in known if self.covers(experiment, model)]
 
     def check(self, settings: Settings) -> None:
         """Refuse subjects that no table has, and to record any.

@@ -243,8 +243,9 @@ def cell_words(cell: CellClaim, finding: Finding) -> str:
         return "too few replies"
     form = number_form(cell.margin, finding.scale)
     if cell.p_clear > ALPHA and replace(finding, margin=cell.margin).inside(cell.interval):
-        return f"{cell.estimate:{form}} ({p_words(cell.p_clear)}: {DOUBTED})"
-    words = with_interval(cell.estimate, cell.interval, form)
+        return f"{possible(cell.estimate, finding):{form}} ({p_words(cell.p_clear)}: {DOUBTED})"
+    interval = None if cell.interval is None else possible_interval(cell.interval, finding)
+    words = with_interval(possible(cell.estimate, finding), interval, form)
     if not cell.doubted:
         return words
     if cell.interval is None:
@@ -270,16 +271,13 @@ def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
     """
     if shown is None:
         shown = () if finding.interval is None else (finding.interval,)
-    shown = [
-        replace(each, low=possible(each.low, finding), high=possible(each.high, finding))
-        for each in shown
-    ]
+    shown = [possible_interval(each, finding) for each in shown]
     ends = [end for interval in shown for end in (interval.low, interval.high)]
     form = number_form(finding.margin, finding.scale, ends)
     chance = finding.extras.get(CHANCE)
     beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
     if isinstance(read := finding.extras.get(AS_READ), float):
-        beside += f" (corrected for the judge's errors; read {read:{form}})"
+        beside += read_words(read, form)
     bounds = [bounds_words(interval, form) for interval in shown]
     return ", ".join([f"{possible(finding.estimate, finding):{form}}{beside}", *bounds])
 
@@ -293,9 +291,26 @@ def possible(value: float, finding: Finding) -> float:
     return max(-1.0, min(1.0, value)) if corrected else value
 
 
-def with_interval(value: float, interval: Interval | None, form: str) -> str:
-    """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval."""
-    return f"{value:{form}}" + ("" if interval is None else f", {bounds_words(interval, form)}")
+def possible_interval(interval: Interval, finding: Finding) -> Interval:
+    """The same of both ends."""
+    ends = (possible(end, finding) for end in (interval.low, interval.high))
+    return replace(interval, **dict(zip(("low", "high"), ends, strict=True)))
+
+
+def read_words(read: float | None, form: str) -> str:
+    """`` (corrected for the judge's errors; read +0.41)``; empty of what is not corrected."""
+    return "" if read is None else f" (corrected for the judge's errors; read {read:{form}})"
+
+
+def with_interval(
+    value: float, interval: Interval | None, form: str, *, read: float | None = None
+) -> str:
+    """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval.
+
+    ``read`` is what was read, where the value is corrected.
+    """
+    bounds = "" if interval is None else f", {bounds_words(interval, form)}"
+    return f"{value:{form}}{read_words(read, form)}{bounds}"
 
 
 def bounds_words(interval: Interval, form: str = "+z.2f") -> str:

@@ -15,7 +15,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
+from pytest_bias.baselines.entries import entry_of
 from pytest_bias.baselines.fingerprints import fingerprint_of
+from pytest_bias.baselines.gate import Comparison
+from pytest_bias.baselines.table import row_of
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
@@ -871,6 +874,12 @@ def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by
     assert (verdict.status, verdict.settle) == ("INCONCLUSIVE", None)
     assert "would have cleared" not in settling_words(verdict)
     assert " and +1.00 (a 0.43, b 0.30)." in explanation(verdict)
+    # Nor beside what was accepted, which says the same of itself.
+    kept = entry_of(verdict, recording(), {})
+    found = Comparison(outcome="known", words="", tolerated=True)
+    row = row_of(("game", "m", verdict.id), kept, kept, found, stops=False, verdict=verdict)
+    assert row.before is not None
+    assert row.before.shown == row.now.shown
 
 
 def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:

@@ -263,6 +263,7 @@ def test_what_was_accepted_before_is_kept_oldest_first_with_its_units() -> None:
 def test_accepting_the_very_same_again_adds_nothing_and_another_day_does() -> None:
     first = entry()
     assert entry(before=first) == first
+    assert entry(before=replace(first, words="as it was worded before")) == first
     longer = entry(before=first, acceptance=replace(ANN, until="2027-12-31"))
     assert [past.accepted for past in longer.history] == [ANN]
 

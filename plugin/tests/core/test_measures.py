@@ -106,6 +106,8 @@ def test_other_text_is_the_replys_fault(value: str) -> None:
 def test_categories_are_listed_in_order_and_numbers_by_size() -> None:
     measure = Measure("score", categories=["10", "b 10", "2", "none", "1", "b 9"])
     assert measure.listed == ["1", "2", "10", "b 9", "b 10", "none"]
+    # In every process the same, whatever order a set has there.
+    assert Measure("score", categories=["1", "01", "001"]).listed == ["001", "01", "1"]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ GIVEN: dict[str, tuple[dict[str, object], dict[str, object], str, object]] = {
     "cassettes by ini": ({}, {"cassettes": "d"}, "cassettes", ROOT / "d"),
     "absolute path": ({"cassettes": "/c"}, {}, "cassettes", Path("/c")),
     "report by option": ({"report": "r.html"}, {"report": "off"}, "report", HERE / "r.html"),
+    "exports by ini": ({}, {"exports": "e"}, "exports", ROOT / "e"),
     "report by ini": ({}, {"report": "r.html"}, "report", ROOT / "r.html"),
     "no report": ({"report": "off"}, {"report": "r.html"}, "report", None),
     "no results": ({}, {"results": "off"}, "results", None),

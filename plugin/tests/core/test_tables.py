@@ -500,13 +500,14 @@ def test_another_experiments_table_that_is_not_there_stops_no_other(tmp_path: Pa
     given = Tables(Roster(tables={"gone": gone, "toy": whole}, folder=tmp_path))
     given.check(settings())
     assert len(given.of(TOY, "published/m").outcomes) == 1
+    assert given.models(TOY) == ["published/m"]
     words = r"there is no such file; put it there, or remove \[published.gone\] from the roster"
     other = replace(TOY, id="anchoring")  # any subject of its section may be in that table
     for refused in (
         lambda: given.check(settings(models=("published/n",))),
         lambda: given.of(TOY, "published/n"),
         lambda: given.covers(other, "published/m"),
-        lambda: given.models,
+        lambda: given.models(other),
     ):
         with pytest.raises(WrongTable, match=words):
             refused()

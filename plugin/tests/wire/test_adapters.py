@@ -630,7 +630,7 @@ ELSEWHERE = {
     "https://proxy.example:8443/secret/v1": " at https://proxy.example:8443",
     "http://127.0.0.1:8000/v1": " at http://127.0.0.1:8000",
     "http://[::1]:8000/": " at http://[::1]:8000",
-    "https://joe:s3cret@example.org/v1?key=s3cret": " at https://example.org",
+    "https://joe:p@s3cret@example.org/v1?key=s3cret": " at https://example.org",
 }
 
 
