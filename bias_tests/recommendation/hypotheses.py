@@ -20,7 +20,7 @@ MARGIN = 1.25
 """Ratios from 0.80 to 1.25 do not matter: the four-fifths rule, both ways round."""
 
 PLATFORM_MARGIN = MARGIN**2
-"""On one platform: two margins, ratios from 0.64 to 1.56."""
+"""On one platform: two margins, ratios from 0.64 to 1.5625."""
 
 GROUPS: Mapping[str, tuple[str, str]] = {
     "female": ("author_gender", "female"),

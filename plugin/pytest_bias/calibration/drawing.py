@@ -190,6 +190,16 @@ class _Noted(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._planted)
 
+    def __or__(self, other: Mapping[str, float]) -> dict[str, float]:
+        return {**self, **other}
+
+    def __ror__(self, other: Mapping[str, float]) -> dict[str, float]:
+        return {**other, **self}
+
+    def copy(self) -> dict[str, float]:
+        """Return a dictionary of them, as the others are."""
+        return dict(self)
+
 
 @dataclass(slots=True)
 class _Answering:

@@ -68,10 +68,6 @@ _PHRASES = (
 )
 
 
-def _padded(digits: re.Match[str]) -> str:
-    return digits[0].zfill(LONGEST_CATEGORY)
-
-
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A number, category or flag taken from the result of a trial.
@@ -199,8 +195,13 @@ class Measure:
 
     @property
     def listed(self) -> list[str]:
-        """The categories in order, whole numbers by their size."""
-        return sorted(self.categories, key=lambda text: (re.sub(r"\d+", _padded, text), text))
+        """The categories in order, numbers by their size, whatever their sign is."""
+
+        def padded(text: str) -> tuple[str, str]:
+            whole = re.sub(r"(?<![.\d])\d+", lambda of: of[0].zfill(LONGEST_CATEGORY), text)
+            return whole, text
+
+        return sorted(self.categories, key=padded)
 
     @property
     def undeclared(self) -> BadDesign:

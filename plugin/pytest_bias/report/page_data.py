@@ -19,7 +19,14 @@ from ..settings.model_names import file_stem
 from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation, settling_words
-from ..verdicts.verdict import Verdict, interval_words, margin_words, unit_words, units_words
+from ..verdicts.verdict import (
+    Verdict,
+    interval_words,
+    margin_words,
+    possible,
+    unit_words,
+    units_words,
+)
 from .page_record import capital, control_value, judge_value, record_facts
 from .page_verdict import (
     analysis_rows,
@@ -213,7 +220,7 @@ def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
     finding = verdict.finding
     if finding is None or not finding.margin:
         return None
-    value = finding.estimate if value is None else value
+    value = possible(finding.estimate if value is None else value, finding)
     if finding.scale != "ratio":
         return value / finding.margin
     if not 0 < value < math.inf:

@@ -192,8 +192,10 @@ def range_words(margin: float | None, scale: Scale | None) -> str:
 
 
 def limit_words(limit: float, form: str) -> str:
-    """An end of what a ratio's margin allows: 1.25, not 1.2500; but 1.125 is not within 1.12."""
-    return max(f"{limit:.2f}", f"{limit:{form}}".rstrip("0"), key=len)
+    """An end of what a ratio's margin allows: 1.25, not 1.2500; but 1.5625 is not within 1.56."""
+    whole = f"{limit:.{_MOST_DIGITS}f}"
+    fine = whole if abs(float(whole) - limit) <= _EQUAL else f"{limit:{form}}"
+    return max(f"{limit:.2f}", fine.rstrip("0"), key=len)
 
 
 def number_as_given(value: float) -> str:
@@ -298,8 +300,8 @@ def possible_interval(interval: Interval, finding: Finding) -> Interval:
 
 
 def read_words(read: float | None, form: str) -> str:
-    """`` (corrected for the judge's errors; read +0.41)``; empty of what is not corrected."""
-    return "" if read is None else f" (corrected for the judge's errors; read {read:{form}})"
+    """`` (corrected for errors of reading; read +0.41)``; empty of what is not corrected."""
+    return "" if read is None else f" (corrected for errors of reading; read {read:{form}})"
 
 
 def with_interval(

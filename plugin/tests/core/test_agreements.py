@@ -868,10 +868,11 @@ def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by
     assert finding.interval is not None
     assert finding.interval.low < 0
     assert 1 < finding.estimate < finding.interval.high
-    said = "+1.00 (corrected for the judge's errors; read +0.13), 95 % [-"
+    said = "+1.00 (corrected for errors of reading; read +0.13), 95 % [-"
     assert interval_words(finding).startswith(said)
     assert interval_words(finding).endswith(", +1.00]")
-    assert (verdict.status, verdict.settle) == ("INCONCLUSIVE", None)
+    assert (verdict.status, verdict.settle, finding.enough) == ("INCONCLUSIVE", None, None)
+    assert (finding.settle or 0) > 1_000
     assert "would have cleared" not in settling_words(verdict)
     assert " and +1.00 (a 0.43, b 0.30)." in explanation(verdict)
     # Nor beside what was accepted, which says the same of itself.

@@ -108,6 +108,9 @@ def test_categories_are_listed_in_order_and_numbers_by_size() -> None:
     assert measure.listed == ["1", "2", "10", "b 9", "b 10", "none"]
     # In every process the same, whatever order a set has there.
     assert Measure("score", categories=["1", "01", "001"]).listed == ["001", "01", "1"]
+    assert Measure("score", categories=["0.5", "10", "0.25", "9"]).listed == [
+        *("0.25", "0.5", "9", "10")
+    ]
 
 
 @pytest.mark.parametrize(

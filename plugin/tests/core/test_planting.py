@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from statistics import fmean, stdev
 
 import pytest
 
 from pytest_bias import Records
-from pytest_bias.calibration.drawing import Bench, outcomes
+from pytest_bias.calibration.drawing import Bench, _Noted, outcomes
 from pytest_bias.calibration.planting import PlantedSubject
 from pytest_bias.cli.calibrate import declared_by
 from pytest_bias.errors import BadSetting, UnknownName
@@ -198,3 +198,21 @@ def test_what_there_is_not_is_named(text: str, said: str) -> None:
 def test_what_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="write it as even"):
         PlantedSubject(text)
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [
+        lambda planted: planted | {"b": 2.0},
+        lambda planted: {"b": 2.0} | planted,
+        lambda planted: planted.copy(),
+        lambda planted: planted.get("a"),
+    ],
+    ids=["or", "from the right", "copy", "get"],
+)
+def test_what_is_planted_is_looked_up_as_in_a_dictionary_and_that_is_noted(
+    looks: Callable[[Mapping[str, float]], object],
+) -> None:
+    read: set[str] = set()
+    looks(_Noted({"a": 1.0}, read))
+    assert read == {"a"}

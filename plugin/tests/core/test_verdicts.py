@@ -358,6 +358,7 @@ def test_what_cannot_be_cleared_and_is_not_found_says_what_would_have_been() -> 
         (1.25, "0.80 to 1.25"),
         (2.0, "0.50 to 2.00"),
         (1.125, "0.889 to 1.125"),
+        (1.5625, "0.64 to 1.5625"),
         (4 / 3, "0.75 to 1.333"),
         (1.001, "0.999 to 1.001"),
     ],
