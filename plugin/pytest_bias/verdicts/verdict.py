@@ -295,8 +295,8 @@ def possible(value: float, finding: Finding) -> float:
 
 def possible_interval(interval: Interval, finding: Finding) -> Interval:
     """The same of both ends."""
-    ends = (possible(end, finding) for end in (interval.low, interval.high))
-    return replace(interval, **dict(zip(("low", "high"), ends, strict=True)))
+    low, high = possible(interval.low, finding), possible(interval.high, finding)
+    return replace(interval, low=low, high=high)
 
 
 def read_words(read: float | None, form: str) -> str:
