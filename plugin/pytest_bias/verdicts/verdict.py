@@ -187,7 +187,7 @@ def range_words(margin: float | None, scale: Scale | None) -> str:
         return "no margin"
     if scale != "ratio":
         return f"±{number_as_given(margin)}"
-    form = number_form(margin, scale)
+    form = number_form(margin, scale, (1 / margin,))
     return f"{limit_words(1 / margin, form)} to {limit_words(margin, form)}"
 
 
