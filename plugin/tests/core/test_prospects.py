@@ -34,6 +34,7 @@ from pytest_bias.statistics.noninferiority_power import (
 from pytest_bias.statistics.power import verdict_chances
 from pytest_bias.statistics.rate_power import power_to_clear_rate
 from pytest_bias.statistics.results import Misclassified
+from pytest_bias.verdicts.rule import too_few
 
 from ..helpers import there
 from .contrasts.designs import recorded
@@ -451,6 +452,58 @@ def test_what_has_no_margin_has_no_power(hypothesis: Any) -> None:
     found = prospect(hypothesis, CROSSED)
     assert (found.largest_sd, found.outlooks) == (None, ())
     assert "no power is computed" in prospect_words(found)
+
+
+@pytest.mark.parametrize("margin", [None, 1.0])
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        TotalGap("score", "group", gaps=[("a", "b", 1.0), (("b", "c"), "a", 0.5)]),
+        TotalGap("score", "group", gaps=[("a", ("b", "c"), 1.0)]),
+        GroupContrast("score", "group"),
+        Interaction("score", {"group": None, "tone": None}),
+    ],
+    ids=["gaps", "one gap", "any group", "largest interaction"],
+)
+def test_many_sides_of_too_few_replies_are_told_to_have_no_verdict(
+    hypothesis: Any, margin: float | None
+) -> None:
+    hypothesis = replace(hypothesis, claim="detect", margin=margin)
+    crossed = isinstance(hypothesis, Interaction)
+    factors = [Factor("group", {"a": 1, "b": 2, "c": 3}), Factor("tone", {"x": 1, "y": 2})]
+    factors = factors if crossed else factors[:1]
+    of = replace(PLAIN, factors=factors, replicates=5)
+    rng = np.random.default_rng(3)
+    for replicates in (4, 5):
+        design = Design(replicates, "gate")
+        finding = hypothesis.analyse(
+            replace(of, replicates=replicates),
+            recorded(replace(of, replicates=replicates), lambda _: float(rng.normal(5, 1))),
+        )
+        found = prospect(hypothesis, of, design)
+        assert bool(found.problem) == bool(too_few(finding))
+        if margin is None or not crossed:  # each of its contrasts has several combinations a side
+            assert bool(found.problem) == (replicates == 4)
+        said = "no verdict is possible: gate design: 4 replies on a side, at least 5 are needed"
+        assert (said if found.problem else "no power is computed") in prospect_words(found)
+    single = prospect(hypothesis, replace(CROSSED, factors=factors), Design(1, "smoke"))
+    assert ("one replicate" in single.problem) == crossed
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        TotalGap("score", "group", gaps=[("a", "b", 1.0)], claim="detect"),
+        GroupContrast("score", "group", claim="detect"),
+    ],
+)
+def test_so_are_many_sides_of_too_few_units(hypothesis: Any) -> None:
+    for unit in ("group", "seed"):
+        of = replace(hypothesis, target="population", unit=unit)
+        assert prospect(of, CROSSED, Design(2, "gate")).problem == ""
+    of = replace(hypothesis, target="population", unit="group")
+    few = prospect(of, CROSSED, Design(2, "smoke", exemplars=4))
+    assert "4 exemplars of group in a group, 5 are needed for any verdict" in few.problem
 
 
 def test_a_ratio_tells_its_units_only() -> None:

@@ -76,7 +76,10 @@ def test_errors_nothing_can_be_read_from_are_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"se": (0.1, 0.1)}, r"Misclassified\(se=…\): is no rate, a number from 0 to 1: \(0\.1, 0\.1"),
+        (
+            {"se": (0.1, 0.1)},
+            r"Misclassified\(se=…\): is no rate, a number from 0 to 1: \(0\.1, 0\.1",
+        ),
         ({"se": None}, "se=….*is no rate"),
         ({"se": math.nan}, "se=….*is no rate"),
         ({"se": -0.1}, "se=….*is no rate"),
