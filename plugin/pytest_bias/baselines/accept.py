@@ -256,7 +256,8 @@ def _found(entry: Entry) -> str:
     if (effect := entry.effect) is not None:
         ends = () if (of := effect.interval) is None else (of.low, of.high)
         form = number_form(entry.margin, effect.scale, ends)
-        words += f" {with_interval(effect.estimate, effect.interval, form, read=effect.as_read)}"
+        read, most = effect.as_read, entry.most
+        words += f" {with_interval(effect.estimate, of, form, read=read, most=most)}"
     return f"{words}, {entry.accepted}" if entry.accepted else words
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import Effect
+from ..contrasts.findings import Effect, most_shown
 from ..errors import NEWER, BiasError, Unserialisable, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _FINE = 6
 """Significant digits of the contrasts of units that the history keeps."""
 _OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
+_OF_TWO = ("RateDifference", "MeanDifference", "GroupContrast")
+"""Hypotheses whose effects are one difference of two means."""
 FORMAT = 3
 _DESIGNS = "designs"
 """Where the table stands that entries refer to."""
@@ -116,6 +118,14 @@ class Entry(Strict):
     cells: Mapping[str, AcceptedCell] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
+
+    @property
+    def most(self) -> float:
+        """The size beyond which none of its effects is shown, as of a finding."""
+        claimed = self.fingerprint.get("hypothesis")
+        kind = claimed.get("kind") if isinstance(claimed, Mapping) else None
+        as_read = None if self.effect is None else self.effect.as_read
+        return most_shown(as_read, two=kind in _OF_TWO)
 
     @property
     def versions(self) -> tuple[Effect, ...]:

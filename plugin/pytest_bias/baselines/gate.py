@@ -25,6 +25,7 @@ from ..verdicts.verdict import (
     estimate_words,
     number_form,
     settle_words,
+    with_interval,
 )
 from .entries import Acceptance, AcceptedCell, Entry, is_stopped
 from .fingerprints import differences
@@ -259,7 +260,10 @@ def _shown(
     form = number_form(
         new.margin, now.scale, (now.estimate, before.estimate), beside=(before.estimate,)
     )
-    ours, than = f"{now.estimate:{form}}", f"{before.estimate:{form}}"
+    ours, than = (
+        with_interval(effect.estimate, None, form, read=effect.as_read, most=entry.most)
+        for effect, entry in ((now, new), (before, old))
+    )
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
     shown: Evidence = "worse" if found.worse else "neither"

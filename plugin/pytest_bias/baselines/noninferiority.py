@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..contrasts.findings import ALPHA, AS_READ, LABELLED, Compared, Effect, Finding
+from ..contrasts.findings import ALPHA, LABELLED, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
 from ..verdicts.verdict import limit_words, number_as_given, number_form
 
@@ -58,7 +58,6 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
     if missing is not None and missing.needed:
         ends = (missing.lowest, missing.highest)
         worst = tuple(end for end in ends if end is not None)
-    read = finding.extras.get(AS_READ)
     return Effect(
         estimate=finding.estimate,
         interval=finding.interval,
@@ -69,7 +68,7 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
         by_unit=finding.by_unit,
         worst=worst,
         shifted=worst is not None and missing is not None and missing.kind == "tipping",
-        as_read=None if read is None else float(read),
+        as_read=finding.as_read,
         labelled=int(finding.extras.get(LABELLED, 0)),
     )
 

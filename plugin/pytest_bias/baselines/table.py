@@ -19,8 +19,6 @@ from ..verdicts.verdict import (
     Verdict,
     interval_words,
     number_form,
-    possible,
-    possible_interval,
     range_words,
     with_interval,
 )
@@ -213,7 +211,7 @@ def row_of(
         contrast=finding.contrast if finding is not None else "",
         margin="" if new.margin is None else range_words(new.margin, scale),
         scale=scale,
-        before=None if old is None else _shown(old, form, like=finding),
+        before=None if old is None else _shown(old, form),
         now=_shown(new, form, finding),
         outcome=compared.outcome,
         compared=compared.compared,
@@ -224,21 +222,16 @@ def row_of(
     )
 
 
-def _shown(
-    entry: Entry, form: str, finding: Finding | None = None, *, like: Finding | None = None
-) -> Observed:
-    """Show an entry; an estimate that was accepted as finely as the one found now, and as that."""
+def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Observed:
+    """Show an entry; an estimate that was accepted as finely as the one found now."""
     effect = entry.effect
     estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)
     shown = ""
     if finding is not None:
         shown = interval_words(finding)
     elif effect is not None:
-        value, ends = effect.estimate, effect.interval
-        if like is not None and effect.as_read is not None:
-            value = possible(value, like)
-            ends = None if ends is None else possible_interval(ends, like)
-        shown = with_interval(value, ends, form, read=effect.as_read)
+        read, most = effect.as_read, entry.most
+        shown = with_interval(effect.estimate, interval, form, read=read, most=most)
     return Observed(
         status=entry.status, words=entry.words, shown=shown, estimate=estimate, interval=interval
     )

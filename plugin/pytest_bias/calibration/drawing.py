@@ -200,6 +200,9 @@ class _Noted(Mapping[str, float]):
         """Return a dictionary of them, as the others are."""
         return dict(self)
 
+    def __reduce__(self) -> tuple[type[dict[str, float]], tuple[dict[str, float]]]:
+        return dict, (dict(self),)  # to `copy` and `dataclasses.asdict`, too
+
 
 @dataclass(slots=True)
 class _Answering:

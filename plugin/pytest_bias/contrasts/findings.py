@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -113,6 +114,21 @@ CHANCE = "mean without any difference"
 
 AS_READ = "as it was read"
 """Name of the extra that has the estimate without a correction for how its event is read."""
+
+OF_TWO = (
+    *("rate difference", "mean difference", "group against the rest"),
+    "largest departure of a group",
+)
+"""Quantities that are one difference of two means."""
+
+
+def most_shown(as_read: float | None, *, two: bool) -> float:
+    """Return the size beyond which no estimate is shown: ``two`` rates differ by at most 1.
+
+    One corrected for how its event is read (``as_read`` is the one without) may lie beyond.
+    """
+    return 1.0 if two and as_read is not None else math.inf
+
 
 LABELLED = "labelled by people"
 """Name of the extra that says how many labels of people such a correction rests on."""
@@ -403,6 +419,17 @@ class Finding:
             return False
         low, high = self.within
         return interval.low > high or interval.high < low
+
+    @property
+    def as_read(self) -> float | None:
+        """The estimate without a correction for how its event is read; None of no such."""
+        read = self.extras.get(AS_READ)
+        return None if read is None else float(read)
+
+    @property
+    def most(self) -> float:
+        """The size beyond which none is shown; see :func:`most_shown`."""
+        return most_shown(self.as_read, two=self.quantity in OF_TWO)
 
     @property
     def enough(self) -> int | None:

@@ -20,6 +20,7 @@ from .units import Layout
 
 if TYPE_CHECKING:
     from .estimation.cells import Grid
+    from .estimation.groups import WeightedGap
     from .estimation.largest import Linear
 
 REST = "rest"
@@ -171,9 +172,13 @@ class GroupContrast(Declared):
         return replace(finding, published=found.finding.published, notes=(*finding.notes, note))
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """Return the observations ``design`` gives one group; None for the omnibus question."""
+        """Return the observations ``design`` gives one group; None for the omnibus question.
+
+        These are given where they are too few for any verdict.
+        """
         if self.group is None:
-            return None
+            sides = [{self.factor: [group]} for group in self._groups(experiment)]
+            return Reach(self, experiment, design, sides).of_many()
         rest = [group for group in self._groups(experiment) if group != self.group]
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
         reach = Reach(self, experiment, design, sides)
@@ -282,24 +287,38 @@ class TotalGap(Declared):
         self.check_undirected("a sum of absolute gaps")
         if self.margin is not None and len(self.gaps) > MOST_SIGNED:
             raise self.refused(problem=f"with a margin it has at most {MOST_SIGNED} gaps")
-        sides = [
-            {self.factor: levels_of(side)} for high, low, _ in self.gaps for side in (high, low)
+        check_compared(self, experiment, self._sides, flips=False)
+
+    @property
+    def _sides(self) -> list[dict[str, tuple[str, ...]]]:
+        ends = [end for high, low, _ in self.gaps for end in (high, low)]
+        return [{self.factor: levels_of(end)} for end in ends]
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
+        """Return the observations ``design`` gives it where they are too few for any verdict."""
+        from .estimation.largest import signed_sums  # noqa: PLC0415  (numpy)
+
+        sums = {} if self.margin is None else signed_sums(self.factor, self._weighted())
+        return Reach(self, experiment, design, self._sides).of_many(w for w, _ in sums.values())
+
+    def _weighted(self) -> list[WeightedGap]:
+        from .estimation.cells import pairwise  # noqa: PLC0415  (numpy)
+
+        return [
+            (dict(pairwise(self.factor, levels_of(h), levels_of(low)).parts[self.factor]), weight)
+            for h, low, weight in self.gaps
         ]
-        check_compared(self, experiment, sides, flips=False)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a cell has no valid reply."""
-        from .estimation.cells import Weights, pairwise  # noqa: PLC0415
+        from .estimation.cells import Weights  # noqa: PLC0415
         from .estimation.groups import total_gap  # noqa: PLC0415  (numpy)
         from .estimation.largest import Linear, signed_sums  # noqa: PLC0415
 
         levels = dict.fromkeys(
             level for high, low, _ in self.gaps for level in (*levels_of(high), *levels_of(low))
         )
-        gaps = [
-            (dict(pairwise(self.factor, levels_of(h), levels_of(low)).parts[self.factor]), weight)
-            for h, low, weight in self.gaps
-        ]
+        gaps = self._weighted()
         unit = self.sampled_units(experiment, [self.factor])
 
         def signed(_: Grid) -> dict[str, Linear]:

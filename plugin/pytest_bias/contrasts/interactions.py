@@ -172,10 +172,15 @@ class Interaction(Declared):
         return found
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """Return the observations ``design`` gives it; None for the largest of many contrasts."""
+        """Return the observations ``design`` gives it; None for the largest of many contrasts.
+
+        These are given where they are too few for any verdict.
+        """
+        reach = Reach(self, experiment, design, self._sides(experiment))
         if self._largest:
-            return None
-        return Reach(self, experiment, design, self._sides(experiment)).layout(within=True)
+            every = () if self.margin is None else self._combinations(experiment).values()
+            return reach.of_many((each.weights for each in every), within=True, flips=True)
+        return reach.layout(within=True)
 
     @property
     def _largest(self) -> bool:

@@ -447,15 +447,35 @@ class _Chances:
             design=shape,
             null=self.null,
         )
+        few = self.null == "zero" and not layout.clears
+
+        def biased(difference: float) -> float:
+            if never:
+                return 0.0
+            return self._few_alarm(sd, difference) if few else at(difference=difference)[1]
+
         outlooks = [
             Outlook(
                 effect=effect,
                 clear=self._clears(sd, effect * self.margin) if given.clears else 0.0,
-                biased=0.0 if never else at(difference=effect * self.margin)[1],
+                biased=biased(effect * self.margin),
             )
             for effect in (self.effects if sd else ())
         ]
         return replace(given, sd=sd, outlooks=tuple(outlooks))
+
+    def _few_alarm(self, sd: float, difference: float) -> float:
+        """The chance of an alarm of units so few that it must hold by a permutation, too."""
+        from ..statistics.few_power import few_alarm_power, few_flips_power  # noqa: PLC0415
+
+        layout, n = self.layout, self.layout.per_group
+        if layout.shape == "paired":
+            effect = difference * math.sqrt(n) / sd
+            return few_flips_power(n, effect=effect, alpha=self.alarm)
+        effect = difference * math.sqrt(n / 2) / sd
+        sizes = layout.sizes if layout.fewest else (n, n)
+        strata = layout.strata
+        return few_alarm_power(sizes, effect=effect, alpha=self.alarm, strata=strata)
 
     def _misses(self, layout: Layout, margin: float) -> bool:
         """Return whether the replies clear nothing, as all may miss some that make the margin.

@@ -7,13 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
+from typing import TYPE_CHECKING
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING, kind_of
 from .declared import FEWEST_UNITS, Declared, has_exemplars, levels_of
 from .units import REPLIES, Layout, Units
+
+if TYPE_CHECKING:
+    from .estimation.cells import Weights
 
 FEWEST_TO_CLEAR = 10
 """Exemplars in each of two groups below which nothing is cleared."""
@@ -56,11 +60,7 @@ class Reach:
         if self.declared.target == "fixed":
             sizes = [self.trials(side) for side in self.sides]
             worths = [Fraction(n) for n in sizes] if pooled else [*map(self._worth, self.sides)]
-            cells = min(sizes) // self.design.replicates
-            if within and cells > 1 and self.design.replicates == 1:
-                problem = (
-                    f"{self.design.name} design: one replicate has no variance within its cell"
-                )
+            problem = self._no_variance(min(sizes)) if within else ""
             # Means of levels weigh alike, and so do as many replies as the smallest level has.
             two = _two(sizes if pooled else [*map(self._alike, self.sides)])
             clears = not within or min(two) >= FEWEST_TO_CLEAR
@@ -104,6 +104,43 @@ class Reach:
             clears=clears,
             least_p=0.0 if clears else 2.0 ** (1 - count),
         )
+
+    def of_many(
+        self, weights: Iterable[Weights] = (), *, within: bool = False, flips: bool = False
+    ) -> Layout | None:
+        """Many sides where no verdict is possible, by the smallest; else None: no power is known.
+
+        Of a fixed set it is that of a level alone, or that of one of the contrasts whose
+        ``weights`` are given; ``flips`` as in :meth:`problem`.
+        """
+        fewest = 0
+        problem = self.problem(flips=flips)
+        if self.declared.target == "fixed":
+            sizes = [*map(self._smaller_side, weights)] or chain(*map(self._of_levels, self.sides))
+            fewest = min(sizes)
+            problem = self._no_variance(fewest) if within else ""
+        if not problem and not 0 < fewest < FEWEST_UNITS:
+            return None
+        two = fewest, fewest
+        return Layout(
+            shape="independent", per_group=0, unit_name=REPLIES, problem=problem, sizes=two
+        )
+
+    def _smaller_side(self, weights: Weights) -> int:
+        from .estimation.tested import smaller_side  # noqa: PLC0415  (numpy)
+
+        levels = [*product(*weights.parts.values())]
+        each = [[*zip(weights.parts, level, strict=True)] for level in levels]
+        return smaller_side(
+            [math.prod(weights.parts[name][level] for name, level in at) for at in each],
+            [self.trials({name: (level,) for name, level in at}) for at in each],
+            levels,
+        )
+
+    def _no_variance(self, fewest: int) -> str:
+        if fewest == 1 or self.design.replicates > 1:
+            return ""
+        return f"{self.design.name} design: one replicate has no variance within its cell"
 
     @property
     def names(self) -> list[str]:

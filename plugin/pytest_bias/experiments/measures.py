@@ -41,6 +41,9 @@ _KEPT = (
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'"))
 _DOTS = str.maketrans("İı", "ii")  # what a pattern takes for an i, whatever its case
 
+_FIRST = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)")
+_WHOLE = re.compile(r"(?<!\d)(?<!\d\.)\d+")  # no decimals
+
 _COUNTED = re.compile(r"[^\W_]\S*")  # a word, from its first letter or digit on
 _MARKS = dict.fromkeys(
     code for code in range(128) if not (chr(code).isalnum() or chr(code).isspace())
@@ -195,13 +198,14 @@ class Measure:
 
     @property
     def listed(self) -> list[str]:
-        """The categories in order, numbers by their size, whatever their sign is."""
+        """The categories in order: by the number they begin with, then by those within them."""
 
-        def padded(text: str) -> tuple[str, str]:
-            whole = re.sub(r"(?<![.\d])\d+", lambda of: of[0].zfill(LONGEST_CATEGORY), text)
-            return whole, text
+        def placed(text: str) -> tuple[float, str, str]:
+            first = _FIRST.match(text)
+            number = math.inf if first is None else float(first[0])
+            return number, _WHOLE.sub(lambda of: of[0].zfill(LONGEST_CATEGORY), text), text
 
-        return sorted(self.categories, key=padded)
+        return sorted(self.categories, key=placed)
 
     @property
     def undeclared(self) -> BadDesign:

@@ -21,8 +21,9 @@ from ..experiments.experiment import Experiment
 from ..experiments.records import Outcome, Record, Records
 from ..settings.model_names import file_stem
 from ..verdicts.analysis import Analysis, without_controls
-from ..verdicts.verdict import Verdict
+from ..verdicts.verdict import Verdict, possible
 from .jinja import rendered
+from .numbers import most_recorded
 from .results import results_text
 from .view import RunView, simulated_words
 
@@ -44,6 +45,7 @@ _RECORDING = (
 _FINDING = (
     *("quantity", "contrast", "measure", "unit", "scale", "target", "scope", "margin"),
     *("estimate", "interval", "p_alarm", "p_clear", "method", "units", "replies", "missing"),
+    "as_read",
 )
 _VERDICT = ("id", "title", "claim", "status", "label", "words", "reason", "p_adjusted", "why")
 _RUN = ("partial", "problems", "broken", "lost", "failures", "leniencies", "stale")
@@ -251,17 +253,17 @@ def model_index(record: Mapping[str, Any]) -> dict[str, Any]:
     for each in record["experiments"]:
         metrics = [
             {
-                "type": hypothesis["finding"]["quantity"].replace(" ", "_"),
+                "type": finding["quantity"].replace(" ", "_"),
                 "name": f"{hypothesis['title']} ({hypothesis['id']})".strip(),
-                "value": hypothesis["finding"]["estimate"],
+                "value": possible(finding["estimate"], most_recorded(finding)),
                 "config": hypothesis["id"],
                 "args": {
                     "verdict": hypothesis["label"],
-                    "margin": hypothesis["finding"]["margin"],
+                    "margin": finding["margin"],
                 },
             }
             for hypothesis in each["hypotheses"]
-            if hypothesis["finding"] is not None
+            if (finding := hypothesis["finding"]) is not None
         ]
         if metrics:
             of = {

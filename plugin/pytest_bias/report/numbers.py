@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..contrasts.findings import OF_TWO, most_shown
 from ..contrasts.impact import LINE
 from ..statistics.results import Interval
 from ..verdicts.verdict import digits_beside, number_form, with_interval
@@ -25,7 +26,14 @@ def recorded_words(finding: Mapping[str, Any], decided: Sequence[Mapping[str, fl
     interval = None if of is None else Interval(**of)
     ends = () if interval is None else (interval.low, interval.high)
     form = number_form(finding["margin"], finding["scale"], ends)
-    return f"{with_interval(finding['estimate'], interval, form)} {finding['unit']}".rstrip()
+    read, most = finding["as_read"], most_recorded(finding)
+    words = with_interval(finding["estimate"], interval, form, read=read, most=most)
+    return f"{words} {finding['unit']}".rstrip()
+
+
+def most_recorded(finding: Mapping[str, Any]) -> float:
+    """The size beyond which no estimate of a finding as JSON is shown."""
+    return most_shown(finding["as_read"], two=finding["quantity"] in OF_TWO)
 
 
 def reasons_words(reasons: Mapping[str, int]) -> str:

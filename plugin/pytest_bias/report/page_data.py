@@ -220,7 +220,7 @@ def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
     finding = verdict.finding
     if finding is None or not finding.margin:
         return None
-    value = possible(finding.estimate if value is None else value, finding)
+    value = possible(finding.estimate if value is None else value, finding.most)
     if finding.scale != "ratio":
         return value / finding.margin
     if not 0 < value < math.inf:
@@ -296,8 +296,11 @@ def _numbers(verdict: Verdict, finding: Finding | None) -> PageValue:
     """The finding's numbers to draw, and its words; None and empty where there is none."""
     names = ("estimate", "margin", "scale", "measure", "factor", "unit", "null", "quantity")
     found: dict[str, object] = {name: getattr(finding, name, None) for name in names}
-    found["shown"] = [*map(_ends, verdict.shown)]
-    found["wide"] = _ends(finding.interval) if finding and finding.interval else None
+    most = math.inf if finding is None else finding.most
+    if finding is not None:
+        found["estimate"] = possible(finding.estimate, most)
+    found["shown"] = [_ends(interval, most) for interval in verdict.shown]
+    found["wide"] = _ends(finding.interval, most) if finding and finding.interval else None
     worst = finding.worst_case if finding is not None else None
     needed = worst is not None and worst.needed and worst.lowest is not None
     found["worst"] = [worst.lowest, worst.highest] if worst is not None and needed else None
@@ -323,8 +326,8 @@ def _numbers(verdict: Verdict, finding: Finding | None) -> PageValue:
     }
 
 
-def _ends(interval: Interval) -> list[float]:
-    return [interval.low, interval.high, interval.level]
+def _ends(interval: Interval, most: float) -> list[float]:
+    return [possible(interval.low, most), possible(interval.high, most), interval.level]
 
 
 def _analysis(analysis: Analysis, dates: str) -> PageValue:
@@ -358,8 +361,9 @@ def _analysis(analysis: Analysis, dates: str) -> PageValue:
 def _upgrade(view: RunView) -> PageValue:
     assert view.upgrade is not None  # noqa: S101  (asked for upgrades only)
     upgrade = view.upgrade
+    most = {v.named: v.finding.most for v in view.verdicts if v.finding is not None}
     return {
-        "rows": columns([_row(row) for row in upgrade.rows]),
+        "rows": columns([_row(row, most.get(row.named, math.inf)) for row in upgrade.rows]),
         "drift": [
             {
                 "e": drift.experiment,
@@ -377,9 +381,13 @@ def _upgrade(view: RunView) -> PageValue:
     }
 
 
-def _row(row: UpgradeRow) -> PageValue:
+def _row(row: UpgradeRow, most: float) -> PageValue:
     bound, margin = bound_words(row)
-    before, compared = row.before, row.compared
+    compared = row.compared
+    before, now = (
+        each and [each.label, each.shown, each.estimate and possible(each.estimate, most)]
+        for each in (row.before, row.now)
+    )
     return {
         "e": row.experiment,
         "m": row.model,
@@ -389,8 +397,8 @@ def _row(row: UpgradeRow) -> PageValue:
         "stops": row.fails,
         "open": row.is_open,
         "scale": row.scale,
-        "before": None if before is None else [before.label, before.shown, before.estimate],
-        "now": [row.now.label, row.now.shown, row.now.estimate],
+        "before": before,
+        "now": now,
         "limit": None if compared is None else compared.margin,
         "bound": f"{bound} of {margin}".replace("a factor of ", "× ") if bound else "",
         "how": "" if compared is None else compared.how,

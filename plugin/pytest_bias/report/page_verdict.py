@@ -147,7 +147,8 @@ def number_facts(finding: Finding) -> Iterator[Fact]:
             degrees = f"t = {t:z.2f}, df = {tost.df:.1f}"
             yield f"Equivalence test, {side}", p_words(p), degrees
         needs = f"CLEAR needs it to lie within ±{edge}"
-        yield "Interval of the equivalence test", bounds_words(tost.interval, form), needs
+        said = bounds_words(tost.interval, form, finding.most)
+        yield "Interval of the equivalence test", said, needs
     if size is not None:
         yield "Cohen’s d", f"{size.d:+z.2f}, {bounds_words(size.interval)}", ""
         yield "Hedges’ g", f"{size.g:+z.2f}", f"d × {size.j:.4f}, corrected for small samples"

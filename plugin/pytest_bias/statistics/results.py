@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from ..errors import BadStatisticInput
@@ -16,6 +16,9 @@ LEVEL = 0.95
 
 POWER = 0.90
 """Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
+
+
+_MADE = "Misclassified(…)"
 
 
 def _bad(function: str, argument: str, problem: str) -> BadStatisticInput:
@@ -146,9 +149,21 @@ class Misclassified:
     labels: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
-        for name, rate in (("sensitivity", self.sensitivity), ("specificity", self.specificity)):
-            if not 0 <= rate <= 1:
-                raise _bad("Misclassified", name, f"is no rate: {rate}")
+        given: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name in ("sensitivity", "specificity", "se"):
+            rate = given[name]
+            if isinstance(rate, bool) or not (isinstance(rate, int | float) and 0 <= rate <= 1):
+                raise _bad("Misclassified", name, f"is no rate, a number from 0 to 1: {rate!r}")
+        also = given["also"] if isinstance(given["also"], tuple) else (None,)
+        for name, fits, needed in (
+            ("source", isinstance(given["source"], str), "text"),
+            ("sampled", isinstance(given["sampled"], bool), "True or False"),
+            ("worst", isinstance(given["worst"], Misclassified | None), f"{_MADE}, or None"),
+            ("also", all(isinstance(each, Misclassified) for each in also), f"a tuple of {_MADE}"),
+            ("labels", isinstance(given["labels"], int), "a whole number"),
+        ):
+            if not fits:
+                raise _bad("Misclassified", name, f"must be {needed}: {given[name]!r}")
         if self.youden <= 0:
             problem = "add up to 1 or less: nothing is read from it"
             raise _bad("Misclassified", "sensitivity, specificity", problem)

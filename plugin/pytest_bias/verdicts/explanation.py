@@ -245,7 +245,7 @@ def _lacking(verdict: Verdict, finding: Finding) -> str:
 
 def _signed(value: float, finding: Finding) -> str:
     """An estimate with its sign; a ratio has none."""
-    text = _plain(possible(value, finding), finding)
+    text = _plain(possible(value, finding.most), finding)
     return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
 
 

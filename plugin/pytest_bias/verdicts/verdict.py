@@ -12,7 +12,6 @@ from typing import Literal
 from ..contrasts.declared import Claim
 from ..contrasts.findings import (
     ALPHA,
-    AS_READ,
     CHANCE,
     CellClaim,
     Finding,
@@ -32,9 +31,6 @@ _LEAST = 0.001
 """Margin below which the digits of ordinary ones would not show it."""
 _LEAST_ALONE = 0.01
 """The same of numbers that have no margin."""
-
-_OF_RATES = ("rate difference", "group against the rest", "largest departure of a group")
-"""Quantities that of rates are one difference of two: at most 1 either way."""
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
@@ -187,7 +183,7 @@ def range_words(margin: float | None, scale: Scale | None) -> str:
         return "no margin"
     if scale != "ratio":
         return f"±{number_as_given(margin)}"
-    form = number_form(margin, scale)
+    form = number_form(margin, scale, (1 / margin,))
     return f"{limit_words(1 / margin, form)} to {limit_words(margin, form)}"
 
 
@@ -245,9 +241,9 @@ def cell_words(cell: CellClaim, finding: Finding) -> str:
         return "too few replies"
     form = number_form(cell.margin, finding.scale)
     if cell.p_clear > ALPHA and replace(finding, margin=cell.margin).inside(cell.interval):
-        return f"{possible(cell.estimate, finding):{form}} ({p_words(cell.p_clear)}: {DOUBTED})"
-    interval = None if cell.interval is None else possible_interval(cell.interval, finding)
-    words = with_interval(possible(cell.estimate, finding), interval, form)
+        words = with_interval(cell.estimate, None, form, most=finding.most)
+        return f"{words} ({p_words(cell.p_clear)}: {DOUBTED})"
+    words = with_interval(cell.estimate, cell.interval, form, most=finding.most)
     if not cell.doubted:
         return words
     if cell.interval is None:
@@ -273,51 +269,49 @@ def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
     """
     if shown is None:
         shown = () if finding.interval is None else (finding.interval,)
-    shown = [possible_interval(each, finding) for each in shown]
     ends = [end for interval in shown for end in (interval.low, interval.high)]
     form = number_form(finding.margin, finding.scale, ends)
     chance = finding.extras.get(CHANCE)
     beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
-    if isinstance(read := finding.extras.get(AS_READ), float):
-        beside += read_words(read, form)
-    bounds = [bounds_words(interval, form) for interval in shown]
-    return ", ".join([f"{possible(finding.estimate, finding):{form}}{beside}", *bounds])
+    first = shown[0] if shown else None
+    read, most = finding.as_read, finding.most
+    words = with_interval(finding.estimate, first, form, beside=beside, read=read, most=most)
+    return ", ".join([words, *(bounds_words(each, form, most) for each in shown[1:])])
 
 
-def possible(value: float, finding: Finding) -> float:
-    """An estimate, or an end of its interval, as it is shown: what two rates can differ by.
+def possible(value: float, most: float) -> float:
+    """An estimate, or an end of its interval, as it is shown: no larger than ``most`` either way.
 
-    Corrected for a judge's errors it may lie beyond.
+    Corrected for errors of reading it may lie beyond what is possible.
     """
-    corrected = AS_READ in finding.extras and finding.quantity in _OF_RATES
-    return max(-1.0, min(1.0, value)) if corrected else value
-
-
-def possible_interval(interval: Interval, finding: Finding) -> Interval:
-    """The same of both ends."""
-    low, high = possible(interval.low, finding), possible(interval.high, finding)
-    return replace(interval, low=low, high=high)
-
-
-def read_words(read: float | None, form: str) -> str:
-    """`` (corrected for errors of reading; read +0.41)``; empty of what is not corrected."""
-    return "" if read is None else f" (corrected for errors of reading; read {read:{form}})"
+    return max(-most, min(most, value))
 
 
 def with_interval(
-    value: float, interval: Interval | None, form: str, *, read: float | None = None
+    value: float,
+    interval: Interval | None,
+    form: str,
+    *,
+    beside: str = "",
+    read: float | None = None,
+    most: float = math.inf,
 ) -> str:
     """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval.
 
-    ``read`` is what was read, where the value is corrected.
+    ``beside`` follows the value, and ``read``, which is what was read where it is corrected.
     """
-    bounds = "" if interval is None else f", {bounds_words(interval, form)}"
-    return f"{value:{form}}{read_words(read, form)}{bounds}"
+    words = f"{possible(value, most):{form}}{beside}"
+    if read is not None:
+        words += f" (corrected for errors of reading; read {read:{form}})"
+    return words if interval is None else f"{words}, {bounds_words(interval, form, most)}"
 
 
-def bounds_words(interval: Interval, form: str = "+z.2f") -> str:
-    """``95 % [+1.50, +2.10]``."""
-    return f"{level_words(interval)} [{interval.low:{form}}, {interval.high:{form}}]"
+def bounds_words(interval: Interval, form: str = "+z.2f", most: float = math.inf) -> str:
+    """``95 % [+1.50, +2.10]``; ``95 % wholly beyond +1.00`` where none of it is possible."""
+    low, high = possible(interval.low, most), possible(interval.high, most)
+    if low == high and interval.low < interval.high:
+        return f"{level_words(interval)} wholly beyond {low:{form}}"
+    return f"{level_words(interval)} [{low:{form}}, {high:{form}}]"
 
 
 def level_words(interval: Interval) -> str:

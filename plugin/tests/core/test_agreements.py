@@ -15,10 +15,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
-from pytest_bias.baselines.entries import entry_of
+from pytest_bias.baselines.entries import Acceptance, entry_of
 from pytest_bias.baselines.fingerprints import fingerprint_of
-from pytest_bias.baselines.gate import Comparison
-from pytest_bias.baselines.table import row_of
+from pytest_bias.baselines.gate import Comparison, compare
+from pytest_bias.baselines.table import Upgrade, row_of
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
@@ -33,7 +33,9 @@ from pytest_bias.experiments.judges import Level
 from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.records import Exchange, Outcome, Records, record_of
+from pytest_bias.report.audit import audit_files, audit_record
 from pytest_bias.report.brief import section_of
+from pytest_bias.report.escapes import flat_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
@@ -51,10 +53,11 @@ from pytest_bias.verdicts.judge_agreement import (
 from pytest_bias.verdicts.verdict import interval_words
 from pytest_bias.workbench.labels import labels_path, read_labels
 
+from ..helpers import there
 from .factories import experiment as tiny
 from .factories import recording
-from .report.factory import view
-from .report.reading import Reader
+from .report.factory import analysis, between, finding, verdict, view
+from .report.reading import Reader, rows
 
 MODEL = "openai/tiny"
 RECORDING = recording(judge="openai/judge")
@@ -876,11 +879,52 @@ def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by
     assert "would have cleared" not in settling_words(verdict)
     assert " and +1.00 (a 0.43, b 0.30)." in explanation(verdict)
     # Nor beside what was accepted, which says the same of itself.
-    kept = entry_of(verdict, recording(), {})
+    kept = entry_of(verdict, recording(), fingerprint_of(of, of.design(), asked, ""))
     found = Comparison(outcome="known", words="", tolerated=True)
     row = row_of(("game", "m", verdict.id), kept, kept, found, stops=False, verdict=verdict)
     assert row.before is not None
     assert row.before.shown == row.now.shown
+
+
+@pytest.mark.parametrize(
+    ("high", "ends"),
+    [(-0.6, "95 % [-1.00, -0.60]"), (-1.2, "95 % wholly beyond -1.00")],
+)
+def test_every_report_shows_what_is_corrected_alike(high: float, ends: str) -> None:
+    """As far as rates can differ, with what was read, and no interval as if it were a point."""
+    of = judged(Agreement("much", "much_again"))
+    asked = RateDifference("much", "group", high="a", low="b", margin=0.15)
+    told = fingerprint_of(of, of.design(), asked, "")
+    interval = between(-3.1, high)
+    found = finding(
+        quantity="rate difference",
+        unit="",
+        estimate=-2.08,
+        interval=interval,
+        margin=0.15,
+        extras={"as it was read": -0.41},
+    )
+    now = verdict(found, shown=(interval,))
+    value = "-1.00 (corrected for errors of reading; read -0.41)"
+    ann = Acceptance(reason="known", owner="ann", until="2999-01-01")
+    entry = entry_of(now, recording(checksum="1" * 64), told, acceptance=ann)
+    less = replace(there(entry.effect), estimate=-0.1, as_read=-0.02, cassette="0" * 64)
+    before = replace(entry, effect=less)
+    compared = compare(now.named, entry, before, today="2026-01-01")
+    assert f"{value} is worse than -0.10 (corrected for errors of reading; read" in compared.words
+    row = row_of(now.named, entry, entry, compared, stops=True, verdict=now)
+    assert interval_words(found) == f"{value}, {ends}" == row.now.shown == there(row.before).shown
+    run = view(analysis(now), upgrade=Upgrade(old="m", new=(now.model,), rows=(row,)))
+    page = Reader(report_html(run))
+    (drawn,) = page.hypotheses
+    assert (drawn["estimate"], *drawn["shown"][0][:2]) == (-1, -1, max(-1, high))
+    (listed,) = rows(page.data["d-run"]["upgrade"]["rows"])
+    assert listed["before"] == listed["now"] == ["BIASED", f"{value}, {ends}", -1]
+    card = audit_files(audit_record(run, now.model, {}))
+    for name in ("rehearsal", "rehearsal-model-card"):
+        assert flat_markdown(f"{value}, {ends}") in card[f"simulated--biased/{name}.md"]
+    assert '"value": -1.0' in card["simulated--biased/rehearsal-model-card.json"]
+    assert '"estimate": -2.08' in card["simulated--biased/rehearsal.json"]  # data, as they are
 
 
 def test_labels_do_not_unsay_what_pairs_of_ratings_show() -> None:

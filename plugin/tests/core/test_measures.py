@@ -114,6 +114,21 @@ def test_categories_are_listed_in_order_and_numbers_by_size() -> None:
 
 
 @pytest.mark.parametrize(
+    "listed",
+    [
+        ["-10", "-2", "-1", "0", "+1", "2"],
+        ["1", "2-3", "4", "10 or more", "none"],
+        [".25", "0.5", "9"],
+        ["below 0.25", "below 0.5", "below 9.5", "below 10.5"],
+        ["item.9", "item.10"],
+    ],
+    ids=lambda listed: listed[0],
+)
+def test_categories_begin_with_the_smallest_number_whatever_its_sign(listed: list[str]) -> None:
+    assert Measure("score", categories=reversed(listed)).listed == listed
+
+
+@pytest.mark.parametrize(
     "categories", ["low", [""], ["x" * 81], ["a\nb"], ["\ud800"], [5]], ids=repr
 )
 def test_bad_categories(categories: Any) -> None:

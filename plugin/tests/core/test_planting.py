@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import cache
 from statistics import fmean, stdev
 
 import pytest
 
-from pytest_bias import Records
+from pytest_bias import Records, SimulatedPrompt
 from pytest_bias.calibration.drawing import Bench, _Noted, outcomes
 from pytest_bias.calibration.planting import PlantedSubject
 from pytest_bias.cli.calibrate import declared_by
@@ -206,9 +208,11 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
         lambda planted: planted | {"b": 2.0},
         lambda planted: {"b": 2.0} | planted,
         lambda planted: planted.copy(),
+        copy.deepcopy,
+        lambda planted: asdict(SimulatedPrompt("m", (), 1, planted))["planted"]["a"],
         lambda planted: planted.get("a"),
     ],
-    ids=["or", "from the right", "copy", "get"],
+    ids=["or", "from the right", "copy", "deep copy", "as a dictionary", "get"],
 )
 def test_what_is_planted_is_looked_up_as_in_a_dictionary_and_that_is_noted(
     looks: Callable[[Mapping[str, float]], object],

@@ -20,6 +20,7 @@ from pytest_bias import (
     TotalGap,
 )
 from pytest_bias.contrasts import cells
+from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.power import Prospect, prospect_of
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items
@@ -34,6 +35,7 @@ from pytest_bias.statistics.noninferiority_power import (
 from pytest_bias.statistics.power import verdict_chances
 from pytest_bias.statistics.rate_power import power_to_clear_rate
 from pytest_bias.statistics.results import Misclassified
+from pytest_bias.verdicts.rule import too_few
 
 from ..helpers import there
 from .contrasts.designs import recorded
@@ -394,6 +396,38 @@ def test_what_so_few_can_never_show_is_not_promised(
     assert prospect_of(hypothesis, of, of.design(), finding).outlooks[2].biased > 0.9
 
 
+@pytest.mark.parametrize(
+    ("items", "replicates", "unit", "alarm"),
+    [(0, 7, None, 0.002), (2, 4, None, 0.002), (9, 1, "seed", 0.005)],
+    ids=["replies", "replies within items", "items"],
+)
+def test_few_are_promised_no_more_alarms_than_a_permutation_gives_too(
+    items: int, replicates: int, unit: str | None, alarm: float
+) -> None:
+    """By t alone .11, .16 and .12 more."""
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2})],
+        items=Items("seed", {f"s{n}": n for n in range(items)}) if items else None,
+        measures=[Measure("score")],
+        replicates=replicates,
+    )
+    how = {"target": "population", "unit": unit} if unit else {}
+    hypothesis = difference(margin=1.0, claim="detect", **how)
+    rng = np.random.default_rng(5)
+    sd = 0.35 if unit else 0.5
+
+    def analysed() -> Finding:
+        drawn = recorded(of, lambda t: float(rng.normal(t.condition.levels["group"] == "a", sd)))
+        return hypothesis.analyse(of, drawn)
+
+    findings = [analysed() for _ in range(300)]
+    truth = sd * (2 / (replicates * (items or 1))) ** 0.5
+    known = replace(findings[0], se=truth, settle=30)
+    found = prospect_of(hypothesis, of, of.design(), known, alarm=alarm)
+    share = np.mean([each.p_alarm <= alarm for each in findings])
+    assert found.outlooks[1].biased == pytest.approx(share, abs=0.06)
+
+
 def test_below_five_replies_a_side_no_verdict_is_possible() -> None:
     few = replace(PLAIN, replicates=4)
     found = prospect(difference(claim="detect"), few)
@@ -451,6 +485,58 @@ def test_what_has_no_margin_has_no_power(hypothesis: Any) -> None:
     found = prospect(hypothesis, CROSSED)
     assert (found.largest_sd, found.outlooks) == (None, ())
     assert "no power is computed" in prospect_words(found)
+
+
+@pytest.mark.parametrize("margin", [None, 1.0])
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        TotalGap("score", "group", gaps=[("a", "b", 1.0), (("b", "c"), "a", 0.5)]),
+        TotalGap("score", "group", gaps=[("a", ("b", "c"), 1.0)]),
+        GroupContrast("score", "group"),
+        Interaction("score", {"group": None, "tone": None}),
+    ],
+    ids=["gaps", "one gap", "any group", "largest interaction"],
+)
+def test_many_sides_of_too_few_replies_are_told_to_have_no_verdict(
+    hypothesis: Any, margin: float | None
+) -> None:
+    hypothesis = replace(hypothesis, claim="detect", margin=margin)
+    crossed = isinstance(hypothesis, Interaction)
+    factors = [Factor("group", {"a": 1, "b": 2, "c": 3}), Factor("tone", {"x": 1, "y": 2})]
+    factors = factors if crossed else factors[:1]
+    of = replace(PLAIN, factors=factors, replicates=5)
+    rng = np.random.default_rng(3)
+    for replicates in (4, 5):
+        design = Design(replicates, "gate")
+        finding = hypothesis.analyse(
+            replace(of, replicates=replicates),
+            recorded(replace(of, replicates=replicates), lambda _: float(rng.normal(5, 1))),
+        )
+        found = prospect(hypothesis, of, design)
+        assert bool(found.problem) == bool(too_few(finding))
+        if margin is None or not crossed:  # each of its contrasts has several combinations a side
+            assert bool(found.problem) == (replicates == 4)
+        said = "no verdict is possible: gate design: 4 replies on a side, at least 5 are needed"
+        assert (said if found.problem else "no power is computed") in prospect_words(found)
+    single = prospect(hypothesis, replace(CROSSED, factors=factors), Design(1, "smoke"))
+    assert ("one replicate" in single.problem) == crossed
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        TotalGap("score", "group", gaps=[("a", "b", 1.0)], claim="detect"),
+        GroupContrast("score", "group", claim="detect"),
+    ],
+)
+def test_so_are_many_sides_of_too_few_units(hypothesis: Any) -> None:
+    for unit in ("group", "seed"):
+        of = replace(hypothesis, target="population", unit=unit)
+        assert prospect(of, CROSSED, Design(2, "gate")).problem == ""
+    of = replace(hypothesis, target="population", unit="group")
+    few = prospect(of, CROSSED, Design(2, "smoke", exemplars=4))
+    assert "4 exemplars of group in a group, 5 are needed for any verdict" in few.problem
 
 
 def test_a_ratio_tells_its_units_only() -> None:

@@ -361,6 +361,7 @@ def test_what_cannot_be_cleared_and_is_not_found_says_what_would_have_been() -> 
         (1.5625, "0.64 to 1.5625"),
         (4 / 3, "0.75 to 1.333"),
         (1.001, "0.999 to 1.001"),
+        (1.0005, "0.9995 to 1.0005"),
     ],
 )
 def test_the_range_of_a_ratio_is_as_fine_as_what_is_held_against_it(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,6 +71,34 @@ def test_errors_nothing_can_be_read_from_are_refused() -> None:
         Misclassified(sensitivity=1.2, specificity=0.9, se=0.1, source="")
     with pytest.raises(TooFewUnits, match="labelled events"):
         labelled_errors(found=0, events=0, passed=1, others=2, source="")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"se": (0.1, 0.1)},
+            r"Misclassified\(se=…\): is no rate, a number from 0 to 1: \(0\.1, 0\.1",
+        ),
+        ({"se": None}, "se=….*is no rate"),
+        ({"se": math.nan}, "se=….*is no rate"),
+        ({"se": -0.1}, "se=….*is no rate"),
+        ({"sensitivity": "0.9"}, "sensitivity=….*is no rate"),
+        ({"specificity": True}, "specificity=….*is no rate"),
+        ({"source": 30}, "source=….*must be text: 30"),
+        ({"sampled": "no"}, "sampled=….*must be True or False: 'no'"),
+        ({"worst": 0.7}, r"worst=….*must be Misclassified\(…\), or None: 0.7"),
+        ({"also": [0.7]}, r"also=….*must be a tuple of Misclassified\(…\): \[0.7\]"),
+        ({"also": (0.7,)}, r"also=….*must be a tuple of Misclassified\(…\): \(0.7,\)"),
+        ({"labels": None}, "labels=….*must be a whole number: None"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_where_it_is_declared(
+    given: dict[str, Any], said: str
+) -> None:
+    usual: dict[str, Any] = {"sensitivity": 0.9, "specificity": 0.95, "se": 0.02, "source": ""}
+    with pytest.raises(BadStatisticInput, match=said):
+        Misclassified(**usual | given)
 
 
 @pytest.mark.parametrize("wrong", [0.02, 0.10])

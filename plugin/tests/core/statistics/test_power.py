@@ -16,6 +16,10 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
     stats,
 )
 
+from pytest_bias.statistics.blocks import sign_flip
+from pytest_bias.statistics.few_power import few_alarm_power, few_flips_power
+from pytest_bias.statistics.means import stratified_contrast, welch
+from pytest_bias.statistics.permutation import contrast_permutation, label_permutation
 from pytest_bias.statistics.power import (
     detectable_effect,
     largest_sd_to_clear,
@@ -49,6 +53,51 @@ def test_power_of_the_t_test_is_the_noncentral_t(n: int, effect: float) -> None:
     both = stats.nct.sf(t, df, effect) + stats.nct.cdf(-t, df, effect)
     assert power_to_alarm(n, sd=1, difference=difference) == pytest.approx(both, abs=1e-10)
     assert power_to_alarm(n, sd=1, difference=-difference) == pytest.approx(both, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strata", "alpha"),
+    [((6, 6), 1, 0.005), ((5, 9), 1, 0.01), ((8, 8), 2, 0.003), ((9, 9), 3, 0.004)],
+)
+def test_few_units_differ_as_often_as_t_and_permutation_say(
+    sizes: tuple[int, int], strata: int, alpha: float
+) -> None:
+    rng = np.random.default_rng(2)
+    first = sizes[0]
+    shift = 3.5 * math.sqrt(1 / first + 1 / sizes[1])
+    labels = np.repeat(["a", "b"], sizes).tolist()
+    blocks = [place % strata for n in sizes for place in range(n)]
+    places = [*itertools.product(range(strata), "ab")]
+
+    def p_of(values: Any) -> float:
+        if strata == 1:
+            a, b = values[:first], values[first:]
+            return max(welch(a, b).p, label_permutation(a, b, seed=1).p)
+        cells = [
+            [v for v, *at in zip(values, blocks, labels, strict=True) if at == [*p]]
+            for p in places
+        ]
+        by_t = stratified_contrast(
+            cells, [1 / strata if at == "a" else -1 / strata for _, at in places]
+        )
+        weights = {"a": 1.0, "b": -1.0}
+        return max(by_t.p, contrast_permutation(values, labels, weights, blocks=blocks, seed=1).p)
+
+    drawn = rng.standard_normal((300, sum(sizes))) + np.repeat([shift, 0.0], sizes)
+    found = sum(p_of(each) <= alpha for each in drawn)
+    power = few_alarm_power(sizes, effect=3.5, alpha=alpha, strata=strata)
+    assert power == pytest.approx(found / 300, abs=0.07)
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(6, 0.05), (8, 0.01), (9, 0.005)])
+def test_few_units_differ_as_often_as_their_signs_say(n: int, alpha: float) -> None:
+    rng = np.random.default_rng(4)
+    drawn = rng.standard_normal((400, n)) + 4 / math.sqrt(n)
+    found = np.mean([sign_flip(each, seed=1).p <= alpha for each in drawn])
+    assert few_flips_power(n, effect=4, alpha=alpha) == pytest.approx(found, abs=0.06)
+    # Of as many flips as there are, so many reach the one that was seen.
+    level = math.floor(alpha * 2 ** (n - 1)) / 2 ** (n - 1)
+    assert few_flips_power(n, effect=0, alpha=alpha) == pytest.approx(level, abs=0.02)
 
 
 def test_power_stays_a_probability_where_the_noncentral_t_fails() -> None:
