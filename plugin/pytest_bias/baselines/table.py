@@ -363,7 +363,8 @@ def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, 
         if (claims := [name for name in names if name])
         else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
         "no worse: check the experiment out, or, where it is retired, move its recordings "
-        "elsewhere (where it is of another suite, give this one an error budget without it)"
+        "elsewhere (where another suite keeps it in the same folder, name what is of this one in "
+        "its error budget, bias_budget.toml)"
         for experiment, names in by_experiment.items()
     )
 

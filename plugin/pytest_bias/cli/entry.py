@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # whichever argument it was
+            parser.exit(2, terminal_text(f"pytest-bias: {error.filename}: {error.strerror}\n"))
         lost = isinstance(error, BrokenPipeError)
         if not lost and error.filename not in STREAMS:
             raise

@@ -21,6 +21,7 @@ from ..baselines.case_report import CaseReport
 from ..errors import BadSetting, BiasError, NotRecorded, ReportNotWritten
 from ..errors.said import Said
 from ..experiments.experiment import Experiment
+from ..experiments.measures import kind_of
 from ..experiments.records import Outcome, Records, lost_to_cap, record_of
 from ..providers.base import is_simulated
 from ..providers.players import check_models
@@ -146,6 +147,11 @@ class _Lines:
     def __call__(self, experiment: Experiment, outcome: Outcome, error: str = "") -> None:
         row: dict[str, object] = {"experiment": experiment.id, **self._of}
         row |= trial_row(experiment, outcome)
+        for measure in experiment.measures:
+            value = row[measure.name]
+            if isinstance(value, float) and value.is_integer():  # more than a type may promise
+                whole = kind_of(measure, experiment.protocol) is int
+                row[measure.name] = int(value) if whole else value
         if error or row["missing"] is not None:
             row["error"] = error or row["missing"]
         line = f"{json.dumps(row)}\n".encode()

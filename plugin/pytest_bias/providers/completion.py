@@ -271,8 +271,12 @@ def completion(
 ) -> Completion | CallFailed:
     """The completion that ``read`` finds in a reply body, which should be ``what``.
 
-    ``told`` takes credentials out of the words of an error that stands there in its place.
+    ``told`` takes credentials out of the words of an error that stands there in its place, or
+    beside what looks like a reply.
     """
+    failure = error_within(model, answer.body, what, told)
+    if failure is not None and not is_filtered(answer.body):
+        return failure
     try:
         return replace(
             read(answer.body),
@@ -282,7 +286,7 @@ def completion(
             dropped=dropped,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return error_within(model, answer.body, what, told) or reply_failure(model, what, error)
+        return failure or reply_failure(model, what, error)
 
 
 def error_within(
@@ -290,9 +294,8 @@ def error_within(
 ) -> CallFailed | None:
     """The failure that an error with status 200 stands for, as gateways send it."""
     error = body.get("error")
-    details = error_details(error)
-    said, status = details.get("message", error), details.get("code")
-    if not isinstance(said, str):
+    said, status = error_words(error), error_details(error).get("code")
+    if not said:
         return None
     if type(status) is int and HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
         return status_failure(model, status, told(said))

@@ -14,6 +14,7 @@ import asyncio
 import hashlib
 import itertools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,7 @@ def weights_of(name: str, entry: LocalEntry) -> Path:
     """
     where = f"[{LOCAL}.{name}]"
     if entry.path is not None:
-        if not entry.path.is_file():
+        if not os.path.isfile(entry.path):  # noqa: PTH113  (pathlib raises)
             problem = "there is no such file"
             raise BadSetting(option=f"{where} path", value=str(entry.path), problem=problem)
         return entry.path

@@ -358,5 +358,4 @@ class BiasSession:
             if self.signals.noted and session is not None:
                 session.exitstatus = pytest.ExitCode.INTERRUPTED
             self.signals.release()
-        if self.state.has_folder:
-            self.state.workspace.remove()
+        self.state.remove_folder()

@@ -7,8 +7,8 @@ Loaded in every controller of xdist, so it imports nothing heavy: the rest comes
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +19,7 @@ import pytest
 
 from .garbage import Aside
 from .options import settings_of
+from .shared_folder import hold_folder, remove_unheld
 
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
@@ -189,6 +190,7 @@ class State:
         self.interrupted = False
         self.refused = ""
         self.unfinished: dict[str, str] = {}
+        self._held: int | None = None
 
     @cached_property
     def said(self) -> Said:
@@ -199,15 +201,25 @@ class State:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder all processes of the session share; named here, made when it is needed."""
+        """The folder all processes of the session share; those that killed sessions left go."""
         if self.is_worker:
             return Path(self.config.workerinput[WORKER_KEY])  # type: ignore[attr-defined]
-        return Path(tempfile.gettempdir(), f"pytest-bias-{os.urandom(16).hex()}")
+        remove_unheld()
+        folder, self._held = hold_folder()
+        return folder
 
     @property
     def has_folder(self) -> bool:
-        """True where any process has made the shared folder."""
-        return "folder" in vars(self) and self.folder.exists()
+        """True where any process has put something into the shared folder."""
+        return "folder" in vars(self) and any(self.folder.glob("*"))
+
+    def remove_folder(self) -> None:
+        """Remove the shared folder and all in it."""
+        if "folder" in vars(self):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     @cached_property
     def workspace(self) -> Workspace:

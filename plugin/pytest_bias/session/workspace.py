@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -44,7 +43,7 @@ class Selected:
 
 
 class Workspace:
-    """A folder all processes of a session share; made when it is first needed."""
+    """Contents of the folder that all processes of a session share."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -120,10 +119,6 @@ class Workspace:
         if not path.exists():
             return None
         return Selected(**json.loads(path.read_text(encoding="ascii")))
-
-    def remove(self) -> None:
-        """Remove the folder and all in it."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def once(self, name: str, make: Callable[[], str], *, timeout: float = -1) -> str:
         """The text of a file in the folder: made by the first process that asks, read by others.

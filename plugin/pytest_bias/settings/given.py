@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Mapping
@@ -99,12 +100,18 @@ class Given:
         """Return the path that was named, or else the table's; None for neither, or where off.
 
         Paths on the command line are relative to where pytest was called, paths in ini and the
-        table's to rootdir. Raises BadSetting where a folder is named and something else is there.
+        table's to rootdir. Raises BadSetting where a folder is named and something else is there,
+        and for a name longer than any can be.
         """
         option, value = OPTIONS[name], self.text(name)
         if not value or (option.may_be_off and value == OFF):
             return None
         path = (self.invocation_dir if self.is_typed(name) else self.rootdir) / value
+        try:
+            path.lstat()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise self.refusal(name, "is too long a name", path) from None
         if option.takes == "DIR" and not is_folder(path) and os.path.lexists(path):
             raise self.refusal(name, "is no folder", path)
         return path if self.raw(name) or not option.if_there or path.exists() else None

@@ -194,8 +194,8 @@ class _Check:
             self.problems.append(WrongCell(0, "", words))
         if experiment.judge is not None and entry.judge is None:
             words = (
-                f"{experiment.id} has a judge, and nothing says who graded: name it with judge= "
-                "(--judge), or as judge in the table's declaration"
+                f"{experiment.id} has a judge, and nothing says who graded: name it as judge in "
+                "the table's declaration in the roster, or with judge= (--judge) if it has none"
             )
             self.problems.append(WrongCell(0, "", words))
 

@@ -22,6 +22,7 @@ from ..experiments.fields import shortly
 from ..experiments.garbage import uncollected
 from ..experiments.layouts import TableRow
 from ..experiments.stimuli import csv_lines
+from ..settings.given import is_folder
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
@@ -71,7 +72,7 @@ def read_files(path: Path, pattern: str = "") -> RawTable:
 
     Raises MissingPackage for a Parquet file where pyarrow is not installed.
     """
-    if not path.is_dir():
+    if not is_folder(path):
         return _read(path, _FORMATS.get(path.suffix.lower(), _unknown))
     if not pattern:
         return _unread("is a folder: name a file, or a layout of files in a folder (layout)")

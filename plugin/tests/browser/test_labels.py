@@ -150,7 +150,7 @@ def fill(page: Page, answers: Sequence[str]) -> None:
     kind, sure, length, note = answers
     page.keyboard.press(kind)
     page.keyboard.press(sure)
-    page.locator("input[name=length]").focus()
+    page.locator("input[name='length ']").focus()
     page.keyboard.type(length)
     page.keyboard.press("Tab")
     page.keyboard.type(note)
@@ -244,7 +244,7 @@ def test_leaving_with_labels_that_are_not_saved_is_asked_about(page: Page, tmp_p
 def test_what_is_out_of_the_range_of_a_question_is_no_label(page: Page, tmp_path: Path) -> None:
     made_up(tmp_path / "bias-report.html")
     opened(page, tmp_path / "bias-report.html", "#/label/tiny")
-    number = page.locator("input[name=length]")
+    number = page.locator("input[name='length ']")
     for typed in ("101", "-6"):
         number.fill(typed)
         for button in ("Enter", "Tab"):
@@ -266,7 +266,7 @@ def test_a_note_keeps_its_lines_and_a_draft_what_was_typed(page: Page, tmp_path:
     page.locator(".switch input").check()
     page.wait_for_selector("#view .measures")
     assert page.locator("textarea").input_value() == "one\n two "
-    assert page.locator("input[name=kind]:checked").input_value() == KINDS[0]
+    assert page.locator("input[name='kind ']:checked").input_value() == KINDS[0]
     page.get_by_role("button", name="label, and on").click()
     page.wait_for_selector("form.labels:not(:has(:checked))")
     page.keyboard.press("k")
@@ -299,13 +299,16 @@ def test_a_digit_answers_the_first_open_question_and_a_file_leaves_what_is_newer
     assert (found[other]["kind"], found[other]["sure"]) == ("", "yes")
 
 
+@pytest.mark.parametrize(
+    ("flag", "name"),
+    [("children", "constructor"), ("append", "elements"), ("closest", "class")],
+)
 def test_names_that_every_object_or_form_has_are_names_like_others(
-    page: Page, tmp_path: Path
+    page: Page, tmp_path: Path, flag: str, name: str
 ) -> None:
-    name = "constructor"
-    measures = [Measure("children"), Measure(name, bounds=(0, 100))]
+    measures = [Measure(flag), Measure(name, bounds=(0, 100))]
     of = experiment(id=name, measures=measures, retention="raw")
-    values: dict[str, MeasureValue] = {"children": True, name: 3.5}
+    values: dict[str, MeasureValue] = {flag: True, name: 3.5}
     made = [
         replace(outcome(name, each, MODELS[0]), values=values) for each in plan(of, of.design())
     ]
@@ -313,13 +316,15 @@ def test_names_that_every_object_or_form_has_are_names_like_others(
     path = tmp_path / "bias-report.html"
     path.write_text(report_html(view, [replies_of(of, MODELS[0], made)]), encoding="utf-8")
     opened(page, path, f"#/label/{name}")
-    assert page.locator(f"input[name={name}]").get_attribute("value") is None
+    number = page.locator(f"input[name='{name} ']")
+    assert number.get_attribute("value") is None
     label(page, "1")
-    page.locator(f"input[name={name}]").fill("7")
+    number.fill("7")
     label(page)
+    page.wait_for_selector(".note:has-text('2 labelled')")
     page.keyboard.press("s")
     rows = rows_of(saved(page, f"{name}/lab--one.csv"))
-    assert sorted((row["children"], row[name]) for row in rows) == [("", "7"), ("yes", "")]
+    assert sorted((row[flag], row[name]) for row in rows) == [("", "7"), ("yes", "")]
 
 
 def test_model_levels_and_grades_are_shown_where_they_are_asked_for(

@@ -17,6 +17,7 @@ def roster(tmp_path: Path) -> Path:
     path.write_text(
         '[local.here]\npath = "here.gguf"\n'
         '[local.gone]\npath = "gone.gguf"\n'
+        f'[local.long]\npath = "{"x" * 300}"\n'
         '[local.packed]\npackage = "no-such-package-of-weights==1"\n'
         '[local.wrong]\npackage = "--target=x"\n',
         encoding="utf-8",
@@ -28,9 +29,10 @@ def test_every_model_is_listed_with_its_file_or_with_what_is_missing(
     roster: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["local", "list", f"--roster={roster}"]) == 2
-    here, gone, packed, wrong = capfd.readouterr().out.splitlines()
+    here, gone, long, packed, wrong = capfd.readouterr().out.splitlines()
     assert here == f"local/here: here.gguf, 0 MB, SHA-256 {hashlib.sha256(b'GGUF').hexdigest()}"
     assert "gone.gguf: there is no such file" in gone
+    assert "xxx: there is no such file" in long
     assert packed.endswith("pytest-bias local install packed gets them")
     assert "is no requirement of a package" in wrong
 
@@ -51,7 +53,7 @@ def test_a_file_needs_no_installation(roster: Path, capfd: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("her", "unknown local model 'her'; known: gone, here, packed, wrong; did you mean"),
+        ("her", "unknown local model 'her'; known: gone, here, long, packed, wrong; did you mean"),
         ("gone", "there is no such file"),
         ("wrong", "is no requirement of a package"),
     ],

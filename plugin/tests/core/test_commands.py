@@ -167,6 +167,14 @@ WRONG |= dict.fromkeys(
     ),
     "was not written: it is read, and would be lost",
 )
+WRONG |= dict.fromkeys(
+    (
+        *(f"{line} {'x' * 300}" for line in ("init --into", "new", "show", "list --suite")),
+        *(f"run {ANCHORING} --{name} {'x' * 300}" for name in ("out", "analysis", "env-file")),
+        f"analyze {ANCHORING} --table {'x' * 300}.csv",
+    ),
+    "too long",
+)
 
 
 @pytest.mark.parametrize(("line", "said"), WRONG.items())

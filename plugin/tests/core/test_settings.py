@@ -169,6 +169,18 @@ def test_a_file_where_a_folder_is_named_is_refused(option: Option, tmp_path: Pat
             settings(options, **ini)
 
 
+PLACES = [o for o in OPTIONS.values() if o.takes in ("PATH", "DIR")]
+
+
+@pytest.mark.parametrize("option", PLACES, ids=lambda option: option.name)
+def test_a_name_that_no_file_can_have_is_refused(option: Option, tmp_path: Path) -> None:
+    given: Any = {option.name: f"{tmp_path}/{'x' * 300}"}
+    for options, ini in ((given, {}), ({}, given)):
+        if option.option if options else option.ini:
+            with pytest.raises(BadSetting, match=r"x: is too long a name$"):
+                settings(options, **ini)
+
+
 def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path) -> None:
     path = tmp_path / "kept"
     with pytest.raises(BadSetting, match="kept: is no folder; off holds nothing against any"):

@@ -548,7 +548,7 @@ def test_who_graded_is_said_where_there_is_a_judge(tmp_path: Path) -> None:
     score = Measure("score", bounds=(0, 12))
     graded = cued("toy", score, protocol=judged, judge=Parameters())
     content = "model,cue,score\nm,low,1\n"
-    words = r"toy has a judge, and nothing says who graded: name it with judge= \(--judge\), or"
+    words = r"nothing says who graded: name it as judge in .* or with judge= \(--judge\) if it has"
     with pytest.raises(WrongTable, match=words):
         tables(tmp_path, content, columns={}).of(graded, "published/m")
     found = tables(tmp_path, content, columns={}, judge="gpt-4o").of(graded, "published/m")

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import tempfile
+from pathlib import Path
+
 import pytest
+
+from pytest_bias.session.shared_folder import hold_folder
 
 from .suites import Suite
 
@@ -45,6 +52,14 @@ def written(*arguments):
 outputs.write_atomically = written
 """
 
+KILLED = """
+import os
+import signal
+
+def pytest_sessionfinish():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 def test_five_times_while_recording(suite: Suite) -> None:
     cassettes = suite.cassettes / "game-coin"
@@ -74,3 +89,22 @@ def test_five_times_while_the_reports_are_written(suite: Suite) -> None:
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "Traceback" not in result.stdout.str() + result.stderr.str()
     assert suite.results()["cases"] != []
+
+
+def test_what_a_killed_session_left_goes_and_what_a_living_one_has_stays(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    suite.conftest(KILLED)
+    assert suite.run(process=True).ret == -signal.SIGKILL
+    (left,) = tmp_path.glob("pytest-bias-*")
+    assert [*left.glob("analysis-*.json")]
+    living, handle = hold_folder()
+    assert handle is not None
+    suite.conftest("")
+    assert suite.run(process=True).ret == 0
+    assert [*tmp_path.glob("pytest-bias-*")] == [living]
+    os.close(handle)
+    assert suite.run(workers=1).ret == 0
+    assert [*tmp_path.glob("pytest-bias-*")] == []

@@ -220,6 +220,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "model": (("cv-screening", "gpt-9"), {}, "no such file, and a model is written provider/mo"),
     "no model": (("cv-screening", ["a/b"]), {}, "replies=list: is no model"),
     "file": (("cv-screening", "data/replies.csv"), {}, "=data/replies.csv: there is no such file"),
+    "a table's text": (("cv-screening", "cv,hire\n" * 40), {}, "there is no such file"),
     "cassette": (("cv-screening", Path("cassettes/no--here.jsonl")), {}, "there is no such file"),
     "other cassette": (
         ("cv-screening", "cassettes/narrative-personas/simulated--even.jsonl.gz"),

@@ -52,6 +52,7 @@ WRITES = """\
 @pytest.mark.requirement("ANCHOR-18", "ANCHOR-37", "NARR-14")
 def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None:
     suite.change("bias_tests/coin/experiment.py", "    told = prompt.messages[-1].text\n", WRITES)
+    suite.change("bias_tests/coin/experiment.py", "bounds=(2, 18)", "bounds=(2, 18), integer=True")
     (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
     for wrong, said in (
         (("--out", "no/t.jsonl"), "there is no folder no"),
@@ -67,6 +68,7 @@ def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None
     assert "r.md:31: empty section: References" in ran.stderr.str()
     rows = [json.loads(line) for line in (suite.path / "t.jsonl").read_text().splitlines()]
     assert len({row["trial"] for row in rows}) == 24
+    assert {type(row["number"]) for row in rows} == {int}
     found = json.loads((suite.path / "a.json").read_text())
     assert "a paper by a simulated writer" in (suite.path / "r.md").read_text()
     asked = ("--table", "t.jsonl", "--json", "--methodology")

@@ -199,7 +199,7 @@ def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
 def test_an_experiment_that_is_recorded_and_not_there_leaves_no_verdict(many: Suite) -> None:
     shutil.copytree(many.cassettes / "game-many", many.cassettes / "game-gone")
     arguments = (f"--bias-model={EVEN}", f"--bias-baseline={OLD}")
-    said = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows*"
+    said = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows*.toml)"
     for workers in (None, 2):
         result = many.run(*arguments, workers=workers)
         assert result.ret == 1

@@ -26,11 +26,12 @@ def error_lines(result: pytest.RunResult) -> list[str]:
         ("--bias-max-age=", "says nothing; leave the option out, or say off"),
         ("--bias-design=huge", "unknown design of game-coin 'huge'; known: "),
         ("--bias-record=sometimes", "invalid choice: 'sometimes'"),
+        (f"--bias-report {'x' * 300}", "x: is too long a name"),
     ],
 )
 def test_on_the_command_line(suite: Suite, argument: str, words: str) -> None:
     twice = [argument] if argument == "--bias-model=simulated/even" else []
-    result = suite.run(argument, *twice)
+    result = suite.run(*argument.split(), *twice)
     assert result.ret == USAGE
     (line,) = error_lines(result)
     assert words in line

@@ -213,6 +213,7 @@ ERRORS_WITHIN: dict[str, tuple[object, str, str]] = {
         "but an error: Unexpected endpoint, ***",
     ),
     "a word as code": ({"code": "busy", "message": "Gone"}, "reply", "but an error: Gone"),
+    "FastAPI's": ({"detail": "Gone"}, "reply", "but an error: Gone"),
     "no status": ({"code": 1001, "message": "Gone"}, "reply", "but an error: Gone"),
     "nothing said": ({"code": 402}, "reply", "the reply is not "),
 }
@@ -226,6 +227,13 @@ def test_an_error_with_status_200_is_told_as_any_other(
     failure = line.failed()
     assert failure.kind == kind
     assert said in str(failure)
+
+
+def test_an_error_beside_a_reply_is_told_as_any_other(line: Line) -> None:
+    line.answers(json=line.vendor.five | {"error": "The model has crashed"})
+    failure = line.failed()
+    assert (failure.kind, failure.answered) == ("reply", True)
+    assert "but an error: The model has crashed" in str(failure)
 
 
 def test_an_answer_that_is_no_reply_says_where_it_came_from(line: Line) -> None:

@@ -320,6 +320,32 @@ def test_a_stop_ends_the_wait_before_trying_again(kind: Any) -> None:
     assert at == 10
 
 
+@pytest.mark.parametrize(
+    ("kind", "wait", "stopped", "how", "when"),
+    [
+        ("rate_limit", 25.0, 10, Halted, 10),
+        ("rate_limit", 15.0, 10, Completion, 17),
+        ("rate_limit", 15.0, 0.5, CallFailed, 1),  # what fails after a stop is not tried again
+        ("transient", 15.0, 10, CallFailed, 10),
+    ],
+)
+def test_a_trial_that_has_begun_waits_out_a_short_rate_limit_at_a_stop_and_no_longer_one(
+    kind: Any, wait: float, stopped: float, how: type[object], when: float
+) -> None:
+    async def scene() -> tuple[object, float]:
+        of, above = caller(Acme([failure(kind, retry_after=wait)])), Stop()
+        with of.spending.promising(2) as promise:
+            call = asyncio.create_task(of.call(REQUEST, ASKED, Stop(above, promise)))
+            await asyncio.sleep(stopped)
+            above.request()
+            (end,) = await asyncio.gather(call, return_exceptions=True)
+        return end, now()
+
+    end, at = run_virtually(scene())
+    assert isinstance(end, how)
+    assert at == when
+
+
 def test_a_reply_under_way_at_a_stop_is_kept() -> None:
     async def scene() -> object:
         of, stop = caller(Acme(latency=50)), Stop()

@@ -55,7 +55,7 @@ const trialsOf = async (e, m) => {
   block.name = (f, i) => f.at[i] < 0 ? "" : f.levels[f.at[i]];
   block.ids = block.replicate.map((n, i) => [
     factors.map(f => block.name(f, i)).join("-"),
-    ...factors.filter(f => f.by && f.by[i] >= 0).map(f => escaped(f.exemplars[f.by[i]])),
+    ...factors.filter(f => f.by?.[i] >= 0).map(f => escaped(f.exemplars[f.by[i]])),
     ...(items && items.at[i] >= 0 ? [items.levels[items.at[i]]] : []),
   ].join("/") + "#" + n);
   block.at = new Map(block.ids.map((name, i) => [name, i]));

@@ -12,7 +12,7 @@ const deskOf = async (e, m) => (await Promise.all(modelsOf(e).filter(each => !m 
 const seenBlind = (block, i) => {
   const talk = block.talk(i), judge = talk.find(each => each.judge && each.told.length);
   if (judge) return judge.told.map(([role, text]) => [`as the judge is told (${role})`, text]);
-  const names = block.factors.flatMap(f => (f.by && f.by[i] >= 0 ? [f.exemplars[f.by[i]]] : [])).filter(Boolean);
+  const names = block.factors.flatMap(f => (f.by?.[i] >= 0 ? [f.exemplars[f.by[i]]] : [])).filter(Boolean);
   return talk.filter(each => !each.why).map(each => ["reply", names.reduce((text, name) => text.replaceAll(name, "[NAME]"), each.reply)]);
 };
 const answersOf = measures => {
@@ -22,14 +22,15 @@ const answersOf = measures => {
   const whole = Number.isInteger(low) && measures.every(each => each.values.every(v => v == null || Number.isInteger(v)));
   return whole && high - low <= 9 ? upTo(high - low + 1).map(n => String(low + n)) : [];
 };
+// A form has its fields as properties, before its own ("append"): a space behind a name, and it is none of those.
 const question = (measure, blocks, value) => {
-  const { name, kind, unit, meaning, bounds } = measure, answers = answersOf(blocks.map(each => each.measure[name])), words = [spaced(name), unit && ` (${unit})`];
+  const { name, kind, unit, meaning, bounds } = measure, field = name + " ", answers = answersOf(blocks.map(each => each.measure[name])), words = [spaced(name), unit && ` (${unit})`];
   if (answers.length && answers.length < 11) return h("fieldset", h("legend", words), meaning && sub(meaning), answers.map((answer, k) => {
     const pressed = kind === "number" ? answer : String(k + 1), digit = /^\d$/.test(pressed) && pressed;
-    return h("label", h("input", { type: "radio", name, value: answer, checked: answer === value, "data-digit": digit }), kind !== "number" && digit && h("kbd", digit), spaced(answer));
+    return h("label", h("input", { type: "radio", name: field, value: answer, checked: answer === value, "data-digit": digit }), kind !== "number" && digit && h("kbd", digit), spaced(answer));
   }));
-  if (answers.length && answers.length < 61) return select(name, words, [["", "–"], ...answers.map(answer => [answer, spaced(answer)])], value || "", () => {});
-  return h("label", words, h("input", { name, value, autocomplete: "off", ...(kind === "number" ? { type: "number", step: "any", min: bounds && bounds[0], max: bounds && bounds[1] } : {}) }));
+  if (answers.length && answers.length < 61) return select(field, words, [["", "–"], ...answers.map(answer => [answer, spaced(answer)])], value || "", () => {});
+  return h("label", words, h("input", { name: field, value, autocomplete: "off", ...(kind === "number" ? { type: "number", step: "any", min: bounds?.[0], max: bounds?.[1] } : {}) }));
 };
 const countWords = () => [given.size ? `${given.size} labelled, ${unsaved()} not saved · ` : "None labelled yet", given.size > 0 && h("a", { href: "#/label", "data-key": "s" }, "save CSV")];
 const labelView = async (e, key, q) => {
@@ -40,7 +41,7 @@ const labelView = async (e, key, q) => {
   const there = each => to(["label", e, each.key], q), near = (by, words, pressed) => desk[at + by] && h("a", { href: there(desk[at + by]), "data-key": pressed }, words);
   const asked = names => names.map(name => question(block.measure[name], blocks, values[name]));
   // A note keeps every sign of it: set as it is, and not shown as text from outside is.
-  const note = h("textarea", { name: NOTE, rows: 2, onkeydown: event => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); form.requestSubmit(); } } }), filledIn = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+  const note = h("textarea", { name: NOTE, rows: 2, onkeydown: event => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); form.requestSubmit(); } } }), filledIn = () => Object.fromEntries([...new FormData(form)].flatMap(([field, value]) => value ? [[field.trim(), value]] : []));
   note.value = values[NOTE] || "";
   const form = h("form.labels", { onsubmit: event => {
     event.preventDefault();
@@ -57,7 +58,7 @@ const labelView = async (e, key, q) => {
   // A digit answers the first question that is open.
   const keyed = () => {
     const open = form.querySelector(":scope > fieldset:not(:has(:checked))");
-    form.querySelectorAll("[data-digit]").forEach(each => { if (open && open.contains(each)) each.dataset.key = each.dataset.digit; else delete each.dataset.key; });
+    form.querySelectorAll("[data-digit]").forEach(each => { if (open?.contains(each)) each.dataset.key = each.dataset.digit; else delete each.dataset.key; });
   };
   keyed();
   const shown = h("label.switch", h("input", { type: "checkbox", checked: bare, onchange: event => { bare = event.target.checked; show(); } }), "show model, levels and grades");
