@@ -191,3 +191,14 @@ def test_the_record_of_a_model_is_written_by_the_command_too(suite: Suite) -> No
     refused = _command(suite, "analyze", "coin", "--table", "t.csv", "--audit", "deep")
     assert refused.ret == 2
     assert "--audit=deep: is of a model" in refused.stderr.str()
+
+
+def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_later(
+    suite: Suite,
+) -> None:
+    (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
+    for cap, lost in (("5", 19), ("50", 0)):
+        _command(suite, "run", "coin", *MODEL, "--out", "t.jsonl", "--max-calls", cap)
+        rows = [json.loads(line) for line in (suite.path / "t.jsonl").read_text().splitlines()]
+        assert len(rows) == len({row["trial"] for row in rows}) == 24
+        assert sum(row["missing"] == "cap" for row in rows) == lost
