@@ -15,6 +15,7 @@ from ..calibration.lines import GridCell
 from ..calibration.planting import PlantedSubject
 from ..calibration.running import DrawnSuite, blocks_of, draw_blocks
 from ..calibration.summary import as_json, curve_table, curves, rates, table
+from ..cassettes.places import cassettes_in
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded, UnknownName
 from ..experiments.experiment import GATE
@@ -59,16 +60,16 @@ def _replies(registry: Registry, experiment: str, model: str) -> tuple[Design, S
     raise misses
 
 
-def _recorded(registry: Registry, ids: Collection[str]) -> list[tuple[str, str]]:
+def on_record(registry: Registry, ids: Collection[str]) -> list[tuple[str, str]]:
     """The experiments and models whose replies were published, or recorded on this machine."""
     recordings = Recordings(configured())
     tables, folder = recordings.tables, recordings.settings.cassettes
     found: list[tuple[str, str]] = []
     for experiment in (each.experiment for each in registry if each.experiment.id in ids):
         found += [(experiment.id, model) for model in tables.models(experiment)]
-        local = sorted((folder / experiment.id).glob("local--*.jsonl"))
-        for path in local:
-            model = path.stem.replace("--", "/", 1)
+        places = cassettes_in(folder / experiment.id)
+        for place in (each for each in places if each.name.startswith("local--")):
+            model = place.stem.replace("--", "/", 1)
             with suppress(NotRecorded):
                 _replies(registry, experiment.id, model)
                 found.append((experiment.id, model))
@@ -115,7 +116,7 @@ def _cells(declared: DrawnSuite, given: argparse.Namespace) -> list[GridCell]:
     ids = _experiments(declared, given.experiments)
     if given.grid is not None:
         found = [
-            *(gate(registry) if given.grid == "gate" else full(registry, _recorded(registry, ids)))
+            *(gate(registry) if given.grid == "gate" else full(registry, on_record(registry, ids)))
         ]
         return [cell for cell in found if cell.experiment in ids]
     if file.is_permuted(given.subject):

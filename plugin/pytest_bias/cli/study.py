@@ -22,7 +22,7 @@ from ..errors import BadSetting, BiasError, NotRecorded, ReportNotWritten
 from ..errors.said import Said
 from ..experiments.experiment import Experiment
 from ..experiments.measures import kind_of
-from ..experiments.records import Outcome, Records, lost_to_cap, record_of
+from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_cap, record_of
 from ..providers.base import is_simulated
 from ..providers.players import check_models
 from ..recording.collector import CollectionReport
@@ -218,11 +218,15 @@ def _lines_of(study: Study, record: str, lines: _Lines) -> int:
     """Give out the trials of a study's one case, and record those that are missing."""
     (case,), bench, status = study.cases, study.bench, 0
     if record != "all":
-        for outcome in bench.replayed(case) if record == "none" else bench.known(case)[0]:
+        there = bench.replayed(case) if record == "none" else carried_out(bench.known(case)[0])
+        for outcome in there:
             lines(case.experiment, outcome)
     if record != "none":
         status = _recorded(partial(study.record, told=lines))
-        for wanted in bench.known(case)[1]:
+        known, missing = bench.known(case)
+        for outcome in (each for each in known if each.missing == CAP):
+            lines(case.experiment, outcome)
+        for wanted in missing:
             lines(case.experiment, lost_to_cap(wanted.trial), "not recorded")
     if lines.problem:
         place = lines.path or "standard output"

@@ -278,7 +278,8 @@ class Study:
         ``told`` is called with every trial when it has been recorded.
 
         Raises RecordingRefused where ``CI`` is set, unless it is allowed, and BiasError when the
-        prompts of an experiment are at fault; nothing is called then.
+        prompts of an experiment are at fault or the error budget has no share for it; nothing is
+        called then.
         """
         self.check()
         return record_cases(self.bench, self.cases, progress, progress.say, held, told)
@@ -289,6 +290,7 @@ class Study:
         for experiment in {case.experiment.id: case.experiment for case in self.cases}.values():
             for fault in faults(experiment):
                 raise fault
+            self.bench.allocation(experiment.id)  # refused where the budget has no share for it
 
     def results(self, case: Case) -> Results:
         """Analyse a case's experiment with its model; nothing is called.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +14,7 @@ from pytest_bias.calibration.grid import full, gate
 from pytest_bias.calibration.lines import GridCell
 from pytest_bias.calibration.planting import PlantedSubject, touches, truth_of
 from pytest_bias.calibration.running import blocks_of
-from pytest_bias.cli.calibrate import declared_by
+from pytest_bias.cli.calibrate import declared_by, on_record
 from pytest_bias.contrasts.cases import Registry
 
 RECORDED = [("linguistic-audit", "local/one"), ("linguistic-audit", "local/other")]
@@ -52,6 +55,23 @@ def test_what_matters_most_comes_first_and_stands_there_once(
     per = Counter((experiment, subject) for experiment, subject, _, _ in draws)
     assert {per[each.experiment.id, "even"] for each in registry} == {400}
     assert per["linguistic-audit", "local/one"] == 200
+
+
+@pytest.mark.parametrize(("end", "write"), [("", bytes), (".gz", gzip.compress)])
+def test_a_local_model_counts_as_recorded_plain_and_packed(
+    registry: Registry,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    end: str,
+    write: Callable[[bytes], bytes],
+) -> None:
+    root, name = Path(__file__).parents[3], Path("cassettes/linguistic-audit/local--smollm2.jsonl")
+    (tmp_path / name.parent).mkdir(parents=True)
+    (tmp_path / f"{name}{end}").write_bytes(write((root / name).read_bytes()))
+    (tmp_path / "bias_models.toml").write_bytes((root / "bias_models.toml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    only = ("linguistic-audit", "local/smollm2")
+    assert on_record(registry, ["linguistic-audit"]) == [only]
 
 
 def test_every_kind_of_claim_has_its_effects_planted(

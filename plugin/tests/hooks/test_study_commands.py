@@ -193,3 +193,26 @@ def test_the_record_of_a_model_is_written_by_the_command_too(suite: Suite) -> No
     refused = _command(suite, "analyze", "coin", "--table", "t.csv", "--audit", "deep")
     assert refused.ret == 2
     assert "--audit=deep: is of a model" in refused.stderr.str()
+
+
+def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_later(
+    suite: Suite,
+) -> None:
+    (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
+    for cap, lost in (("5", 19), ("50", 0)):
+        _command(suite, "run", "coin", *MODEL, "--out", "t.jsonl", "--max-calls", cap)
+        rows = [json.loads(line) for line in (suite.path / "t.jsonl").read_text().splitlines()]
+        assert len(rows) == len({row["trial"] for row in rows}) == 24
+        assert sum(row["missing"] == "cap" for row in rows) == lost
+
+
+@pytest.mark.parametrize("typed", [("run", "--out=t.jsonl"), ("record",)], ids=["run", "record"])
+def test_without_a_share_of_the_error_budget_nothing_is_called(
+    suite: Suite, typed: tuple[str, ...]
+) -> None:
+    cassette = suite.cassettes / "game-coin" / "simulated--even.jsonl"
+    cassette.unlink()
+    suite.file("bias_budget.toml", 'alarms = 0.05\n[shares.other]\nshare = 1\nfamilies = ["a"]\n')
+    ran = _command(suite, *typed, "coin", *MODEL)
+    assert (ran.ret, ran.outlines, cassette.exists()) == (2, [], False)
+    ran.stderr.fnmatch_lines("*game-coin*there is none; the table names: other*")
