@@ -302,7 +302,7 @@ def with_interval(
     """
     words = f"{possible(value, most):{form}}{beside}"
     if read is not None:
-        words += f" (corrected for errors of reading; read {read:{form}})"
+        words += f" (corrected; read {read:{form}})"
     return words if interval is None else f"{words}, {bounds_words(interval, form, most)}"
 
 

@@ -871,7 +871,7 @@ def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by
     assert finding.interval is not None
     assert finding.interval.low < 0
     assert 1 < finding.estimate < finding.interval.high
-    said = "+1.00 (corrected for errors of reading; read +0.13), 95 % [-"
+    said = "+1.00 (corrected; read +0.13), 95 % [-"
     assert interval_words(finding).startswith(said)
     assert interval_words(finding).endswith(", +1.00]")
     assert (verdict.status, verdict.settle, finding.enough) == ("INCONCLUSIVE", None, None)
@@ -905,13 +905,13 @@ def test_every_report_shows_what_is_corrected_alike(high: float, ends: str) -> N
         extras={"as it was read": -0.41},
     )
     now = verdict(found, shown=(interval,))
-    value = "-1.00 (corrected for errors of reading; read -0.41)"
+    value = "-1.00 (corrected; read -0.41)"
     ann = Acceptance(reason="known", owner="ann", until="2999-01-01")
     entry = entry_of(now, recording(checksum="1" * 64), told, acceptance=ann)
     less = replace(there(entry.effect), estimate=-0.1, as_read=-0.02, cassette="0" * 64)
     before = replace(entry, effect=less)
     compared = compare(now.named, entry, before, today="2026-01-01")
-    assert f"{value} is worse than -0.10 (corrected for errors of reading; read" in compared.words
+    assert f"{value} is worse than -0.10 (corrected; read" in compared.words
     row = row_of(now.named, entry, entry, compared, stops=True, verdict=now)
     assert interval_words(found) == f"{value}, {ends}" == row.now.shown == there(row.before).shown
     run = view(analysis(now), upgrade=Upgrade(old="m", new=(now.model,), rows=(row,)))
