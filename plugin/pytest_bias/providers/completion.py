@@ -294,10 +294,11 @@ def error_within(
 ) -> CallFailed | None:
     """The failure that an error with status 200 stands for, as gateways send it."""
     error = body.get("error")
-    said, status = error_words(error), error_details(error).get("code")
-    if not said:
-        return None
-    if type(status) is int and HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
+    said, code = error_words(error), error_details(error).get("code")
+    status = code if type(code) is int else _NO_STATUS
+    if not said or status == 0 or HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return None  # "success" is none
+    if HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
         return status_failure(model, status, told(said))
     problem = f"the reply is not {what}, but an error: {told(said)}"
     return CallFailed(model=model, problem=problem, kind="reply")

@@ -101,7 +101,7 @@ class Given:
 
         Paths on the command line are relative to where pytest was called, paths in ini and the
         table's to rootdir. Raises BadSetting where a folder is named and something else is there,
-        and for a name longer than any can be.
+        and for a name that none can have.
         """
         option, value = OPTIONS[name], self.text(name)
         if not value or (option.may_be_off and value == OFF):
@@ -112,6 +112,8 @@ class Given:
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise self.refusal(name, "is too long a name", path) from None
+        except ValueError:  # a NUL
+            raise self.refusal(name, "is no name of a file", path) from None
         if option.takes == "DIR" and not is_folder(path) and os.path.lexists(path):
             raise self.refusal(name, "is no folder", path)
         return path if self.raw(name) or not option.if_there or path.exists() else None

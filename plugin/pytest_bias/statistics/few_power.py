@@ -95,7 +95,7 @@ def _labellings(first: int, second: int, strata: int) -> tuple[NDArray[np.float3
         of = np.array([*product(each, repeat=strata)])
     else:
         several = np.broadcast_to(labels, (_MOST, strata, total))
-        of = np.random.default_rng(_SEED).permuted(several, axis=2)
-        of[0] = labels
+        drawn = np.random.default_rng(_SEED).permuted(several, axis=2)
+        of = np.concatenate([several[:1], drawn[(drawn != labels).any(axis=(1, 2))]])
     weights = np.where(of.reshape(len(of), -1), 1 / first, -1 / second) / strata
     return weights.astype(np.float32), exact

@@ -172,12 +172,17 @@ def test_a_file_where_a_folder_is_named_is_refused(option: Option, tmp_path: Pat
 PLACES = [o for o in OPTIONS.values() if o.takes in ("PATH", "DIR")]
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"), [("x" * 300, "x: is too long a name"), ("a\0b", "is no name of a file")]
+)
 @pytest.mark.parametrize("option", PLACES, ids=lambda option: option.name)
-def test_a_name_that_no_file_can_have_is_refused(option: Option, tmp_path: Path) -> None:
-    given: Any = {option.name: f"{tmp_path}/{'x' * 300}"}
+def test_a_name_that_no_file_can_have_is_refused(
+    option: Option, name: str, problem: str, tmp_path: Path
+) -> None:
+    given: Any = {option.name: f"{tmp_path}/{name}"}
     for options, ini in ((given, {}), ({}, given)):
         if option.option if options else option.ini:
-            with pytest.raises(BadSetting, match=r"x: is too long a name$"):
+            with pytest.raises(BadSetting, match=f"{problem}$"):
                 settings(options, **ini)
 
 

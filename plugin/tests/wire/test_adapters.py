@@ -236,6 +236,14 @@ def test_an_error_beside_a_reply_is_told_as_any_other(line: Line) -> None:
     assert "but an error: The model has crashed" in str(failure)
 
 
+@pytest.mark.parametrize("code", [0, 200])
+def test_success_beside_a_reply_is_no_error(line: Line, code: int) -> None:
+    line.answers(json=line.vendor.five)
+    text = line.ask().text
+    line.answers(json=line.vendor.five | {"error": {"code": code, "message": "success"}})
+    assert line.ask().text == text != ""
+
+
 def test_an_answer_that_is_no_reply_says_where_it_came_from(line: Line) -> None:
     line.answers(text="<html>")
     slash = "/" if line.vendor.provider == "openai" else ""  # its SDK ends every base URL in one

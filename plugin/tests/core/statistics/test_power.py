@@ -89,6 +89,13 @@ def test_few_units_differ_as_often_as_t_and_permutation_say(
     assert power == pytest.approx(found / 300, abs=0.07)
 
 
+@pytest.mark.parametrize(("sizes", "strata"), [((7, 8), 1), ((8, 7), 1), ((6, 12), 2)])
+def test_labels_as_they_are_are_not_among_those_that_are_drawn(
+    sizes: tuple[int, int], strata: int
+) -> None:
+    assert few_alarm_power(sizes, effect=30, alpha=3.9e-4, strata=strata) > 0.99
+
+
 @pytest.mark.parametrize(("n", "alpha"), [(6, 0.05), (8, 0.01), (9, 0.005)])
 def test_few_units_differ_as_often_as_their_signs_say(n: int, alpha: float) -> None:
     rng = np.random.default_rng(4)
