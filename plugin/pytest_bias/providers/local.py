@@ -14,7 +14,6 @@ import asyncio
 import hashlib
 import itertools
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from ..errors import BadSetting, CallFailed, MissingPackage
 from ..experiments.messages import Completion, Request
 from ..settings.cores import cores
+from ..settings.given import is_file
 from ..settings.model_names import SERVED_BY
 from ..settings.roster import LOCAL, LocalEntry
 from .base import (
@@ -73,7 +73,7 @@ def weights_of(name: str, entry: LocalEntry) -> Path:
     """
     where = f"[{LOCAL}.{name}]"
     if entry.path is not None:
-        if not os.path.isfile(entry.path):  # noqa: PTH113  (pathlib raises)
+        if not is_file(entry.path):
             problem = "there is no such file"
             raise BadSetting(option=f"{where} path", value=str(entry.path), problem=problem)
         return entry.path

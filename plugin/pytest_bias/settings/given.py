@@ -124,9 +124,14 @@ def is_folder(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112  (pathlib raises)
 
 
+def is_file(path: str | Path) -> bool:
+    """Return true for a file; a name that no file can have is none."""
+    return os.path.isfile(path)  # noqa: PTH113  (pathlib raises)
+
+
 def is_place(path: Path) -> bool:
     """Return whether a file stands at ``path``, or could: no pipe or device (/dev/stdout)."""
-    return is_folder(path) or os.path.isfile(path) or not os.path.exists(path)  # noqa: PTH110, PTH113
+    return is_folder(path) or is_file(path) or not os.path.exists(path)  # noqa: PTH110
 
 
 def read_environment(environ: Mapping[str, str], file: Path | None) -> Mapping[str, str]:

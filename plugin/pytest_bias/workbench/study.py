@@ -28,6 +28,7 @@ from ..recording.process import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
 from ..report.view import RunView
+from ..settings.given import is_file
 from ..settings.published import is_tabled
 from ..settings.roster import table_entry
 from ..settings.settings import RecordMode, Settings
@@ -390,7 +391,7 @@ def analyze(
         raise BadSetting(option="table", value=table, problem=problem)
     source = Path(replies) if isinstance(replies, str | os.PathLike) else replies
     of = None
-    if isinstance(replies, str) and not os.path.isfile(replies):  # noqa: PTH113  (pathlib raises)
+    if isinstance(replies, str) and not is_file(replies):
         if "/" not in replies or Path(replies).suffix in ENDINGS:
             problem = "there is no such file, and a model is written provider/model"
             raise _refused(replies, problem)
