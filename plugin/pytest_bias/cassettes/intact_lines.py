@@ -167,7 +167,7 @@ def after_merge(damage: DamagedCassette, text: bytes) -> DamagedCassette:
         return damage
     mend += (
         ". Where they hold different trials, write both into folders of their own, and "
-        "pytest-bias cassettes merge joins them."
+        "pytest-bias cassettes join puts them together."
     )
     return DamagedCassette(path=damage.path, line=damage.line, problem=damage.problem, mend=mend)
 

@@ -14,7 +14,7 @@ from ..errors import BadSetting, BiasError
 from .paths import from_here, places_of
 
 
-def _merge(given: argparse.Namespace) -> int:
+def _join(given: argparse.Namespace) -> int:
     places = dict.fromkeys(place for path in given.paths for place in places_of(path, begun=True))
     try:
         joined = join([place.absolute() for place in places], given.into.absolute())

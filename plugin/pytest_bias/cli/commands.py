@@ -361,15 +361,15 @@ def _of_recordings(group: _Group[Any]) -> None:
     for side in ("A", "B"):
         diff.file(side.lower(), side, "a cassette, or a folder")
     diff.json()
-    merge = _Command(
-        cassettes, "merge", "cassettes._merge", "join what several processes recorded",
+    join = _Command(
+        cassettes, "join", "cassettes._join", "join what several processes recorded",
         "Join cassettes, plain or packed, into those of a folder: one for each experiment and "
         "model. Nothing is written unless all of them fit together; the same once more changes "
         "nothing. The exit status is 2 when two do not fit, and both are named.",
-        "pytest-bias cassettes merge part-1 part-2 --into cassettes")
-    _paths(merge)
-    merge.file("--into", "DIR", "folder of the joined recordings", required=True)
-    merge.json()
+        "pytest-bias cassettes join part-1 part-2 --into cassettes")
+    _paths(join)
+    join.file("--into", "DIR", "folder of the joined recordings", required=True)
+    join.json()
     safe = "A file goes when the new one has been read back whole; none is touched while it is "
     safe += "recorded into. The exit status is 2 when one is left as it was."
     for name, short, about in (

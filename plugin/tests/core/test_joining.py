@@ -125,7 +125,7 @@ def test_the_journal_of_a_killed_process_is_joined(
     journal = parts[0].with_name(parts[0].name + JOURNAL_SUFFIX)
     with journal.open("ab") as file:
         file.write(b'{"key":"cut')
-    assert main(["cassettes", "merge", str(tmp_path), "--into", str(tmp_path / "all")]) == 0
+    assert main(["cassettes", "join", str(tmp_path), "--into", str(tmp_path / "all")]) == 0
     assert (tmp_path / "all" / GAME.id / whole.name).read_bytes() == whole.read_bytes()
 
 
@@ -212,7 +212,7 @@ def test_what_does_not_fit_is_named_and_nothing_is_written(
         assert "the replies differ, be it in their times alone" in str(caught.value)
     assert not (tmp_path / "all").exists() or not list((tmp_path / "all").rglob("*.jsonl"))
     with pytest.raises(SystemExit) as ended:
-        main(["cassettes", "merge", str(tmp_path), "--into", str(tmp_path / "all")])
+        main(["cassettes", "join", str(tmp_path), "--into", str(tmp_path / "all")])
     assert ended.value.code == 2
     assert parts[1].name in capsys.readouterr().err
 
@@ -226,21 +226,21 @@ def test_a_target_that_cannot_be_written(parts: list[Path], tmp_path: Path) -> N
     with pytest.raises(LinkedFile):
         join(parts, tmp_path / "all")
     with pytest.raises(SystemExit):
-        main(["cassettes", "merge", str(parts[0]), "--into", str(parts[0])])
+        main(["cassettes", "join", str(parts[0]), "--into", str(parts[0])])
 
 
 @pytest.mark.usefixtures("parts")
-def test_merge_says_what_it_did(
+def test_the_command_says_what_it_did(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folders = [f"part{number}" for number in (1, 2, 3)]
-    assert main(["cassettes", "merge", *folders, "--into", "all"]) == 0
+    assert main(["cassettes", "join", *folders, "--into", "all"]) == 0
     words = "all/tiny/openai--tiny.jsonl: 80 lines, 80 of them new, from 3 cassettes\n"
     assert capsys.readouterr().out == words
-    assert main(["cassettes", "merge", "part1", "--into", "all", "--json"]) == 0
+    assert main(["cassettes", "join", "part1", "--into", "all", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == [
         {"path": "all/tiny/openai--tiny.jsonl", "parts": 1, "lines": 80, "added": 0}
     ]

@@ -198,7 +198,7 @@ def test_both_sides_of_a_merge_are_told_apart_by_git(
         place.write_bytes(b"".join(line + ends for line in both))
         with pytest.raises(DamagedCassette, match=words) as caught:
             Cassette(place)
-        assert "pytest-bias cassettes merge joins them" in str(caught.value)
+        assert "pytest-bias cassettes join puts them together" in str(caught.value)
         assert "Restore" not in str(caught.value)
         # Also once the merge is committed, where nothing is --ours.
         assert f"git checkout COMMIT^1 -- {place}" in str(caught.value)

@@ -170,7 +170,7 @@ def test_what_cannot_be_looked_at_is_a_usage_error(suite: Suite) -> None:
         (["verify", "--suite", "nowhere"], "nowhere: there is no such package"),
         (["prune", "--design", "huge"], "huge"),
         (["diff", "cassettes"], "required: B"),
-        (["merge", "cassettes"], "required: --into"),
+        (["join", "cassettes"], "required: --into"),
         ([], "required: COMMAND"),
     ):
         _, wrong = run(suite, *arguments, status=2)

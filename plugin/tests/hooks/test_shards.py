@@ -46,7 +46,7 @@ def test_three_shards_are_the_recording_of_one_process(suite: Suite) -> None:
             [
                 f"bias: recording (missing, shard {number}/3) into {folder}",
                 f"shard {number}/3: {own} of {own} missing trials are recorded",
-                "NO VERDICT: a shard is a part; join all of them with pytest-bias cassettes merge",
+                "NO VERDICT: a shard is a part; join all of them with pytest-bias cassettes join",
             ]
         )
         assert not suite.results_path(partial=True).exists()
@@ -54,7 +54,7 @@ def test_three_shards_are_the_recording_of_one_process(suite: Suite) -> None:
         assert again.ret == 0
         again.stdout.fnmatch_lines([f"shard {number}/3: 0 of 0 missing trials are recorded"])
     paths = [str(suite.path / folder) for folder in folders]
-    assert main(["cassettes", "merge", *paths, "--into", str(suite.path / "all")]) == 0
+    assert main(["cassettes", "join", *paths, "--into", str(suite.path / "all")]) == 0
     assert lines(cassette(suite.path / "all")) == lines(cassette(suite.path / "one"))
     assert len(lines(cassette(suite.path / "all"))) == TRIALS
     replayed = suite.run("--bias-model=simulated/drifted", "--bias-cassettes=all")
