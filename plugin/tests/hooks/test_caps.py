@@ -11,6 +11,8 @@ import pytest
 
 from .suites import REPLICATES, Suite, section
 
+pytestmark = pytest.mark.fail_closed
+
 SHIPPED = Path(__file__).parents[3]
 RECORD = ("--bias-model=simulated/even", "--bias-record=missing", "--bias-concurrency=1")
 LEVELS = ("low", "high", "same")

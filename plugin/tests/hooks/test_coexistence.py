@@ -142,6 +142,7 @@ def test_what_others_do_to_the_collector_while_they_are_imported_stays(suite: Su
     assert suite.run(process=True).ret == 0
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize("workers", [None, 1])
 def test_rerun_rolls_no_verdict_again(suite: Suite, workers: int | None) -> None:
     suite.body("open('runs.txt', 'a').write('x')", "")
@@ -158,6 +159,7 @@ def test_rerun_rolls_no_verdict_again(suite: Suite, workers: int | None) -> None
     assert results["lost"] == []
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize("workers", [None, 1])
 def test_what_another_plugin_ends_badly_for_stays_so(suite: Suite, workers: int | None) -> None:
     """As plugins do that have found something at the end: a threshold, an unused file."""
@@ -170,6 +172,7 @@ def test_what_another_plugin_ends_badly_for_stays_so(suite: Suite, workers: int 
     assert suite.run(workers=workers).ret == suite.results()["exit_status"] == 1
 
 
+@pytest.mark.fail_closed
 def test_case_that_passes_when_rerun(suite: Suite) -> None:
     suite.body(
         """
@@ -242,6 +245,7 @@ def test_a_hypothesis_of_several_cases_counts_once(suite: Suite) -> None:
     assert len(suite.results()["accepted"]) == 1
 
 
+@pytest.mark.fail_closed
 def test_same_item_twice(suite: Suite) -> None:
     module = "bias_tests/coin/test_coin.py"
     result = suite.run("--keep-duplicates", module, module, BIASED)

@@ -10,6 +10,8 @@ import pytest
 from .suites import TESTS, Suite, section
 from .test_fail_closed import BIASED
 
+pytestmark = pytest.mark.fail_closed
+
 CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
 ASKED = "@conditions(GAME)\ndef test_number():\n    pass\n"
 METHOD = ASKED.replace("()", "(self)")

@@ -6,6 +6,8 @@ import pytest
 
 from .suites import Suite, experiment_source
 
+pytestmark = pytest.mark.fail_closed
+
 MISTAKES = {
     "a list of measures": (
         'Measure("number", bounds=(2, 18))',

@@ -6,6 +6,8 @@ import pytest
 
 from .suites import Suite, section
 
+pytestmark = pytest.mark.fail_closed
+
 ALONE_AND_WORKER = pytest.mark.parametrize("workers", [None, 1])
 BIASED = "--bias-model=simulated/biased"
 

@@ -6,6 +6,8 @@ import pytest
 
 from .suites import Suite, section
 
+pytestmark = pytest.mark.fail_closed
+
 DRIFTED = "--bias-model=simulated/drifted"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from .suites import TESTS, Suite
 
+pytestmark = pytest.mark.fail_closed
+
 CONTROL = (
     TESTS.partition("@positive_control")[1]
     + TESTS.partition("@positive_control")[2].partition("@hypotheses")[0]

@@ -10,6 +10,8 @@ from .. import forked
 from .suites import Suite, section
 from .test_fail_closed import BIASED
 
+pytestmark = pytest.mark.fail_closed
+
 CASE = "@hypotheses(GAME, NUMBER)\ndef test_number():\n    pass\n"
 LOSING = """
 def losing(function):

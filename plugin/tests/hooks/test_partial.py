@@ -6,6 +6,8 @@ import pytest
 
 from .suites import Suite, section
 
+pytestmark = pytest.mark.fail_closed
+
 MODULE = "bias_tests/coin/test_coin.py"
 CONTROL = f"{MODULE}::test_noticed[simulated/even]"
 LOW = f"{MODULE}::test_asked[simulated/even-low]"

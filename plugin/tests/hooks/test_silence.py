@@ -90,6 +90,7 @@ def test_cases_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
     assert "no model is named" in f"{result.stdout}{result.stderr}"
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize("workers", [None, 1])
 def test_wrong_design_where_nothing_is_set(empty: Suite, workers: int | None) -> None:
     text = "from pytest_bias import Factor\n\nWORD = Factor('a word', {'a': 'b', 'c': 'd'})\n"
@@ -112,6 +113,7 @@ def with_unjudged_class(
     return suite
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize(
     ("workers", "more"),
     [(None, "pytestmark = pytest.mark.xfail"), (1, "@unittest.expectedFailure")],
@@ -132,6 +134,7 @@ def number(suite: Suite) -> Suite:
     return suite
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize(
     ("workers", "call"),
     [(1, "test_number()"), (None, "pytest.raises(Exception, test_number)")],
@@ -155,6 +158,7 @@ def test_unjudged_in_a_test_that_imports_it_itself(
     result.stdout.fnmatch_lines([UNJUDGED])
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize("module", ["errors", "contrasts.register"])
 def test_unjudged_where_modules_are_forgotten(suite: Suite, module: str) -> None:
     """A process may have the package's names, and no module of ours in its place any more."""
@@ -167,6 +171,7 @@ def test_unjudged_where_modules_are_forgotten(suite: Suite, module: str) -> None
 IMPORTS = "import pytest\nfrom bias_tests.coin.declared import test_number as number\n\n\n"
 
 
+@pytest.mark.fail_closed
 @pytest.mark.parametrize("workers", [None, 1])
 def test_unjudged_while_a_module_is_imported_is_an_error_of_that_module(
     number: Suite, workers: int | None
@@ -178,6 +183,7 @@ def test_unjudged_while_a_module_is_imported_is_an_error_of_that_module(
     result.stdout.fnmatch_lines(["ERROR test_b.py*"])
 
 
+@pytest.mark.fail_closed
 def test_unjudged_belongs_to_the_run_in_which_it_was(number: Suite) -> None:
     """A run within a test takes and leaves nothing."""
     number.file(

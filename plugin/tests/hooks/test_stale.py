@@ -19,6 +19,8 @@ from pytest_bias.experiments.replay import Wanted, carry_out
 from .suites import Suite, experiment_source, game_of, section
 from .test_baselines import WORDS
 
+pytestmark = pytest.mark.fail_closed
+
 MODEL = "openai/coin-1"
 AS_IT = f"--bias-model={MODEL}"
 BY_HAND = Provenance(simulated=False, wire="made by hand", recorded_with="the tests")

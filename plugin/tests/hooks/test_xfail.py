@@ -7,6 +7,8 @@ import pytest
 from .suites import Suite, section
 from .test_fail_closed import BIASED, no_verdict
 
+pytestmark = pytest.mark.fail_closed
+
 MARKS = (
     *("xfail", "xfail(strict=True)", "xfail(run=False)", "xfail(raises=Exception)"),
     "xfail(raises=AssertionError)",
