@@ -15,8 +15,6 @@ from types import ModuleType
 
 import pytest
 
-from pytest_bias.session.garbage import Aside
-
 _PLUGIN = Path(__file__).parents[1] / "pytest_bias"
 _BESIDE_PYTEST = Path(pytest.__file__).parents[1]
 _LIBRARIES = (sys.prefix, sys.base_prefix, str(_BESIDE_PYTEST), str(_PLUGIN))
@@ -118,7 +116,6 @@ def run_here(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     with pytest.MonkeyPatch.context() as here, suites_apart():
         here.setattr(os, "_exit", os._exit)  # the plugin holds it for good after a red run
         here.setattr(metadata, "distributions", _with_plugins().copy)
-        here.setattr(Aside, "_alone", False)  # `spared` has put objects aside: a lot to count
         result = pytester.runpytest_inprocess(
             *arguments,
             plugins=[imports],

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 
 from ..errors import CassettesDiffer, DamagedCassette, NotReplaced
 from ..experiments.canonical import digest
-from ..experiments.garbage import uncollected
 from ..experiments.messages import Completion
 from . import format as cassette_format
 from .files import is_there, sync_folder
@@ -205,7 +204,6 @@ class Cassette:
         own = str(self.path)
         return [line.data for line in self._lines.values() if line.path != own]
 
-    @uncollected()
     def _load(self, data: bytes) -> None:
         first, _, rest = data.partition(b"\n")
         try:

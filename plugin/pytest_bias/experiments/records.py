@@ -10,7 +10,6 @@ from typing import Literal, cast
 from ..errors import BadDesign, InvalidReply
 from .canonical import compact, digest
 from .design import Trial, frozen_mapping
-from .garbage import uncollected
 from .measures import FORMAT_KEPT, Measure, MeasureValue
 from .messages import TRUNCATED, Message, Parameters, Place, Player
 
@@ -288,7 +287,6 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     return Record(outcome.trial, values, missing, outcome.invalid, calls, cut)
 
 
-@uncollected()
 def records_of(outcomes: Sequence[Outcome], measures: Sequence[Measure]) -> Records:
     """The rows of all outcomes of an experiment."""
     kept = [outcome.values for outcome in outcomes if outcome.values is not None]

@@ -54,7 +54,6 @@ from .job import (
 from .limits import Spending, Stop, Throttle
 from .process import (
     ends_the_process,
-    garbage_seldom,
     in_event_loop,
     quiet_sdks,
     signals_told,
@@ -124,7 +123,7 @@ def collect(
     report = CollectionReport()
     if in_event_loop():
         raise RecordingRefused("pytest runs inside an event loop; run it from a shell")
-    with handlers_restored(held, lambda: report.interrupted), quiet_sdks(), garbage_seldom():
+    with handlers_restored(held, lambda: report.interrupted), quiet_sdks():
         asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()

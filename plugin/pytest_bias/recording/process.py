@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable, Iterator
@@ -18,10 +17,6 @@ _T = TypeVar("_T")
 
 _LISTENING: ContextVar[list[Callable[[], object]] | None] = ContextVar("listening", default=None)
 """Where a recording in another thread than the main one says how a signal is told to it."""
-
-_ALLOCATIONS = 10_000
-"""New objects after which garbage is looked for; Python's own number, 700, comes with every tenth
-reply or so, and looks through an SDK's thousands of classes too while the next calls wait."""
 
 _TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
 """Loggers of the SDKs and what they call through."""
@@ -64,17 +59,6 @@ def signals_told(
         for number in caught:
             loop.remove_signal_handler(number)
         afterwards()
-
-
-@contextmanager
-def garbage_seldom() -> Iterator[None]:
-    """Look for garbage less often; not at all where the user has it so."""
-    before = gc.get_threshold()
-    gc.set_threshold(before[0] and max(before[0], _ALLOCATIONS), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 @contextmanager

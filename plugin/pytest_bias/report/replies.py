@@ -17,7 +17,6 @@ from datetime import datetime
 from ..cassettes.measured import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
-from ..experiments.garbage import uncollected
 from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue
 from ..experiments.records import Exchange, Outcome, Record, records_of
 from .numbers import writable
@@ -64,7 +63,6 @@ def packed(value: object) -> str:
     return b64encode(zlib.compress(writable(text).encode(), _LEVEL)).decode("ascii")
 
 
-@uncollected()
 def replies_of(
     experiment: Experiment,
     model: str,

@@ -50,12 +50,7 @@ class Collection:
         """The run; made with the first case."""
         from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
 
-        return Run(self.state.settings, self.state.workspace, self.state.aside)
-
-    def forget(self) -> None:
-        """Forget what was replayed: it is a lot to look for garbage in."""
-        if "run" in vars(self):
-            self.run.forget()
+        return Run(self.state.settings, self.state.workspace)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.

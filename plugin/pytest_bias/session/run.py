@@ -20,7 +20,6 @@ from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
     from ..baselines.upgrade import Against
-    from .garbage import Aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +38,9 @@ class CaseResult:
 class Run(Workbench):
     """Holds the state of one process of a session: what is declared, and what each case found."""
 
-    def __init__(
-        self, settings: Settings, workspace: Workspace, aside: Aside | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, workspace: Workspace) -> None:
         super().__init__(settings)
         self.workspace = workspace
-        if aside is not None:
-            self.uncollected = aside.kept
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         self._baselines = self._held_against()
@@ -93,10 +88,6 @@ class Run(Workbench):
 
         Here, where the trials have been read: nobody else has to read them again.
         """
-        with self.uncollected():
-            return self._made(case)
-
-    def _made(self, case: Case) -> Analysis:
         analysis, settings = super().made(case), self.settings
         named = [case.experiment.id, case.model]
         if settings.report is not None:

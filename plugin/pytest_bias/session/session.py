@@ -7,6 +7,7 @@ the machinery comes in with the first bias case.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator, Sequence
 from contextlib import nullcontext
 from functools import cached_property, partial
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..experiments.garbage import uncollected
 from ..report.escapes import say, terminal_text
 from .collection import Collection
 from .items import (
@@ -55,6 +55,7 @@ class BiasSession:
         self.collection = Collection(self.state)
         self.exit = ExitStatus(self.state)
         self.closed: Closed | None = None
+        self._froze = False
         if not self.state.is_worker and is_given(config):
             check_settings(config)
 
@@ -93,12 +94,6 @@ class BiasSession:
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection(self) -> Generator[None, object, object]:
-        """Keep the garbage collector out: nearly all that modules make stays to the end."""
-        with uncollected():
-            return (yield)
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
@@ -124,6 +119,9 @@ class BiasSession:
             from .checks import drop_faulty  # noqa: PLC0415
 
             drop_faulty(self.run, items)
+            if not gc.get_freeze_count():  # what others froze thaws only together with this
+                gc.freeze()
+                self._froze = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -289,8 +287,7 @@ class BiasSession:
             self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
 
-            with state.aside.kept():
-                self.closed = close_books(state, exitstatus)
+            self.closed = close_books(state, exitstatus)
             self.exit.settle(session, self.closed.status)
             reporter = self.config.pluginmanager.get_plugin("terminalreporter")
             if self.closed.view is None and reporter is not None:
@@ -343,12 +340,9 @@ class BiasSession:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
-        """Remove the shared folder; nothing that ran after us may have turned red into green.
-
-        pytest, which looks for garbage after this, is to find all there is.
-        """
-        self.collection.forget()
-        self.state.aside.give_back()
+        """Remove the shared folder; nothing that ran after us may have turned red into green."""
+        if self._froze:
+            gc.unfreeze()
         if self.state.is_worker:
             return
         session = self.exit.session

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .garbage import Aside
 from .options import settings_of
 from .shared_folder import hold_folder, remove_unheld
 
@@ -185,7 +184,6 @@ class State:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.ledger = Ledger()
-        self.aside = Aside()
         self.is_worker = hasattr(config, "workerinput")
         self.interrupted = False
         self.refused = ""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..experiments.design import LABEL, Condition, Design, Trial, trials_of
 from ..experiments.fields import one_line, shortly
-from ..experiments.garbage import uncollected
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
 from ..experiments.records import Origin, Outcome
 from ..settings.published import cell_text
@@ -51,7 +50,6 @@ _NO_FLAG = (
 _NO_REASON = "is no label (lower-case letters and digits, joined by '_')"
 
 
-@uncollected()
 def trials_of_table(
     table: RawTable, entry: TableEntry, experiment: Experiment, name: str
 ) -> tuple[Mapping[str, list[Outcome]], list[WrongCell]]:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import MissingPackage
 from ..experiments.fields import shortly
-from ..experiments.garbage import uncollected
 from ..experiments.layouts import TableRow
 from ..experiments.stimuli import csv_lines
 from ..settings.given import is_folder
@@ -115,7 +114,6 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
     )
 
 
-@uncollected()
 def _read(path: Path, parse: Callable[[bytes], RawTable]) -> RawTable:
     try:
         data = path.read_bytes()

@@ -23,7 +23,6 @@ from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
-from ..experiments.garbage import uncollected
 from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
 from ..statistics.threads import one_thread
 from .controls import judged_control, licence_of
@@ -89,7 +88,6 @@ def is_screen(analysis: Analysis) -> bool:
     return Design(1, analysis.design).screens
 
 
-@uncollected()
 @one_thread()
 def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budget)
     experiment: Experiment,

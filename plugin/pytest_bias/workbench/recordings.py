@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ from ..errors import BiasError, NotRecorded, SamePrompt, StaleRecordings
 from ..experiments.checks.manipulation import find_twins
 from ..experiments.design import trials_of
 from ..experiments.experiment import Experiment, Players, plan_condition
-from ..experiments.garbage import uncollected
 from ..experiments.records import Outcome, Recording, lost_to_cap
 from ..experiments.replay import Lookup, Unrecorded, Wanted
 from ..providers.base import is_simulated
@@ -38,7 +36,6 @@ class Recordings:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.uncollected: Callable[[], AbstractContextManager[None]] = uncollected
         self._players: dict[tuple[str, str], Players] = {}
         self._cassettes: dict[tuple[str, str], Cassette] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
@@ -150,8 +147,7 @@ class Recordings:
         key = (case.experiment.id, case.model, condition.id)
         if key not in self._outcomes:
             trials = plan_condition(case.experiment, case.design, condition)
-            with self.uncollected():
-                found = [self._replay(case, trial) for trial in trials]
+            found = [self._replay(case, trial) for trial in trials]
             self._outcomes[key] = (
                 tuple(each for each in found if isinstance(each, Outcome)),
                 tuple(each for each in found if isinstance(each, Wanted)),

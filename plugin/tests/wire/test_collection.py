@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 import itertools
 import json
@@ -164,22 +163,6 @@ def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     assert cassette_path(tmp_path, of.id, MODEL).read_bytes() == before
     assert endpoint.answered.total() == 80
     assert is_whole(of, tmp_path)
-
-
-@pytest.mark.parametrize(("before", "meanwhile"), [(0, 0), (700, 10_000), (50_000, 50_000)])
-def test_garbage_is_looked_for_less_often_meanwhile(
-    tmp_path: Path, before: int, meanwhile: int
-) -> None:
-    asked: list[int] = []
-    endpoint = Endpoint(on_call=lambda _: asked.append(gc.get_threshold()[0]))
-    usual = gc.get_threshold()
-    gc.set_threshold(before, 10, 10)
-    try:
-        recorded(experiment(replicates=1), tmp_path, endpoint)
-        assert set(asked) == {meanwhile}
-        assert gc.get_threshold() == (before, 10, 10)
-    finally:
-        gc.set_threshold(*usual)
 
 
 def test_a_server_of_its_own_is_started_where_none_is_named(tmp_path: Path) -> None:
