@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Compared, Scale
 from ..statistics.results import Interval
-from ..verdicts.drift import Drift, Drifted
 from ..verdicts.verdict import (
     NOTHING_FOUND,
     HypothesisName,
@@ -43,10 +42,6 @@ COUNTED: tuple[Change, ...] = (
 )
 """Outcomes in the order in which they are counted; the first six are said even where none is."""
 _ALWAYS = 6
-DRIFT_NOTE = (
-    "Drift, described and never gating; in brackets the difference with its 95 % interval over "
-    "cells, * where that excludes none (one in twenty does by chance)."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +143,6 @@ class Upgrade:
     new: tuple[str, ...]
     file: bool = False
     rows: tuple[UpgradeRow, ...] = ()
-    drift: tuple[Drift, ...] = ()
     notes: tuple[str, ...] = ()
     simulated: tuple[str, ...] = field(default=())
     unasked: tuple[Claimed, ...] = ()
@@ -313,31 +307,6 @@ def bound_words(row: UpgradeRow) -> tuple[str, str]:
         bound, margin = grown_words(compared.bound, compared.margin, ratio=True)
         return f"a factor of {bound}", margin
     return grown_words(compared.bound, compared.margin, ratio=False)
-
-
-def drift_words(drift: Drift) -> Iterator[str]:
-    """One text per quantity: ``words a reply 212.1 → 198.4 (-13.7 [-15.2, -12.1]) *``."""
-    for each in drift.quantities:
-        name = each.what if each.unit.startswith("share") else each.unit
-        by = f" ({difference_words(each)})" if each.interval or each.difference else ""
-        marked = " *" if each.marked else ""
-        old, new = drifted_value(each, each.old), drifted_value(each, each.new)
-        yield f"{name} {old} → {new}{by}{marked}"
-
-
-def drifted_value(each: Drifted, value: float) -> str:
-    """A mean of a quantity, in its unit."""
-    return f"{100 * value:z.1f} %" if each.unit.startswith("share") else f"{value:z.4g}"
-
-
-def difference_words(each: Drifted) -> str:
-    """The difference with its interval: ``-13.7 [-15.2, -12.1]``; of shares in points."""
-    factor, form = (100, "+z.1f") if each.unit.startswith("share") else (1, "+z.3g")
-    interval = each.interval
-    if interval is not None:
-        low, high = factor * interval.low, factor * interval.high
-        interval = Interval(low=low, high=high, level=interval.level)
-    return with_interval(factor * each.difference, interval, form)
 
 
 def to_ask(

@@ -192,8 +192,6 @@ def upgrade_of(
     ``tolerated`` is whether a case that the gate stopped passed all the same. ``new`` gives the
     analysis of an experiment and model, ``old`` the same, checked against a digest.
     """
-    from ..verdicts.drift import Drift, drift_of  # noqa: PLC0415  (numpy, below)
-
     if settings.baseline is None:
         return None
     rows = [
@@ -204,7 +202,7 @@ def upgrade_of(
     name = settings.baseline if accepted is None else accepted.model
     told = [(each, said) for each in results.values() if (said := each.standing.upgrade)]
     pairs = {(each.experiment, each.model, said.digest) for each, said in told if said.digest}
-    drift, simulated = [], {name} if accepted is not None and accepted.simulated else set()
+    simulated = {name} if accepted is not None and accepted.simulated else set()
     answered = [(name, served) for served in (accepted.served if accepted is not None else ())]
     for experiment, model in sorted({(row.experiment, row.model) for row in rows}):
         ours = new(experiment, model)
@@ -214,15 +212,12 @@ def upgrade_of(
         if ours is not None and theirs is not None:
             answered += [(name, served) for served in theirs.recording.served]
             simulated |= {each.model for each in (ours, theirs) if each.simulated}
-            quantities = drift_of(theirs.readings, ours.readings)
-            drift.append(Drift(experiment=experiment, old=name, new=model, quantities=quantities))
     absent = sorted({each.experiment for each, said in told if said.absent})
     return Upgrade(
         old=name,
         new=settings.models,
         file=accepted is not None,
         rows=worst_first(rows),
-        drift=tuple(drift),
         notes=answered_words(answered)
         + tuple(
             f"{name} has no recordings of {experiment}: its hypotheses are judged by themselves"
@@ -235,7 +230,7 @@ def upgrade_of(
 def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tuple[str, ...]]:
     """The table from one file to another, and what could not be compared.
 
-    What the old file accepts holds until its day. There is no drift: files keep no replies.
+    What the old file accepts holds until its day.
 
     Raises DamagedBaseline when one of them is not what was written.
     """

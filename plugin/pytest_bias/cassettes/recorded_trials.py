@@ -26,10 +26,8 @@ from ..experiments.messages import (
     DROPPABLE,
     TRUNCATED,
     Completion,
-    believable_counts,
-    believable_seconds,
 )
-from ..experiments.records import Origin, Outcome, Records, Spoken, record_of
+from ..experiments.records import Origin, Outcome, Records, record_of
 from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
 from .places import cassette_path
@@ -224,17 +222,12 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outco
         prompts=tuple(prompts),
         values=measured.values,
         format_kept=cast("bool | None", measured.values.get(FORMAT_KEPT)),
-        spoken=tuple(_spoken(call) for call in measured.calls if call["to"] == "subject"),
+        cut_off=sum(
+            call["to"] == "subject" and call["finish"] == "length" for call in measured.calls
+        ),
         origins=tuple(_origin(call) for call in measured.calls),
         attempts={wanted.request.to: wanted.place.of},
     )
-
-
-def _spoken(call: Mapping[str, Any]) -> Spoken:
-    """Return the size of a reply of which no text is kept, and the time it took."""
-    output = believable_counts(call["usage"]).get("output")
-    seconds = believable_seconds(call["latency"])
-    return Spoken(None, output, seconds, call["finish"] == "length")
 
 
 def _origin(call: Mapping[str, Any]) -> Origin:

@@ -324,12 +324,10 @@ def _upgrade(parts: Sequence[PartialRun]) -> Upgrade | None:
     judged = {(experiment, id_) for p in parts for experiment, _, id_ in p.view.judged or ()}
     judged |= {(analysis.experiment, "") for p in parts for analysis in p.view.analyses}
     rows = {(row.experiment, row.model, row.hypothesis): row for t in tables for row in t.rows}
-    drift = {(each.experiment, each.new): each for table in tables for each in table.drift}
     return replace(
         tables[0],
         new=_union(table.new for table in tables),
         rows=worst_first(rows.values()),
-        drift=tuple(drift[key] for key in sorted(drift)),
         notes=_union(table.notes for table in tables),
         simulated=_union(table.simulated for table in tables),
         unasked=tuple(n for n in _union(t.unasked for t in tables) if n not in judged),

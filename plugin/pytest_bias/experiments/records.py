@@ -19,20 +19,6 @@ _KEY_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """The size of one reply of the subject: words, tokens of output, seconds it took.
-
-    None is what is not known: words, where no text is kept. ``cut`` is true where the limit on
-    tokens ended it.
-    """
-
-    words: int | None
-    tokens: int | None
-    latency: float | None
-    cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Origin:
     """The origin of one reply: who was asked, which model the provider said answered, when.
 
@@ -166,9 +152,9 @@ class Outcome:
     ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all
     calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
     Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
-    ``prompts`` are digests. ``spoken`` are the subject's replies, in the order in which they were
-    read, ``origins`` are those of all replies, ``exchanges`` all that was said, in reading order;
-    all are empty while it is recorded, the last where no text is kept, too. Of a trial
+    ``prompts`` are digests. ``cut_off`` counts the subject's replies that the limit on tokens
+    ended, ``origins`` are those of all replies, ``exchanges`` all that was said, in reading order;
+    both are empty while it is recorded, the last where no text is kept, too. Of a trial
     that others recorded and ``published`` only the measures are known: no prompt, reply or number
     of calls. ``attempts`` is how often a player's questions could be put, as far as is known.
     ``format_kept`` is whether no reply that counts was taken out of a code fence; None where
@@ -182,7 +168,7 @@ class Outcome:
     interactions: int
     prompts: tuple[str, ...] = field(repr=False)
     values: Mapping[str, MeasureValue] | None = None
-    spoken: tuple[Spoken, ...] = field(default=(), repr=False, compare=False)
+    cut_off: int = field(default=0, repr=False, compare=False)
     origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
     published: bool = False
     format_kept: bool | None = None
@@ -204,8 +190,7 @@ class Outcome:
     @property
     def cut(self) -> bool:
         """Whether the limit on tokens ended a reply that what is measured rests on."""
-        cut = sum(spoken.cut for spoken in self.spoken)
-        return self.missing is None and cut > self.invalid.count(TRUNCATED)
+        return self.missing is None and self.cut_off > self.invalid.count(TRUNCATED)
 
 
 CAP = "cap"

@@ -20,7 +20,7 @@ from .experiment import Experiment, Players, SimulatedPrompt, simulated_text
 from .keys import interaction_key, trial_seed
 from .messages import Completion, Message, Place, Request
 from .protocol import Reply
-from .records import Exchange, Origin, Outcome, Spoken
+from .records import Exchange, Origin, Outcome
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
@@ -115,10 +115,9 @@ class Tracer:
                 if wanted.place.attempt == 1
                 for text in newly_told(wanted.request, self.players)
             ),
-            spoken=tuple(
-                spoken_of(completion)
+            cut_off=sum(
+                wanted.request.to == "subject" and completion.finish == "length"
                 for wanted, completion in self.answered
-                if wanted.request.to == "subject"
             ),
             origins=tuple(
                 Origin(wanted.request.to, completion.served_model, completion.recorded_at)
@@ -270,13 +269,6 @@ def _asks_nothing(walk: Walk) -> BadDesign:
 def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     """Sorts places in reading order: a branch's interactions stand where the branch began."""
     return ((*place.branch, place.turn), place.attempt)
-
-
-def spoken_of(completion: Completion) -> Spoken:
-    """Return the size of a reply, and the time it took."""
-    words = len(completion.text.split())
-    cut = completion.finish == "length"
-    return Spoken(words, completion.usage.get("output"), completion.latency, cut)
 
 
 def exchange_of(wanted: Wanted, completion: Completion, invalid: str) -> Exchange:

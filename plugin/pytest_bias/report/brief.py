@@ -87,7 +87,7 @@ def upgrade_section(upgrade: Upgrade, but: str, *, verbose: bool = False) -> Run
         word=word,
         said=said,
         rows=upgrade_rows(upgrade, rows),
-        notes=tuple(upgrade_notes(upgrade, verbose=verbose)),
+        notes=tuple(upgrade_notes(upgrade)),
     )
 
 

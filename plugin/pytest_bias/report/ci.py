@@ -16,7 +16,7 @@ from .brief import section_of, upgrade_section, verdict_rows
 from .escapes import terminal_text
 from .jinja import rendered
 from .terminal import accepted_by, closing_lines, control_lines, found_line, verdict_line
-from .upgrade import Row, drift_lines, printed, upgrade_rows, why_words
+from .upgrade import Row, printed, upgrade_rows, why_words
 from .view import RunView
 
 MOST = 10
@@ -51,7 +51,6 @@ def summary_markdown(view: RunView, written: Sequence[str] = ()) -> str:
             "Undecided, and passing": [*verdict_rows(view, (v for v in passing if v not in let))],
             **(_folded(view.upgrade) if view.upgrade is not None else {}),
         },
-        drift=[*drift_lines(view.upgrade)] if view.upgrade is not None else [],
         judged=view.selected,
         written=written,
     )
@@ -74,7 +73,6 @@ def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = (
         ended="",
         opened={},
         folded=_folded(upgrade),
-        drift=[*drift_lines(upgrade)],
         judged=[],
         written=(),
     )

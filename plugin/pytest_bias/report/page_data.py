@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..baselines.table import UpgradeRow, bound_words, difference_words, drifted_value
+from ..baselines.table import UpgradeRow, bound_words
 from ..contrasts.findings import Finding, p_words
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
@@ -79,10 +79,6 @@ _WORDS = {
         "Open circle: before; filled: now, in units of the margin. Estimates stand with their "
         "95 % intervals; what decides is the upper bound of what the size of the effect has grown "
         "by, beside the most that is allowed."
-    ),
-    "drift": (
-        "Described, and never a reason to fail. Means over cells that both models have; of twenty "
-        "that did not change, one is marked by chance."
     ),
     "uncontrolled": (
         "The experiment has no positive control, so nothing in it but the share of missing "
@@ -364,20 +360,6 @@ def _upgrade(view: RunView) -> PageValue:
     most = {v.named: v.finding.most for v in view.verdicts if v.finding is not None}
     return {
         "rows": columns([_row(row, most.get(row.named, math.inf)) for row in upgrade.rows]),
-        "drift": [
-            {
-                "e": drift.experiment,
-                "m": drift.new,
-                "what": each.what if each.unit.startswith("share") else each.unit,
-                "before": drifted_value(each, each.old),
-                "now": drifted_value(each, each.new),
-                "by": difference_words(each),
-                "cells": each.cells,
-                "marked": each.marked,
-            }
-            for drift in upgrade.drift
-            for each in drift.quantities
-        ],
     }
 
 

@@ -7,19 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..baselines.table import (
-    DRIFT_NOTE,
     WORST_FIRST,
     Upgrade,
     UpgradeRow,
     bound_words,
     counts_words,
-    drift_words,
     notes_words,
     shipping_words,
     side_words,
 )
 from ..verdicts.analysis import Analysis
-from ..verdicts.drift import Drift
 from ..verdicts.verdict import Verdict
 from .view import simulated_words
 
@@ -81,25 +78,10 @@ def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...
     )
 
 
-def upgrade_notes(upgrade: Upgrade, *, verbose: bool) -> Iterator[str]:
-    """Count the outcomes; name what cannot be compared, and in what the replies changed."""
+def upgrade_notes(upgrade: Upgrade) -> Iterator[str]:
+    """Count the outcomes, and name what cannot be compared."""
     yield counts_words(upgrade) if upgrade.rows else "nothing could be compared"
     yield from notes_words(upgrade)
-    if verbose:
-        yield from drift_lines(upgrade)
-        return
-    for drift in upgrade.drift:
-        changed = [words.partition(" (")[0] for words in drift_words(drift) if words[-1:] == "*"]
-        if changed:
-            yield f"replies changed: {named(drift, upgrade.new)}: {', '.join(changed)}"
-
-
-def drift_lines(upgrade: Upgrade) -> Iterator[str]:
-    """Every quantity of every experiment, and what the signs mean."""
-    for drift in upgrade.drift:
-        yield f"{named(drift, upgrade.new)}: {'; '.join(drift_words(drift))}"
-    if upgrade.drift:
-        yield DRIFT_NOTE
 
 
 def why_words(row: UpgradeRow) -> str:
@@ -157,7 +139,7 @@ def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:
     rows = upgrade_rows(upgrade, upgrade.apart)
     yield "  ".join(filter(None, upgrade_heading(upgrade, but)))
     yield from row_lines(rows)
-    yield from ("", *(f"  {line}" for line in upgrade_notes(upgrade, verbose=True)), "")
+    yield from ("", *(f"  {line}" for line in upgrade_notes(upgrade)), "")
     if upgrade.simulated:
         yield simulated_words(upgrade.simulated)
     yield closing_words(upgrade, but) or f"{shipping_words(upgrade, but)}."
@@ -176,10 +158,9 @@ def row_lines(rows: Sequence[Row]) -> Iterator[str]:
             yield from (f"      {words}" for words in row.beneath)
 
 
-def named(of: Analysis | Verdict | UpgradeRow | Drift, models: Sequence[str]) -> str:
+def named(of: Analysis | Verdict | UpgradeRow, models: Sequence[str]) -> str:
     """Name an experiment, and its model where there are several."""
-    model = of.new if isinstance(of, Drift) else of.model
-    return f"{of.experiment} × {model}" if len(models) > 1 else of.experiment
+    return f"{of.experiment} × {of.model}" if len(models) > 1 else of.experiment
 
 
 def padded_rows(

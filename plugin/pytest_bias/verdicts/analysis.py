@@ -26,7 +26,6 @@ from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
 from ..statistics.threads import one_thread
 from .controls import judged_control, licence_of
-from .drift import Readings, readings_of
 from .judge_agreement import (
     AgreementFound,
     Labels,
@@ -63,7 +62,6 @@ class Analysis:
     verdicts: tuple[Verdict, ...]
     figures: tuple[Illustration, ...] = field(default=(), repr=False)
     agreements: tuple[AgreementFound, ...] = ()
-    readings: Readings = field(default_factory=Readings, repr=False)
     allocation: Allocation = field(default_factory=Allocation)
 
     def __post_init__(self) -> None:
@@ -175,7 +173,6 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         categories=tuple(categories),
         controls=tuple(judged),
         figures=_figures(experiment, plain),
-        readings=readings_of(outcomes, records.rows),
         agreements=_resting(agreed, rests),
         verdicts=decide(
             experiment.id,

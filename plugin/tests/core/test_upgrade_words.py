@@ -1,4 +1,4 @@
-"""What the reports say of an upgrade: whether anything stops it, and what drifted."""
+"""What the reports say of an upgrade: whether anything stops it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, drift_words, worst_first
+from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, worst_first
 from pytest_bias.report.audit import audit_record
 from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.ci import summary_markdown, upgrade_markdown
@@ -15,9 +15,8 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.upgrade import printed
 from pytest_bias.report.view import RunView
-from pytest_bias.verdicts.drift import Drift, Drifted
 
-from .report.factory import analysis, between, control, finding, verdict, view
+from .report.factory import analysis, control, finding, verdict, view
 from .report.reading import Reader, rows
 
 OLD, NEW = "openai/one", "openai/two"
@@ -161,31 +160,3 @@ def test_no_hint_where_something_stops_the_upgrade_or_nothing_improved() -> None
     worse = replace(ROW, outcome="worse", stops=True)
     for kept in ((ROW, worse), (replace(ROW, outcome="as before"),)):
         assert not any("accept" in line for line in printed(replace(UPGRADE, rows=kept)))
-
-
-def test_the_interval_of_a_drift_stands_beside_the_difference_it_belongs_to() -> None:
-    words = Drifted(
-        what="words",
-        unit="words a reply",
-        old=212.06,
-        new=198.4,
-        difference=-13.66,
-        interval=between(-15.2, -12.1),
-        cells=30,
-        marked=True,
-    )
-    share = replace(
-        words, what="refused", unit="share of trials", old=0.0, new=0.1, difference=0.1
-    )
-    same = replace(share, difference=0.0, new=0.0, interval=None, marked=False)
-    drift = Drift(
-        experiment="eggs",
-        old=OLD,
-        new=NEW,
-        quantities=(words, replace(share, interval=None, marked=False), same),
-    )
-    assert list(drift_words(drift)) == [
-        "words a reply 212.1 → 198.4 (-13.7, 95 % [-15.2, -12.1]) *",
-        "refused 0.0 % → 10.0 % (+10.0)",
-        "refused 0.0 % → 0.0 %",
-    ]

@@ -25,7 +25,7 @@ from pytest_bias.cli.merge import _part, merged
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.records import Origin, Outcome, Spoken, lost_to_cap
+from pytest_bias.experiments.records import Origin, Outcome, lost_to_cap
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.results import results_text
@@ -39,7 +39,7 @@ TODAY = "2026-11-21"
 _HEALED = 0.5
 """Share of damaged files whose checksum is made right again."""
 
-Read = tuple[Outcome, tuple[Spoken, ...], tuple[Origin, ...]]
+Read = tuple[Outcome, int, tuple[Origin, ...]]
 Kept = Completion | MeasuredTrial
 
 
@@ -78,7 +78,7 @@ class Cassettes(Target[object]):
                 if trial.id not in cassette.lost:
                     raise
                 outcome = lost_to_cap(trial)
-            found.append((outcome, outcome.spoken, outcome.origins))
+            found.append((outcome, outcome.cut_off, outcome.origins))
         texts = sorted(cassette.texts().items())
         return found, texts, cassette.lost, cassette.provenance, cassette.dropped
 

@@ -21,7 +21,5 @@ const upgradeView = q => {
       csvButton("upgrade.csv", () => [["experiment", "model", "hypothesis", "outcome", "stops", "before", "now", "larger by at most", "compared", "why"], ...rows.map(r => [r.e, r.m, r.id, r.outcome, r.stops ? "yes" : "no", r.before && r.before[2], r.now[2], r.bound, r.how, r.said])])),
     rows.length ? scrolled("Hypotheses before and now", "rows upgrade",
       h("thead", h("tr", ["What should hold", "Outcome", "÷ margin, −6 to 6", "Before → now", "Larger by at most", "Why"].map(words => h("th", { scope: "col" }, words)))), body) : none(),
-    rows.length > 120 && h("p", `… and ${rows.length - 120} more; the CSV has all.`),
-    run.upgrade.drift.length > 0 && [h("h2", "Drift in refusals, length and latency"), h("p.note", run.words.drift),
-      table("Drift, by experiment", ["Experiment", "What", "Before", "Now", "Difference", "Cells", ""], run.upgrade.drift.map(d => [`${d.e}${run.models.length > 1 ? " · " + d.m : ""}`, d.what, d.before, d.now, d.by, d.cells, d.marked ? "differs" : ""]), "numbers")])];
+    rows.length > 120 && h("p", `… and ${rows.length - 120} more; the CSV has all.`))];
 };
