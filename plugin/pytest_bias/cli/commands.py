@@ -188,7 +188,7 @@ def _of_studies(group: _Group[Any]) -> None:
         "standard output, as JSON Lines, each when it is recorded. Then the model writes a paper, "
         "or --writer does; it goes to --report, or else to standard output between two lines of "
         "dashes, and costs one call more. A simulated subject writes none unless it is named. The "
-        "exit status is 1 where the gate would fail or the paper is marked (docs/paper.md), 2 "
+        "exit status is 1 where the gate would fail or the paper has a problem (docs/paper.md), 2 "
         "where something is missing. Whatever cannot be written, the rest stays.",
         "pytest-bias run anchoring-prosecutor-sentencing --model openai/gpt-5.1-2025-11-13 "
         "--runs 30 --out results.jsonl --analysis a.json --report report.md")
@@ -238,11 +238,10 @@ def _of_studies(group: _Group[Any]) -> None:
 def _of_results(group: _Group[Any]) -> None:
     paper = _Command(
         group, "paper", "paper._paper", "have a model write a paper about a run, and check it",
-        "Have a model write a paper about one experiment with one model of a run, and hold its "
-        "numbers, signs, sections, citations and comparison with people against the analysis. "
-        "What that does not hold is marked where it stands, and listed. The exit status is 0 when "
-        "nothing is marked, 1 when something is, 2 when there is no paper. It costs one call of "
-        "the model; results and recordings are only read.",
+        "Have a model write a paper about one experiment with one model of a run, and list the "
+        "sections it lacks and the numbers that the analysis does not have. The exit status is 0 "
+        "when nothing is listed, 1 when something is, 2 when there is no paper. It costs one call "
+        "of the model; results and recordings are only read.",
         "pytest-bias paper bias-results.json --model openai/gpt-5.1-2025-11-13 --out paper.md")
     paper.file("results", "RESULTS", "a bias-results.json")
     paper.takes("--experiment", metavar="ID", help="which of the run's experiments")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from contextlib import suppress
 
-from ..errors import RecordingRefused
 from ..experiments.messages import DROPPABLE, Completion, Request
 from ..providers.base import open_provider, split_model
 from .caller import CallTerms
 from .collector import Terms, caller_of
 from .limits import Spending, Stop
-from .process import in_event_loop, quiet_sdks
+from .process import quiet_sdks
 
 
 def answer_of(model: str, request: Request, terms: Terms) -> Completion:
@@ -22,12 +20,8 @@ def answer_of(model: str, request: Request, terms: Terms) -> Completion:
 
     Raises BiasError when no reply comes back: a failed call, a cap, a missing key or package.
     """
-    if in_event_loop():
-        raise RecordingRefused("this runs inside an event loop; run it from a shell")
     with quiet_sdks():
-        reply = asyncio.run(_answer(model, request, terms))
-    gc.collect()  # transports are freed here, as after a recording
-    return reply
+        return asyncio.run(_answer(model, request, terms))
 
 
 async def _answer(model: str, request: Request, terms: Terms) -> Completion:
