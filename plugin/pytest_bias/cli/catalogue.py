@@ -1,4 +1,4 @@
-"""``pytest-bias list`` and ``show``: what a project's experiments ask, and with what power.
+"""``pytest-bias list``: what a project's experiments ask, and with what power.
 
 Nothing is called and no recording is read: what is said of calls and power holds before any reply.
 """
@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadSetting, BiasError, UnknownName
-from ..experiments.canonical import plain
-from ..experiments.design import SCREEN, Design, trials_of
-from ..experiments.experiment import GATE, Players, plan
+from ..experiments.design import SCREEN, Design
+from ..experiments.experiment import Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import Estimator
 from ..report.plan_text import SIGNS, prospects_words, wrapped
@@ -22,13 +21,11 @@ from ..settings.budget import read_budget
 from ..verdicts.analysis import gating_families
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
-from ..workbench.suite import declared_for, registry_of, suite_modules
+from ..workbench.suite import declared_for
 from . import tell, tell_json
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Registered, Registry
-    from ..contrasts.power import Prospect
-    from ..experiments.design import Condition, Trial
+    from ..contrasts.cases import Registered
     from ..experiments.experiment import Experiment
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
@@ -38,55 +35,28 @@ _HEADINGS = ("experiment", "trials", "calls", "of a judge", "gating", "described
 
 
 def _list(given: argparse.Namespace) -> int:
-    found = [_summary(entry) for entry in _registry(given.suite)]
-    if given.json:
-        tell_json(plain(found))
-        return 0
-    rows = [_HEADINGS]
-    for each in found:
-        calls = each["calls"]
-        sign = SIGNS[calls["mark"]]
-        counts = (each["trials"], each["gating"], each["described"])
-        source = textwrap.shorten(each["source"] or each["name"], _SOURCE, placeholder=" …")
-        asked = [f"{sign if calls[who] else ''}{calls[who]:,}" for who in ("subject", "judge")]
-        trials, *claims = (f"{count:,}" for count in counts)
-        rows.append((each["id"], trials, *asked, *claims, source))
-    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
-    for name, *figures, source in rows:
-        columns = "  ".join(map(str.rjust, figures, widths[1:-1]))
-        tell(f"{name:{widths[0]}}  {columns}  {source}")
-    return 0
-
-
-def _show(given: argparse.Namespace) -> int:
-    registry, ids = declared_for([given.experiment], given.suite)
-    if len(ids) > 1:
-        problem = f"declares several experiments; name one: {', '.join(sorted(ids))}"
-        raise BadSetting(option="EXPERIMENT", value=given.experiment, problem=problem)
-    entry = registry[ids[0]]
-    trial = _trial(entry.experiment, given.condition or (), given.item)
-    found = {**_summary(entry), **_declared(entry), "prompts": _prompts(entry.experiment, trial)}
-    if given.json:
-        tell_json(plain(found))
-        return 0
-    for line in _page(found):
-        tell(line)
-    return 0
-
-
-def _registry(suite: str) -> Registry:
-    """The declarations of a suite; BadSetting for one that declares nothing."""
-    registry = registry_of(suite_modules(suite))
-    if not [*registry]:
+    registry, ids = declared_for(given.experiments, given.suite)
+    if not ids:
         problem = "it declares no hypothesis; pytest-bias init or new puts experiments there"
-        raise BadSetting(option="--suite", value=suite, problem=problem)
-    return registry
+        raise BadSetting(option="--suite", value=given.suite, problem=problem)
+    found = [_summary(registry[id_]) for id_ in ids]
+    if given.json:
+        tell_json(found)
+    elif len(ids) == 1 and given.experiments:
+        for line in _page(registry[ids[0]], found[0]["calls"], given.trial):
+            tell(line)
+    elif given.trial:
+        problem = f"name one experiment that has it: {', '.join(sorted(ids))}"
+        raise BadSetting(option="--trial", value=given.trial, problem=problem)
+    else:
+        _tell_table(found)
+    return 0
 
 
 def _summary(entry: Registered) -> dict[str, Any]:
     """The line of the list that is about an experiment."""
-    experiment, design = entry.experiment, entry.experiment.design()
-    trials = plan(experiment, design)
+    experiment = entry.experiment
+    trials = plan(experiment, experiment.design())
     estimator = Estimator(experiment, Path(), lambda _: _PLAYERS)
     estimate, use = estimator.rehearsed(trials, _PLAYERS)
     subject, judge = (each.times(len(trials)).whole() for each in (use.subject, use.judge))
@@ -108,219 +78,79 @@ def _summary(entry: Registered) -> dict[str, Any]:
     }
 
 
-def _declared(entry: Registered) -> dict[str, Any]:
-    """All that is declared, and the power of the gate design.
-
-    Raises BadSetting where the error budget does not provide for it.
-    """
-    experiment, design = entry.experiment, entry.experiment.design()
-    alarms, prospects = _power_of(entry, design)
-    items = experiment.items
-    sizes = (design, experiment.design(SCREEN), *experiment.designs.values())
-    return {
-        "factors": [
-            {
-                **_fields(each, "name", "unit"),
-                "levels": [*each.levels],
-                "controls": [*each.controls],
-                "exemplars": {level: len(names) for level, names in each.exemplars.items()},
-            }
-            for each in experiment.factors
-        ],
-        "items": items
-        and {"name": items.name, "levels": [*items.items], "controls": [*items.controls]},
-        "conditions": [condition.id for condition in experiment.conditions_of(design)],
-        "designs": {
-            each.name: {"trials": len(plan(experiment, each)), **_fields(each, "replicates")}
-            for each in sizes
-        },
-        "measures": [
-            {**_fields(each, "name", "meaning", "unit", "bounds"), "categories": each.listed}
-            for each in experiment.measures
-        ],
-        "controls": [
-            {
-                **_fields(each, "id", "licenses", "unseen"),
-                "title": getattr(each.contrast, "title", ""),
-            }
-            for each in entry.controls.values()
-        ],
-        "alarms": alarms,
-        "hypotheses": [
-            {
-                **_fields(
-                    entry.hypotheses[each.hypothesis], "title", "family", "scope", "measure"
-                ),
-                "power": each,
-            }
-            for each in prospects
-        ],
-    }
+def _tell_table(found: Sequence[Mapping[str, Any]]) -> None:
+    rows = [_HEADINGS]
+    for each in found:
+        calls = each["calls"]
+        sign = SIGNS[calls["mark"]]
+        counts = (each["trials"], each["gating"], each["described"])
+        source = textwrap.shorten(each["source"] or each["name"], _SOURCE, placeholder=" …")
+        asked = [f"{sign if calls[who] else ''}{calls[who]:,}" for who in ("subject", "judge")]
+        trials, *claims = (f"{count:,}" for count in counts)
+        rows.append((each["id"], trials, *asked, *claims, source))
+    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
+    for name, *figures, source in rows:
+        columns = "  ".join(map(str.rjust, figures, widths[1:-1]))
+        tell(f"{name:{widths[0]}}  {columns}  {source}")
 
 
-def _power_of(entry: Registered, design: Design) -> tuple[float, tuple[Prospect, ...]]:
-    """The false alarms an experiment may raise, and what a design gives each hypothesis."""
+def _page(entry: Registered, calls: Mapping[str, Any], trial: str) -> Iterator[str]:
+    """An experiment as it is declared, the prompts of a trial, and the gate design's power."""
+    experiment = entry.experiment
+    conversation = [*_conversation(experiment, trial)]
     families = gating_families(entry.hypotheses.values())
-    allocation = read_budget(configured().error_budget).of(entry.experiment.id, families)
-    return allocation.alpha, prospects_of(entry, design, allocation, {})
-
-
-def _power(given: argparse.Namespace) -> int:
-    """Say the power of each experiment in the sizes that are asked for."""
-    registry, ids = declared_for(given.experiments, given.suite)
-    rows: list[dict[str, Any]] = []
-    for id_ in ids:
-        entry = registry[id_]
-        for size in given.replicates or [None]:
-            design = entry.experiment.design(given.design or GATE, size)
-            trials, (alarms, prospects) = plan(entry.experiment, design), _power_of(entry, design)
-            of = {"experiment": id_, "design": design.name, "replicates": design.replicates}
-            rows.append({**of, "trials": len(trials), "alarms": alarms, "power": prospects})
-    if given.json:
-        tell_json(plain(rows))
-        return 0
-    for row in rows:
-        size = f"{row['design']} design: {row['trials']:,} trials"
-        tell(f"{row['experiment']} ({size}; false alarms: at most {row['alarms']:.3g} over all)")
-        for words in prospects_words(row["power"]):
-            tell("\n".join(wrapped(words, "  ")))
-    return 0
-
-
-def _fields(thing: object, *names: str) -> dict[str, Any]:
-    """Some attributes of what may be of the user's own kind, None where it has them not."""
-    return {name: getattr(thing, name, None) for name in names}
-
-
-def _trial(experiment: Experiment, asked: Sequence[str], item: str | None) -> Trial:
-    """The first trial of the condition, and of the item, that are asked for.
-
-    Raises UnknownName for what the experiment has not; BadSetting for what is never put together.
-    """
-    condition = _condition(experiment, asked)
-    once = Design(1, controls=1)
-    found = trials_of(condition, experiment.factors, experiment.items, once)
-    if item is None:
-        return next(found)
-    if experiment.items is None:
-        raise BadSetting(option="--item", value=item, problem=f"{experiment.id} has no items")
-    known = (*experiment.items.items, *experiment.items.controls)
-    if item not in known:
-        raise UnknownName(kind=f"item of {experiment.id}", name=item, known=known)
-    for trial in found:
-        if trial.item == item:
-            return trial
-    problem = f"condition {condition.id} is a control's, and has the first item alone"
-    raise BadSetting(option="--item", value=item, problem=problem)
-
-
-def _condition(experiment: Experiment, asked: Sequence[str]) -> Condition:
-    """The first condition with an id, or with all levels that are asked for."""
-    conditions = (*experiment.conditions, *experiment.control_conditions)
-    if len(asked) == 1 and "=" not in asked[0]:
-        known = {condition.id: condition for condition in conditions}
-        if asked[0] not in known:
-            kind = f"condition of {experiment.id}"
-            raise UnknownName(kind=kind, name=asked[0], known=known)
-        return known[asked[0]]
-    wanted: dict[str, str] = {}
-    for text in asked:
-        name, is_level, level = text.partition("=")
-        if not is_level:
-            problem = "write one id of a condition, or FACTOR=LEVEL for each factor that matters"
-            raise BadSetting(option="--condition", value=text, problem=problem)
-        levels = (*experiment.factor(name).levels, *experiment.factor(name).controls)
-        if level not in levels:
-            raise UnknownName(kind=f"level of {name}", name=level, known=levels)
-        wanted[name] = level
-    for condition in conditions:
-        if wanted.items() <= condition.levels.items():
-            return condition
-    problem = "no condition has all of these: a control level is met with first levels alone"
-    raise BadSetting(option="--condition", value=" ".join(asked), problem=problem)
-
-
-def _prompts(experiment: Experiment, trial: Trial) -> dict[str, Any]:
-    """All that is put before subject and judge in a trial, as far as a simulated subject answers.
-
-    What the author's own code raises is a BadSetting here.
-    """
-    walk = Walk(experiment, _PLAYERS, trial, lambda wanted: simulated_reply(experiment, wanted))
-    if isinstance(walk.error, BiasError):
-        raise walk.error
-    if walk.error is not None:
-        problem = f"its protocol fails with {type(walk.error).__name__}: {walk.error}"
-        raise BadSetting(option="EXPERIMENT", value=experiment.id, problem=problem) from walk.error
-    replies = {wanted.key: completion.text for wanted, completion in walk.answered}
-    asked = []
-    for wanted in walk.asked:
-        told = [_fields(each, "role", "text") for each in new_messages(wanted.request)]
-        reply = replies.get(wanted.key)
-        asked.append({"to": wanted.request.to, "told": told, "simulated_reply": reply})
-    return {"trial": trial.id, "asked": asked}
-
-
-def _page(found: Mapping[str, Any]) -> Iterator[str]:
-    """An experiment in lines."""
-    yield f"{found['id']}: {found['name']}"
-    if found["source"]:
-        yield from wrapped(f"source: {found['source']}", "  ")
+    allocation = read_budget(configured().error_budget).of(experiment.id, families)
+    yield f"{experiment.id}: {experiment.name}"
+    if experiment.source:
+        yield from wrapped(f"source: {experiment.source}", "  ")
     yield from ("", "design")
-    for about in _design(found):
+    for about in _design(experiment, calls):
         yield from wrapped(about, "  ")
-    yield from ("", f"prompts of trial {found['prompts']['trial']}")
-    yield from _conversation(found["prompts"]["asked"])
+    yield from ("", *conversation)
     yield from ("", "measures")
-    for measure in found["measures"]:
-        bounds, categories = measure["bounds"], measure["categories"]
-        domain = [f"{bounds[0]:g} to {bounds[1]:g}"] if bounds else []
-        domain += [_some(categories)] * bool(categories) + [measure["unit"]]
+    for measure in experiment.measures:
+        domain = [f"{measure.bounds[0]:g} to {measure.bounds[1]:g}"] if measure.bounds else []
+        domain += [_some(measure.listed)] * bool(measure.listed) + [measure.unit]
         said = " ".join(filter(None, domain))
-        meaning = f": {measure['meaning']}" if measure["meaning"] else ""
-        yield from wrapped(f"{measure['name']}{meaning}{f' ({said})' if said else ''}", "  ")
+        meaning = f": {measure.meaning}" if measure.meaning else ""
+        yield from wrapped(f"{measure.name}{meaning}{f' ({said})' if said else ''}", "  ")
     yield from ("", "positive controls, without which nothing on their measures is CLEAR")
-    for control in found["controls"]:
-        unseen = f" Unseen: {control['unseen']}." if control["unseen"] else ""
-        about = (
-            f"{control['id']}, for {', '.join(control['licenses'])}: {control['title']}{unseen}"
-        )
-        yield from wrapped(about, "  ")
-    yield from ("", f"hypotheses (false alarms: at most {found['alarms']:.3g} over all that gate)")
-    asserted: dict[str, list[Prospect]] = {}
-    for hypothesis in found["hypotheses"]:
-        asserted.setdefault(hypothesis["title"] or "", []).append(hypothesis["power"])
-    for title, prospects in asserted.items():
+    for control in entry.controls.values():
+        unseen = f" Unseen: {control.unseen}." if control.unseen else ""
+        about = f"{control.id}, for {', '.join(control.licenses)}: "
+        yield from wrapped(f"{about}{getattr(control.contrast, 'title', '')}{unseen}", "  ")
+    alarms = f"{allocation.alpha:.3g}"
+    yield from ("", f"hypotheses (false alarms: at most {alarms} over all that gate)")
+    prospects = prospects_of(entry, experiment.design(), allocation, {})
+    titles = {name: getattr(each, "title", "") for name, each in entry.hypotheses.items()}
+    for title in dict.fromkeys(titles[each.hypothesis] for each in prospects):
         yield from wrapped(title, "  ")
-        for words in prospects_words(prospects):
+        for words in prospects_words(p for p in prospects if titles[p.hypothesis] == title):
             yield from wrapped(words, "      ")
 
 
-def _design(found: Mapping[str, Any]) -> Iterator[str]:
+def _design(experiment: Experiment, calls: Mapping[str, Any]) -> Iterator[str]:
     """The factors, items and sizes, a line each."""
-    for each in (*found["factors"], *filter(None, [found["items"]])):
-        unit = f" ({each['unit']})" if each.get("unit") else ""
-        sampled = each.get("exemplars")
-        levels = [f"{n} ({sampled[n]} exemplars)" if sampled else n for n in each["levels"]]
-        controls = f"; for controls {_some(each['controls'])}" if each["controls"] else ""
-        yield f"{each['name']}{unit}: {_some(levels)}{controls}"
-    yield f"conditions: {_some(found['conditions'])}"
-    for name, size in found["designs"].items():
-        yield f"{name}: {size['trials']:,} trials, replicates: {size['replicates']:,}"
-    calls = found["calls"]
-    judged = f", and {SIGNS[calls['mark']]}{calls['judge']:,} of a judge" if calls["judge"] else ""
-    yield f"calls of the gate design: {SIGNS[calls['mark']]}{calls['subject']:,}{judged}"
+    for factor in experiment.factors:
+        unit = f" ({factor.unit})" if factor.unit else ""
+        counts = {level: len(names) for level, names in factor.exemplars.items()}
+        levels = [f"{n} ({counts[n]} exemplars)" if n in counts else n for n in factor.levels]
+        yield f"{factor.name}{unit}: {_some(levels)}{_controls(factor.controls)}"
+    if (items := experiment.items) is not None:
+        yield f"{items.name}: {_some([*items.items])}{_controls(items.controls)}"
+    gate = experiment.design()
+    yield f"conditions: {_some([each.id for each in experiment.conditions_of(gate)])}"
+    sizes = (gate, experiment.design(SCREEN), *experiment.designs.values())
+    for each in {each.name: each for each in sizes}.values():
+        trials = len(plan(experiment, each))
+        yield f"{each.name}: {trials:,} trials, replicates: {each.replicates:,}"
+    sign = SIGNS[calls["mark"]]
+    judged = f", and {sign}{calls['judge']:,} of a judge" if calls["judge"] else ""
+    yield f"calls of the gate design: {sign}{calls['subject']:,}{judged}"
 
 
-def _conversation(asked: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for number, each in enumerate(asked, 1):
-        for message in each["told"]:
-            yield f"  {number}, to the {each['to']} ({message['role']}):"
-            yield textwrap.indent(message["text"], "    ")
-        reply = each["simulated_reply"]
-        if reply is None:
-            yield "  no simulated subject answers: what is asked next depends on the reply"
-        else:
-            yield from ("  a simulated reply:", textwrap.indent(reply, "    "))
+def _controls(levels: Mapping[str, object]) -> str:
+    return f"; for controls {_some([*levels])}" if levels else ""
 
 
 def _some(labels: Sequence[str]) -> str:
@@ -328,3 +158,31 @@ def _some(labels: Sequence[str]) -> str:
     if len(labels) <= _LISTED:
         return ", ".join(labels)
     return f"{', '.join(labels[:_FIRST])}, … ({len(labels):,})"
+
+
+def _conversation(experiment: Experiment, text: str) -> Iterator[str]:
+    """The prompts of the first trial with ``text`` in its id, as far as a simulated subject goes.
+
+    Raises UnknownName where no trial has it, and BadSetting for what the author's own code raises.
+    """
+    trials = plan(experiment, Design(1, controls=1))
+    trial = next((each for each in trials if text in each.id), None)
+    if trial is None:
+        known = [each.id for each in (*experiment.conditions, *experiment.control_conditions)]
+        raise UnknownName(kind=f"trial of {experiment.id}", name=text, known=known)
+    walk = Walk(experiment, _PLAYERS, trial, lambda wanted: simulated_reply(experiment, wanted))
+    if isinstance(walk.error, BiasError):
+        raise walk.error
+    if walk.error is not None:
+        problem = f"its protocol fails with {type(walk.error).__name__}: {walk.error}"
+        raise BadSetting(option="EXPERIMENT", value=experiment.id, problem=problem) from walk.error
+    replies = {wanted.key: completion.text for wanted, completion in walk.answered}
+    yield f"prompts of trial {trial.id}"
+    for number, wanted in enumerate(walk.asked, 1):
+        for message in new_messages(wanted.request):
+            yield f"  {number}, to the {wanted.request.to} ({message.role}):"
+            yield textwrap.indent(message.text, "    ")
+        if wanted.key in replies:
+            yield from ("  a simulated reply:", textwrap.indent(replies[wanted.key], "    "))
+        else:
+            yield "  no simulated subject answers: what is asked next depends on the reply"

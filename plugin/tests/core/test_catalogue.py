@@ -1,11 +1,12 @@
-"""``pytest-bias list`` and ``show``: what they say of the shipped suite, and what they refuse."""
+"""``pytest-bias list``: what they say of the shipped suite, and what they refuse."""
 
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any
 
 import pytest
 
@@ -29,11 +30,6 @@ def _there(monkeypatch: pytest.MonkeyPatch) -> None:
 def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(arguments) == 0
     return capsys.readouterr().out
-
-
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(told(capsys, "show", *arguments, "--json"))
-    return found
 
 
 def test_the_list_says_what_the_results_and_the_recordings_of_the_suite_say(
@@ -60,22 +56,19 @@ def test_the_list_says_what_the_results_and_the_recordings_of_the_suite_say(
 def test_the_prompts_shown_are_those_that_were_recorded(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    prompts = shown(capsys, ANCHORING, "--condition", "demand=high")["prompts"]
-    assert prompts["trial"] == "high#1"
     cassette = Cassette(ROOT / f"cassettes/{ANCHORING}/simulated--even.jsonl")
     recorded = {each.completion.text for each in cassette.interactions()}
-    assert len(prompts["asked"]) == 3
-    assert {each["simulated_reply"] for each in prompts["asked"]} <= recorded
-    text = told(capsys, "show", ANCHORING, "--condition", "high")
-    for each in prompts["asked"]:
-        for message in each["told"]:
-            assert all(f"    {line}" in text for line in message["text"].splitlines() if line)
+    text = told(capsys, "list", ANCHORING, "--trial", "high")
+    assert "prompts of trial high#1" in text
+    replies = re.findall(r"  a simulated reply:\n((?:    .*\n)+)", text)
+    assert len(replies) == 3
+    assert {textwrap.dedent(reply).strip() for reply in replies} <= recorded
 
 
 def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = " ".join(told(capsys, "show", ANCHORING).split())
+    text = " ".join(told(capsys, "list", ANCHORING).split())
     for words in (
         "demand (months on probation): low, high; for controls grave, trivial",
         "gate: 360 trials, replicates: 156",
@@ -92,30 +85,22 @@ def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
 
 
 def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    item = ("--item", "s03_night_train")
-    audit = shown(capsys, "linguistic-audit", *item)
-    assert audit["prompts"]["trial"].split("/")[-1] == "s03_night_train#1"
-    assert "glad_news" in audit["items"]["controls"]
-    assert shown(capsys, "linguistic_audit", *item) == audit
-    story = shown(capsys, "narrative-personas", "--condition", "persona=noir", "scenario=team")
-    assert story["prompts"]["trial"].startswith("noir-white_male-neutral-team/")
-    first, *others = story["prompts"]["asked"]
-    assert [each["role"] for each in first["told"]] == ["system", "user"]
-    assert {each["to"] for each in others} == {"judge"}
+    item = ("--trial", "s03_night_train")
+    audit = told(capsys, "list", "linguistic-audit", *item)
+    assert re.search(r"^prompts of trial .*/s03_night_train#1$", audit, re.MULTILINE)
+    assert "for controls" in audit
+    assert told(capsys, "list", "linguistic_audit", *item) == audit
+    story = told(capsys, "list", "narrative-personas", "--trial", "noir-white_male-neutral-team/")
+    told_to = re.findall(r"^  (\d+), to the (\w+) \((\w+)\):", story, re.MULTILINE)
+    assert told_to[:2] == [("1", "subject", "system"), ("1", "subject", "user")]
+    assert {who for _, who, _ in told_to[2:]} == {"judge"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["show", ANCHORING, "--condition", "hih"], f"unknown condition of {ANCHORING} 'hih'"),
-        (["show", ANCHORING, "--condition", "demand=lo"], "did you mean 'low'?"),
-        (["show", ANCHORING, "--condition", "deman=low"], "unknown factor 'deman'"),
-        (["show", ANCHORING, "--condition", "low", "high"], "FACTOR=LEVEL for each factor"),
-        (["show", ANCHORING, "--item", "x"], f"--item=x: {ANCHORING} has no items"),
-        (["show", "linguistic-audit", "--item", "x"], "unknown item of linguistic-audit 'x'"),
-        (["show", "anchoring"], "declares several experiments; name one: anchoring-prosecutor"),
-        (["show", "nowhere"], "unknown experiment 'nowhere'"),
-        (["power", ANCHORING, "--replicates", "100000000"], "are laid out, which are 250,000 rep"),
+        (["list", ANCHORING, "--trial", "hih"], f"unknown trial of {ANCHORING} 'hih'"),
+        (["list", "nowhere"], "unknown experiment 'nowhere'"),
         (["list", "--suite", "pytest_bias.errors"], "it declares no hypothesis; pytest-bias init"),
     ],
 )
@@ -154,22 +139,19 @@ def test_without_a_simulated_subject_only_the_opening_is_known(tmp_path: Path) -
     protocol = "return await subject.ask(trial['one'])"
     _, line = of_own(tmp_path, protocol, "list").stdout.splitlines()
     assert line.split()[:6] == ["own", "36", "≥", "36", "0", "1"]
-    text = of_own(tmp_path, protocol, "show", "own").stdout
+    text = of_own(tmp_path, protocol, "list", "own").stdout
     assert "no simulated subject answers: what is asked next depends on the reply" in text
 
 
 @pytest.mark.parametrize(
-    ("protocol", "arguments", "said"),
+    ("protocol", "said"),
     [
-        ("raise KeyError(1)", [], "EXPERIMENT=own: its protocol fails with KeyError: 1"),
-        ("trial['three']", [], "own_suite.py:5): no factor 'three'; there are: one, two (an"),
-        ("import asyncio; await asyncio.sleep(0)", [], "awaits"),
-        ("...", ["--condition", "one=c", "two=e"], "no condition has all of these"),
+        ("raise KeyError(1)", "EXPERIMENT=own: its protocol fails with KeyError: 1"),
+        ("trial['three']", "own_suite.py:5): no factor 'three'; there are: one, two (an"),
+        ("import asyncio; await asyncio.sleep(0)", "awaits"),
     ],
 )
-def test_what_the_author_has_to_mend_is_said(
-    tmp_path: Path, protocol: str, arguments: list[str], said: str
-) -> None:
-    done = of_own(tmp_path, protocol, "show", "own", *arguments)
+def test_what_the_author_has_to_mend_is_said(tmp_path: Path, protocol: str, said: str) -> None:
+    done = of_own(tmp_path, protocol, "list", "own")
     assert done.returncode == 2
     assert said in done.stderr

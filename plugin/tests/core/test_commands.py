@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +21,6 @@ from pytest_bias.cli.commands import command_line, commands_of
 
 from ..runs import command
 
-ROOT = Path(__file__).parents[3]
 ENTRY = "pytest_bias.cli.entry"
 ANCHORING = "anchoring-prosecutor-sentencing"
 EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
@@ -66,8 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 GOOD = {
     "list --json": '"id": "anchoring-prosecutor-sentencing"',
-    f"show {ANCHORING} --condition high": "prompts of trial high#1",
-    f"power {ANCHORING} --replicates 30 --replicates 60 --json": '"replicates": 60',
+    f"list {ANCHORING} --trial high": "prompts of trial high#1",
     f"analyze {ANCHORING}": "PASS: ",  # whatever becomes of the figures nobody asked for
     "plan anchoring --json": '"missing_trials": 0',
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
@@ -112,11 +109,9 @@ WRONG = {
     "list --suite no_such": "suite=no_such: ",
     "list --suite .": "suite=.: there is no such package below the current folder",
     "list --suite=": "suite=: there is no such package below the current folder",
-    "show x --suite ../x/bias_tests": "suite=../x/bias_tests: there is no such package",
-    "show anchorig": "unknown experiment 'anchorig'; known: anchoring-pro",
-    "show anchoring": f"declares several experiments; name one: {ANCHORING}, ",
-    "power nothing": "unknown experiment 'nothing'",
-    "power --replicates 0": "'0' is not a whole number of 1 or more",
+    "list x --suite ../x/bias_tests": "suite=../x/bias_tests: there is no such package",
+    "list anchorig": "unknown experiment 'anchorig'; known: anchoring-pro",
+    "list anchoring --trial high": f"--trial=high: name one experiment that has it: {ANCHORING}, ",
     "plan --model nobody/x": "unknown provider 'nobody'",
     "plan --design huge": "unknown design",
     "record --model openai/gpt-5.1 --budget cheap": "--budget=cheap: must be a number",
@@ -155,7 +150,6 @@ WRONG = {
     "serve --port 70000": "--port=70000: must be from 0 to 65535",
     "local list --roster none.md": "none.md",
     "local install nobody": "unknown local model 'nobody'",
-    "completion tcsh": "invalid choice: 'tcsh'",
 }
 WRONG |= dict.fromkeys(
     (
@@ -169,7 +163,7 @@ WRONG |= dict.fromkeys(
 )
 WRONG |= dict.fromkeys(
     (
-        *(f"{line} {'x' * 300}" for line in ("init --into", "new", "show", "list --suite")),
+        *(f"{line} {'x' * 300}" for line in ("init --into", "new", "list", "list --suite")),
         *(f"run {ANCHORING} --{name} {'x' * 300}" for name in ("out", "analysis", "env-file")),
         f"analyze {ANCHORING} --table {'x' * 300}.csv",
     ),
@@ -235,35 +229,3 @@ def test_every_command_has_its_error_paths() -> None:
     names = {each.prog.removeprefix("pytest-bias ") for each in commands_of(command_line())}
     tried = {name for name in names if any(f"{line} ".startswith(f"{name} ") for line in WRONG)}
     assert names == tried
-
-
-COMPLETED = {
-    "pytest-bias ana": {"analyze"},
-    "pytest-bias cassettes p": {"prune", "pack"},
-    "pytest-bias analyze --me": {"--methodology"},
-    "pytest-bias analyze cv": {"cv-screening"},
-    "pytest-bias record --model simulated/b": {"simulated/biased"},
-    "pytest-bias completion ": {"bash", "zsh", "fish"},
-}
-
-
-def test_a_shell_completes_commands_options_experiments_and_models() -> None:
-    asked = "".join(
-        f"""
-        COMP_LINE={line!r} COMP_POINT={len(line)} COMP_TYPE=9
-        _python_argcomplete pytest-bias
-        echo "${{COMPREPLY[@]}}"
-        """
-        for line in COMPLETED
-    )
-    script = f"""
-        pytest-bias() {{ {sys.executable} -m {ENTRY} "$@"; }}
-        eval "$(pytest-bias completion bash)"
-        {asked}
-    """
-    bash = shutil.which("bash")
-    assert bash is not None
-    line = [bash, "-c", script]
-    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603
-    said = [{*line.split()} for line in done.stdout.splitlines()]
-    assert dict(zip(COMPLETED, said, strict=True)) == COMPLETED
