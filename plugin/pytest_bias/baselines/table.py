@@ -135,8 +135,7 @@ class Upgrade:
     """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
 
     ``rows`` stand worst first; ``notes`` say of which experiments there is nothing to hold
-    against, and what could not be compared. ``unasked`` is what was accepted or recorded of
-    ``old`` and nobody asked here, though it may be asked in another part of the suite.
+    against, and what could not be compared.
     """
 
     old: str
@@ -145,7 +144,6 @@ class Upgrade:
     rows: tuple[UpgradeRow, ...] = ()
     notes: tuple[str, ...] = ()
     simulated: tuple[str, ...] = field(default=())
-    unasked: tuple[Claimed, ...] = ()
 
     @property
     def held_against(self) -> str:
@@ -336,17 +334,6 @@ def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, 
         "its error budget, bias_budget.toml)"
         for experiment, names in by_experiment.items()
     )
-
-
-def unasked_of_models(
-    found: Iterable[tuple[str, str, str]], tested: Collection[str], *, elsewhere: bool
-) -> Iterator[str]:
-    """The same of several models, for experiment, model and hypothesis of what is not asked."""
-    by_model: dict[str, list[Claimed]] = {}
-    for experiment, model, name in found:
-        by_model.setdefault(model, []).append((experiment, name))
-    for model, names in by_model.items():
-        yield from unasked_words(to_ask(names, tested, elsewhere=elsewhere), model, "this suite")
 
 
 def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:

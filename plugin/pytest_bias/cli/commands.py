@@ -247,20 +247,6 @@ def _of_results(group: _Group[Any]) -> None:
         compare.takes(name.lower(), metavar=name, help="a baseline file (….json)")
     compare.file("--markdown", "FILE", "write the comparison in Markdown")
     compare.json()
-    merge = _Command(group, "merge", "merge._merge",
-        "put the results of several jobs together: one verdict, one report",
-        "Put the results of jobs that each ran a part of the suite (some paths, a -k, one of "
-        "several models) together. The exit status is 0 where one run of it all had passed, 1 "
-        "where it had not or gives no verdict, 2 where these are no parts of one run.",
-        "pytest-bias merge parts/*/bias-results*.json --shards 2 --report bias-report.html")
-    about = "bias-results.json or bias-results.partial.json of a job"
-    merge.file("files", "RESULTS", about, nargs="+")
-    merge.file("--results", "OUT.json", "write the results here")
-    merge.file("--report", "OUT.html", "write the report here")
-    about = "write a summary in Markdown here; on GitHub Actions the job shows it in any case"
-    merge.file("--summary", "OUT.md", about)
-    merge.takes("--shards", type=int, metavar="N",
-        help="how many parts there are to be: with one missing there is no verdict")
     _of_calibration(group)
 
 

@@ -568,7 +568,7 @@ class NotShipped(FileProblem):
 class DamagedResults(FileProblem):
     """A file of results is not what a run has written."""
 
-    words = "{path}: {problem}. Run the part again that has written it."
+    words = "{path}: {problem}. Run the tests again that have written it."
 
 
 class DamagedReport(BiasError):
@@ -580,13 +580,6 @@ class DamagedReport(BiasError):
             f"what it found cannot be read: {problem}. All processes of a run need the same "
             "pytest-bias, and no other plugin may change what its reports say."
         )
-
-
-class NotMerged(BiasError):
-    """Results that do not belong together: they are of different runs, versions or designs."""
-
-    def __init__(self, *, parts: Iterable[str], problem: str) -> None:
-        super().__init__(f"cannot merge {' and '.join(parts)}: {problem}")
 
 
 class NotExported(BiasError):

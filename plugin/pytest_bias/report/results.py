@@ -8,11 +8,9 @@ from ..errors import BiasError, DamagedResults
 from ..experiments.canonical import compact, digest, parsed_as, plain
 from .view import RunView
 
-FORMAT = 7
+FORMAT = 8
 
-_VALUES = (
-    *("accepted", "analyses", "failing", "judged", "leniencies", "scope", "unasked", "upgrade"),
-)
+_VALUES = (*("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade"),)
 _WORDS = ("partial", "broken", "failures", "lost", "problems", "stale")
 
 

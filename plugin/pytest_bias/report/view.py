@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Literal
 
 from ..baselines.table import Upgrade, UpgradeRow
@@ -38,13 +37,9 @@ class AcceptedVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The part of the suite a run covers, and its settings.
+    """The settings of a run.
 
-    ``files`` are the modules of the suite's tests and ``asked`` the paths that were asked for,
-    below rootdir, empty where they cover all there is. ``unselected`` names cases that were made
-    and not selected. ``cut`` says why, apart from that, something may have been left out, and
-    ``varied`` in which settings the run is another than its ini file configures. ``elsewhere`` is
-    whether nothing that was asked for lies in a test path: there may be suites nobody knows of.
+    ``varied`` says in which of them it is another than its ini file configures.
     """
 
     models: tuple[str, ...]
@@ -52,12 +47,7 @@ class Scope:
     replicates: int | None
     gate: str
     inconclusive: str
-    asked: tuple[str, ...]
-    files: tuple[str, ...]
-    unselected: tuple[str, ...]
-    cut: tuple[str, ...]
     varied: tuple[str, ...] = ()
-    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +61,11 @@ class RunView:
     ``broken`` names cases that failed by themselves and not by the gate. ``leniencies`` says why
     a FAIL or INCONCLUSIVE may not fail the run, ``accepted`` which verdicts do not, sorted;
     ``ending`` those of them whose acceptance ends soon, ``expired`` what failed as it has ended.
-    ``failing`` names the hypotheses, as in ``judged``, that failed the run. ``scope`` is what of
-    the suite it covers, None where nobody told. ``upgrade`` is how the verdicts compare with those
+    ``failing`` names the hypotheses, as in ``judged``, that failed the run. ``scope`` has its
+    settings, None where nobody told. ``upgrade`` is how the verdicts compare with those
     of an old model, None where none was named. ``stale`` says which recordings no longer represent
     their model, where nothing fails for it. ``failures`` names what else failed in the session:
     ordinary tests, and modules that could not be imported. ``exit_status`` is how it ended.
-    ``unasked`` is what accepted baselines of the models claim and the run did not ask, named like
-    the judged.
     """
 
     analyses: tuple[Analysis, ...]
@@ -98,7 +86,6 @@ class RunView:
     stale: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     exit_status: int = 0
-    unasked: tuple[HypothesisName, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -261,9 +248,3 @@ def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:
     if all(verdict.status == "CLEAR" for verdict in verdicts if verdict.claim == "clear"):
         return "PASS"
     return "INCONCLUSIVE"
-
-
-def is_below(file: str, place: str) -> bool:
-    """Return whether a file is, or lies below, what a path or node id names; both from rootdir."""
-    path = PurePath(place.partition("::")[0])
-    return path == PurePath(file) or path in PurePath(file).parents

@@ -12,7 +12,7 @@ import pytest
 
 from ..baselines.accepted import ends_soon, read_baseline
 from ..baselines.entries import DamagedBaseline
-from ..baselines.table import to_ask, unasked_of_models, unasked_words, uncompared_words
+from ..baselines.table import to_ask, unasked_words, uncompared_words
 from ..baselines.upgrade import check_old, unasked, untested, upgrade_of
 from ..errors.said import Said
 from ..report.view import AcceptedVerdict, RunView
@@ -47,8 +47,7 @@ def close_books(state: State, exitstatus: int) -> Closed:
     analyses, lacking = _analyses(state)
     said = state.said + lacking + Said(problems=tuple(_unbalanced(state.ledger)))
     upgrade, of_old = upgrade_of_run(state, analyses, coverage)
-    unasked, of_accepted = unasked_of_run(state, coverage)
-    said += of_old + of_accepted
+    said += of_old + unasked_of_run(state, coverage)
     let = tuple(_let_through(state.ledger, "accepted", "xfailed"))
     view = RunView(
         analyses=analyses,
@@ -67,7 +66,6 @@ def close_books(state: State, exitstatus: int) -> Closed:
         upgrade=upgrade,
         stale=tuple(sorted({state.portable(r.stale) for r in _results(state) if r.stale})),
         failures=tuple(sorted(state.ledger.failures)),
-        unasked=unasked,
         version=version("pytest-bias"),
     )
     if not internal_error:
@@ -276,41 +274,32 @@ def upgrade_of_run(
     if upgrade is None:
         return None, Said(problems=tuple(problems))
     claims = accepted or _accepted_of(settings, upgrade.old)
-    if _is_complete(ledger):
+    if _is_complete(ledger) and not coverage.is_part:
         lacking = () if claims is None else unasked(claims, _asked(ledger))
         tested = _tested(ledger)
         if accepted is None and tested:
             lacking += untested(settings, upgrade.old, tested)
-        if not coverage.is_part:
-            expected = to_ask(lacking, tested, elsewhere=not coverage.is_all)
-            problems += uncompared_words(upgrade)
-            problems += unasked_words(expected, upgrade.old, "this suite")
-        upgrade = replace(upgrade, unasked=lacking)
+        expected = to_ask(lacking, tested, elsewhere=not coverage.is_all)
+        problems += uncompared_words(upgrade)
+        problems += unasked_words(expected, upgrade.old, "this suite")
     return upgrade, Said(problems=tuple(problems))
 
 
-def unasked_of_run(
-    state: State, coverage: Coverage
-) -> tuple[tuple[tuple[str, str, str], ...], Said]:
-    """Return what accepted baselines of the models claim and this run did not ask.
-
-    As experiment, model and hypothesis; of a run of the whole suite it is a problem.
-    """
+def unasked_of_run(state: State, coverage: Coverage) -> Said:
+    """Name what accepted baselines claim and this run of the whole suite did not ask."""
     settings, ledger = state.settings, state.ledger
-    if settings.baseline or settings.accept is not None:
-        return (), Said()
+    problems: list[str] = []
+    if settings.baseline or settings.accept is not None or coverage.is_part:
+        return Said()
     if settings.gate == "off" or not _is_complete(ledger):
-        return (), Said()
-    found: list[tuple[str, str, str]] = []
+        return Said()
     for model in settings.models:
         accepted = _accepted_of(settings, model)
         if accepted is not None:
             lacking = unasked(accepted, _asked(ledger, model))
-            found += [(experiment, model, name) for experiment, name in lacking]
-    if coverage.is_part:
-        return tuple(found), Said()
-    words = unasked_of_models(found, _tested(ledger), elsewhere=not coverage.is_all)
-    return tuple(found), Said(problems=tuple(words))
+            claims = to_ask(lacking, _tested(ledger), elsewhere=not coverage.is_all)
+            problems += unasked_words(claims, model, "this suite")
+    return Said(problems=tuple(problems))
 
 
 def _accepted_of(settings: Settings, model: str) -> Baseline | None:

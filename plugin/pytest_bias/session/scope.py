@@ -31,9 +31,8 @@ _OUTSIDE = (
 class Coverage:
     """Part of its suite that a run covers, found once when it closes.
 
-    ``scope`` is what of the suite it covers, so that others can be found to cover the rest;
-    ``partial`` why it is not the whole suite as its ini file configures it; ``is_all`` whether
-    there can be no suite beside those that were asked for.
+    ``scope`` has its settings, ``partial`` says why it is not the whole suite as its ini file
+    configures it; ``is_all`` whether there can be no suite beside those that were asked for.
     """
 
     scope: Scope
@@ -48,30 +47,21 @@ class Coverage:
 
 def coverage_of(state: State) -> Coverage:
     """Return how much of the suite this run covers."""
-    from ..report.view import Scope, is_below  # noqa: PLC0415  (the other rules cost every run)
+    from ..report.view import Scope  # noqa: PLC0415  (the other rules cost every run)
 
     suite, settings, ledger = state.suite, state.settings, state.ledger
-    asked = {suite.below_root(argument) for argument in suite.arguments}
-    covered = {file for file in suite.files if any(is_below(file, place) for place in asked)}
     # Of these modules and packages nobody knows the cases; workers run the others all the same.
     failed = sum(why == "" for why in state.unfinished.values())
     errors = _counted(failed, "error", "during collection")
     interrupted = ("recording was interrupted",) if state.interrupted else ()
     varied = tuple(suite.varied(settings.models))
-    elsewhere = {*suite.test_paths}.isdisjoint(suite.places)
     scope = Scope(
         models=tuple(sorted(settings.models)),
         design=settings.design,
         replicates=settings.replicates,
         gate=settings.gate,
         inconclusive=settings.inconclusive,
-        # Whoever asks for all there is asks for no part, whichever way it was said.
-        asked=() if covered == suite.files and not elsewhere else tuple(sorted(asked)),
-        files=tuple(sorted(suite.files)),
-        unselected=tuple(sorted(set(ledger.unselected) - set(ledger.selected))),
-        cut=(*suite.narrowed, *errors, *interrupted),
         varied=varied,
-        elsewhere=elsewhere,
     )
     partial = (
         *suite.narrowed,

@@ -111,19 +111,6 @@ class Suite:
     # --- its files ----------------------------------------------------------------------------
 
     @cached_property
-    def files(self) -> frozenset[str]:
-        """The modules of tests, and what else declares cases, of the suites; below rootdir.
-
-        Of other ``testpaths``, where no argument lies, what declares cases alone.
-        """
-        own, others = self._python_files(self.places), {*self.test_paths} - {*self.places}
-        found = {path for path in own if self._is_test(path) or declares(path)}
-        found |= {path for path in self._python_files(others) if declares(path)}
-        return frozenset(
-            path.relative_to(self.root).as_posix() for path in found if self.root in path.parents
-        )
-
-    @cached_property
     def is_pure(self) -> bool:
         """True where every module of tests that was asked for declares cases."""
         asked = [

@@ -132,8 +132,6 @@ WRONG = {
     "dataset anchoring": "required: --output",
     "dataset nothing --output data": "unknown experiment 'nothing'",
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
-    "merge out/bias-results.json": "they do not say what they cover",
-    "merge no.json": "no.json: it cannot be read",
     "calibrate": "--out: say where the draws are to be kept",
     "calibrate --report no.jsonl": "no.jsonl: it cannot be read (No such file or directory)",
     "calibrate --hours nan": "'nan' is not a number of 0 or more",
@@ -157,7 +155,6 @@ WRONG |= dict.fromkeys(
         "calibrate --report draws.jsonl --summary draws.jsonl",
         f"compare {ACCEPTED} {ACCEPTED} --markdown {ACCEPTED}",
         f"paper {RESULTS} --check none.toml --out {RESULTS}",
-        f"merge {RESULTS} --results {RESULTS}",
     ),
     "was not written: it is read, and would be lost",
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,14 +20,14 @@ from pytest_bias.cassettes.places import (
 )
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.cli.merge import _part, merged
+from pytest_bias.cli.paper import _read
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Origin, Outcome, lost_to_cap
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.report.ci import summary_markdown
-from pytest_bias.report.results import results_text
+from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import RunView
 
@@ -183,7 +182,7 @@ class Baselines(Target[tuple[Baseline, object]]):
 class Results(Target[tuple[RunView, str]]):
     """Damaged results are those that were written, or an error that names the file.
 
-    With a digest that is right again they are others: a run that can be merged and told.
+    With a digest that is right again they are others: a run that can be reported.
     """
 
     name = "results"
@@ -205,9 +204,8 @@ class Results(Target[tuple[RunView, str]]):
         return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
 
     def read(self, origin: str, data: bytes) -> tuple[RunView, str]:
-        part = _part(_written(self.scratch / origin, data))
-        run = merged([part], version=version("pytest-bias"))
-        return part.view, "\n".join((*section_lines(run), summary_markdown(run)))
+        run = view_of(_read(_written(self.scratch / origin, data), "RESULTS"), origin)
+        return run, "\n".join((*section_lines(run), summary_markdown(run)))
 
     def why_wrong(self, origin: str, data: bytes, found: tuple[RunView, str]) -> str:  # noqa: ARG002
         view, _ = found

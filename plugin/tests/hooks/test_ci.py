@@ -1,14 +1,11 @@
-"""What a run tells the CI service it runs in, and how the parts of a suite become one run."""
+"""What a run tells the CI service it runs in."""
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-
-from pytest_bias.cli.entry import main
 
 from .suites import Suite
 from .test_fail_closed import BIASED
@@ -137,9 +134,6 @@ def told(case: ET.Element) -> dict[str, str]:
     return {p.attrib["name"]: p.attrib["value"] for p in case.iter("property")}
 
 
-# --- parts of a suite -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def two(suite: Suite) -> Suite:
     """A suite of two experiments."""
@@ -150,75 +144,3 @@ def two(suite: Suite) -> Suite:
     (suite.path / "first/coin").rename(suite.path / "bias_tests/coin")
     (suite.path / "first").rmdir()
     return suite
-
-
-def merged(suite: Suite, *arguments: str) -> tuple[int, dict[str, object]]:
-    suite.monkeypatch.chdir(suite.path)
-    out = suite.path / "merged.json"
-    found = sorted(str(path) for path in suite.path.glob("part-*.json"))
-    status = main(["merge", *found, "--results", str(out), *arguments])
-    return status, json.loads(out.read_text("utf-8"))
-
-
-PARTS = {
-    "keywords": (["-k", "number"], ["-k", "not number"]),
-    "paths and nodes": (
-        ["bias_tests/coin/test_coin.py::test_number", "bias_tests/card"],
-        ["bias_tests/coin", "-k", "not number"],
-    ),
-}
-
-
-def test_parts_of_a_suite_become_the_run_of_all_of_it(two: Suite) -> None:
-    two.run()
-    whole = json.loads(two.results_path().read_text("utf-8"))
-    for parts in PARTS.values():
-        for number, arguments in enumerate(parts):
-            assert two.run(*arguments, f"--bias-results=part-{number}.json").ret == 0
-        assert merged(two, "--shards", "2") == (0, whole)
-        (two.path / "part-1.partial.json").unlink()
-        status, found = merged(two)
-        assert (status, found["suite"]) == (1, "NO VERDICT")
-
-
-@pytest.mark.parametrize("testpaths", ["testpaths = bias_tests more\n", ""], ids=["two", "none"])
-def test_a_module_of_a_second_suite_that_ran_in_no_part_leaves_no_verdict(
-    two: Suite, testpaths: str
-) -> None:
-    two.change("pytest.ini", "testpaths = bias_tests\n", testpaths)
-    (two.path / "bias_tests/card").rename(two.path / "more")
-    two.file("more/test_ordinary.py", "def test_nothing(): ...")
-    two.run("bias_tests", "--bias-results=part-0.json")
-    status, found = merged(two)
-    lacking = ["no part asked for more/test_card.py with simulated/even"] * bool(testpaths)
-    assert (status, found["problems"]) == (len(lacking), lacking)
-    two.run("more/test_ordinary.py", "more/test_card.py", "--bias-results=part-1.json")
-    assert merged(two, "--shards", "2")[0] == 0
-    two.file("more/test_late.py", "def test_nothing(): ...")
-    two.run("more/test_ordinary.py", "more/test_card.py", "--bias-results=part-1.json")
-    status, found = merged(two)
-    lacking = ["no part asked for more/test_late.py with simulated/even"]
-    assert (status, found["problems"]) == (1, lacking)
-
-
-def test_what_was_accepted_and_no_test_path_asks_anymore_leaves_no_verdict(two: Suite) -> None:
-    two.change("pytest.ini", "testpaths = bias_tests\n", "testpaths = bias_tests more\n")
-    (two.path / "bias_tests/card").rename(two.path / "more")
-    two.run("--bias-accept")
-    tests = "from bias_tests.coin.experiment import GAME\nfrom pytest_bias import conditions\n"
-    two.file("more/test_card.py", f"{tests}@conditions(GAME)\ndef test_more():\n    pass\n")
-    assert two.run().ret == 1
-    whole = json.loads(two.results_path().read_text("utf-8"))
-    for number, place in enumerate(("bias_tests", "more")):
-        two.run(place, f"--bias-results=part-{number}.json")
-    assert merged(two) == (1, whole)
-    assert whole["problems"][0].startswith("game-card: accepted of simulated/even and not in ")
-
-
-def test_models_become_one_run_that_fails_on_any_of_them(suite: Suite) -> None:
-    suite.run("--bias-results=part-0.json")
-    suite.run(BIASED, "--bias-results=part-1.json")
-    status, found = merged(suite)
-    assert (status, found["suite"]) == (1, "FAIL")
-    suite.run(EVEN, BIASED)
-    assert found == json.loads(suite.results_path().read_text("utf-8"))

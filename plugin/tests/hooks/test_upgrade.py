@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from pytest_bias.baselines.entries import baseline_from, baseline_text
 from pytest_bias.cassettes.store import Cassette, write_cassette
 
-from ..runs import command
 from .suites import Suite, section
 from .test_baselines import BY_ANN, WORDS
 from .upgrade_games import EVEN, FIXED, FRESH, KNOWN, NEW, OLD, WORSE
@@ -169,28 +167,6 @@ def test_who_asks_less_than_the_old_file_has_gets_no_verdict(accepted: Suite) ->
     result = accepted.run(*arguments, "bias_tests")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"*{said}", "NO VERDICT*"])
-
-
-def test_parts_that_ask_less_than_the_old_file_has_are_merged_to_no_verdict(
-    accepted: Suite,
-) -> None:
-    def merged(*more: str) -> subprocess.CompletedProcess[str]:
-        names = []
-        for number, which in enumerate(("known or noticed or asked", "fresh or fixed or worse")):
-            assert accepted.run(*arguments, *more, "-k", which).ret == 0
-            names.append(f"part{number}.json")
-            accepted.results_path(partial=True).rename(accepted.path / names[-1])
-        return command(accepted.path, "merge", *names, "--shards=2", "--report=off")
-
-    arguments = (f"--bias-model={EVEN}", f"--bias-baseline={path(accepted)}")
-    assert merged().returncode == 0
-    ask_less(accepted)
-    said = f"game-many: accepted of {OLD} and not in this suite: {WORSE}. Nothing shows"
-    for more in ((), ("--bias-gate=off",)):
-        found = merged(*more)
-        assert found.returncode == 1
-        assert said in found.stdout
-        assert "\nNO VERDICT" in found.stdout
 
 
 def test_an_experiment_that_is_recorded_and_not_there_leaves_no_verdict(many: Suite) -> None:

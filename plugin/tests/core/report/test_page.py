@@ -533,9 +533,12 @@ def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_f
     broken = tuple(f"test_{number}[local/tiny]" for number in range(5))
     cases = tuple((case, "failed") for case in broken)
     scope = Scope(
-        models=("local/tiny",), design="gate", replicates=None, gate="absolute",
-        inconclusive="fail", asked=(), files=(), unselected=(), cut=(),
-    )  # fmt: skip
+        models=("local/tiny",),
+        design="gate",
+        replicates=None,
+        gate="absolute",
+        inconclusive="fail",
+    )
     text = read(factory.view(cases=cases, broken=broken, scope=scope)).text
     assert "Is local/tiny free of the biases that were asked for?" in text
     before = text.partition("Is local/tiny")[0]
