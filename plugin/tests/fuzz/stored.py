@@ -204,7 +204,8 @@ class Results(Target[tuple[RunView, str]]):
         return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
 
     def read(self, origin: str, data: bytes) -> tuple[RunView, str]:
-        run = view_of(_read(_written(self.scratch / origin, data), "RESULTS"), origin)
+        path = _written(self.scratch / origin, data)
+        run = view_of(_read(path, "RESULTS"), str(path))
         return run, "\n".join((*section_lines(run), summary_markdown(run)))
 
     def why_wrong(self, origin: str, data: bytes, found: tuple[RunView, str]) -> str:  # noqa: ARG002
