@@ -250,70 +250,62 @@ def test_a_ratio_of_0_is_at_the_edge_and_no_number_of_margins(show: Show) -> Non
         assert cell.inner_text().strip() == ""
 
 
-@pytest.mark.parametrize(
-    ("estimate", "half", "beyond"),
-    [
-        (8.3, 1.6, ""),
-        (30.0, 9.9, ""),
-        (30.0, 15.0, "line"),
-        (90.0, 1.0, "estimate"),
-    ],
-)
+# Estimate and half of its interval, in margins → what of it lies beyond the picture.
+PICTURES = {(8.3, 1.6): "", (30.0, 9.9): "", (30.0, 15.0): "line", (90.0, 1.0): "estimate"}
+
+
 def test_what_a_verdict_rests_on_lies_inside_its_picture_or_the_caption_says_so(
-    show: Show, estimate: float, half: float, beyond: str
+    show: Show,
 ) -> None:
-    decides = factory.between(estimate - half, estimate + half)
-    found = factory.finding(margin=1.0, estimate=estimate, interval=decides, unit="")
-    verdict = factory.verdict(found)
-    opened = show(factory.view(factory.analysis(verdict)))
-    chart = (
-        opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}").locator("figure.chart").first
-    )
-    mark, line = chart.locator(".mark"), chart.locator(".thick")
-    assert ("l-9" in (mark.get_attribute("d") or "")) is (beyond == "estimate")
-    assert float(line.get_attribute("data-high") or 0) == estimate + half
-    drawn = [float(each) for each in re.findall(r"[\d.]+", line.get_attribute("d") or "")]
-    low, _, high, *_ = map(
-        float, re.findall(r"[\d.]+", chart.locator(".band").get_attribute("d") or "")
-    )
-    ends = [(low + high + value * (high - low)) / 2 for value in (decides.low, decides.high)]
-    assert (drawn[::2] == pytest.approx(ends, abs=3)) is not bool(beyond)
-    assert ("is an arrow" in chart.locator("figcaption").inner_text()) is bool(beyond)
+    verdicts = [
+        factory.verdict(
+            factory.finding(
+                margin=1.0, estimate=estimate, unit="",
+                interval=factory.between(estimate - half, estimate + half),
+            ),
+            id=f"number-{place}",
+        )
+        for place, (estimate, half) in enumerate(PICTURES)
+    ]  # fmt: skip
+    opened = show(factory.view(factory.analysis(*verdicts)))
+    for verdict, ((estimate, half), beyond) in zip(verdicts, PICTURES.items(), strict=True):
+        page = opened.at(f"#/h/anchoring/simulated%2Fbiased/{verdict.id}")
+        chart = page.locator("figure.chart").first
+        mark, line = chart.locator(".mark"), chart.locator(".thick")
+        assert ("l-9" in (mark.get_attribute("d") or "")) is (beyond == "estimate")
+        assert float(line.get_attribute("data-high") or 0) == estimate + half
+        drawn = [float(each) for each in re.findall(r"[\d.]+", line.get_attribute("d") or "")]
+        low, _, high, *_ = map(
+            float, re.findall(r"[\d.]+", chart.locator(".band").get_attribute("d") or "")
+        )
+        values = estimate - half, estimate + half
+        ends = [(low + high + value * (high - low)) / 2 for value in values]
+        assert (drawn[::2] == pytest.approx(ends, abs=3)) is not bool(beyond)
+        assert ("is an arrow" in chart.locator("figcaption").inner_text()) is bool(beyond)
 
 
-@pytest.mark.parametrize(("before", "shape"), [(5.0, "a4.5"), (7.0, "l-9"), (-7.0, "l9")])
-def test_what_lay_beyond_the_picture_before_is_an_arrow_at_its_edge(
-    show: Show, before: float, shape: str
-) -> None:
+def test_what_an_upgrade_cannot_draw_is_an_arrow_at_the_edge_or_says_why(show: Show) -> None:
     verdict = factory.verdict(factory.finding(margin=1.0))
     experiment, model, name = verdict.named
-    row = replace(
+    worse = replace(
         ROW, experiment=experiment, model=model, hypothesis=name, margin="±1",
-        before=replace(SIDE, estimate=before), now=replace(SIDE, status="BIASED", estimate=1.7),
-        outcome="worse", stops=True,
+        now=replace(SIDE, status="BIASED", estimate=1.7), outcome="worse", stops=True,
     )  # fmt: skip
-    upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
-    run = factory.view(factory.analysis(verdict), upgrade=upgrade)
-    opened = show(run)
+    shapes = {5.0: "a4.5", 7.0: "l-9", -7.0: "l9"}
+    rows = [replace(worse, before=replace(SIDE, estimate=before)) for before in shapes]
+    lacking = {7347.94: "no margin", None: "no estimate"}
+    rows += [
+        replace(worse, margin="", outcome="improved", now=replace(SIDE, estimate=each))
+        for each in lacking
+    ]
+    upgrade = Upgrade(old=OLD, new=(model,), rows=tuple(rows))
+    opened = show(factory.view(factory.analysis(verdict), upgrade=upgrade))
     for route in ("#/", "#/upgrade"):
-        (drawn,) = opened.at(route).locator(".hollow").all()
-        assert shape in (drawn.get_attribute("d") or "")
-
-
-@pytest.mark.parametrize(("estimate", "said"), [(7347.94, "no margin"), (None, "no estimate")])
-def test_what_is_not_drawn_of_an_upgrade_says_why(
-    show: Show, estimate: float | None, said: str
-) -> None:
-    verdict = factory.verdict(factory.finding(margin=None, p_clear=None))
-    experiment, model, name = verdict.named
-    row = replace(
-        ROW, experiment=experiment, model=model, hypothesis=name, margin="",
-        now=replace(SIDE, estimate=estimate),
-    )  # fmt: skip
-    upgrade = Upgrade(old=OLD, new=(model,), rows=(row,))
-    run = factory.view(factory.analysis(verdict), upgrade=upgrade)
-    drawn = show(run).at("#/upgrade").locator("#view td.draw").inner_text()
-    assert drawn == said
+        hollow = opened.at(route).locator(".hollow").all()
+        for mark, shape in zip(hollow, shapes.values(), strict=True):
+            assert shape in (mark.get_attribute("d") or "")
+    said = opened.page.locator("#view td.draw").all_inner_texts()
+    assert said[-2:] == [*lacking.values()]
 
 
 def test_what_may_have_got_worse_is_never_green_and_never_folded(
@@ -711,13 +703,20 @@ def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> Non
 # --- offline, without script, on paper --------------------------------------------------------
 
 
-def test_it_asks_for_nothing_but_itself(show: Show, path: Path) -> None:
+def test_whatever_stands_in_it_it_asks_for_nothing_but_itself_and_is_not_broken(
+    show: Show, path: Path
+) -> None:
     opened = show(path)
     data = blocks(path.read_text("utf-8"))["d-run"]
     for analysis in data["analyses"]:
         opened.at(f"#/e/{quote(analysis['e'], safe='')}/{quote(analysis['m'], safe='')}")
-    for route in ("#/", "#/hypotheses", "#/replies", "#/audit", "#/nowhere"):
+    for route in ("#/replies", "#/nowhere"):
         opened.at(route)
+    routes = ("#/", "#/hypotheses", "#/audit")
+    check_layout(opened, routes)
+    for route in routes:
+        bare = opened.at(route).locator(".scroll:not([tabindex='0'][role][aria-label])")
+        assert bare.count() == 0, route
     assert opened.requests == [path.as_uri()]
     assert opened.complaints == []
 
@@ -736,12 +735,9 @@ def test_without_script_the_summary_is_whole(browser: Browser, up: Run) -> None:
     assert visible == [False, True]
 
 
-@pytest.mark.parametrize("run", ["up", "three"])
-def test_it_stays_within_its_budget(show: Show, request: pytest.FixtureRequest, run: str) -> None:
-    of: Run = request.getfixturevalue(run)
-    models = {"up": 2, "three": 3}[run]
-    assert of.page.stat().st_size <= 2_000_000 + 700_000 * (models - 1)
-    opened = show(of.page)
+def test_it_stays_within_its_budget(show: Show, up: Run) -> None:
+    assert up.page.stat().st_size <= 2_700_000
+    opened = show(up.page)
     counts = {}
     for route in ROUTES:
         counts[route] = opened.at(route).evaluate("document.querySelectorAll('*').length")
@@ -752,20 +748,15 @@ def test_it_stays_within_its_budget(show: Show, request: pytest.FixtureRequest, 
     assert opened.complaints == []
 
 
-def test_it_prints_on_white(show: Show) -> None:
-    opened = show(factory.usual(), color_scheme="dark")
-    opened.page.emulate_media(media="print")
-    paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    ink = opened.page.evaluate("getComputedStyle(document.body).color")
-    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
-
-
-@pytest.mark.parametrize("route", ["#/", "#/audit", "#/hypotheses", "#/replies", "#/nowhere"])
-def test_every_page_prints_as_the_summary_with_the_record_and_the_record_alone(
-    show: Show, route: str
+def test_every_page_prints_on_white_as_the_summary_with_the_record_and_the_record_alone(
+    show: Show,
 ) -> None:
-    page = show(factory.usual()).at(route)
+    opened = show(factory.usual(), color_scheme="dark")
+    page = opened.page
     page.emulate_media(media="print")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
 
     def parts() -> list[str]:
         ids: list[str] = page.locator("main > [id]:visible").evaluate_all(
@@ -773,8 +764,10 @@ def test_every_page_prints_as_the_summary_with_the_record_and_the_record_alone(
         )
         return [each for each in ids if each in ("summary", "audit")]
 
-    shown = parts()
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert parts() == (["audit"] if route == "#/audit" else ["summary", "audit"])
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert parts() == shown
+    for route in ("#/", "#/audit", "#/hypotheses", "#/replies", "#/nowhere"):
+        opened.at(route)
+        shown = parts()
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert parts() == (["audit"] if route == "#/audit" else ["summary", "audit"])
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert parts() == shown

@@ -511,17 +511,6 @@ def test_people_name_no_category_beyond_a_closed_set() -> None:
     )
 
 
-def test_people_who_disagree_with_the_judge_gate_nothing() -> None:
-    rated = ratings()
-    said = [6 - each.score for each in rated]
-    analysis = analysed(judged(), rated, labels=labels("score", said))
-    (agreed,) = analysis.agreements
-    assert agreed.alpha is not None
-    assert agreed.alpha < 0
-    assert agreed.holds
-    assert [verdict.status for verdict in analysis.verdicts] == ["CLEAR", "CLEAR"]
-
-
 def test_labels_that_cannot_be_compared_say_why_there_is_no_number() -> None:
     rated = ratings()
     agreed = found(judged(), rated, labels=labels("score", [rated[0].score]))
@@ -677,7 +666,6 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
         ("trial,score\nc#1,3\n", "line 2, column 'trial': 'c#1' is no trial of the experiment"),
         ("trial,score\na#01,3\n", "line 2, column 'trial': 'a#01' is no trial of the experiment"),
         ("trial,score\na#0,3\n", "line 2, column 'trial': 'a#0' is no trial of the experiment"),
-        ("trial,score\na,3\n", "line 2, column 'trial': 'a' is no trial of the experiment; ids"),
         ("trial,score\n,3\n", "line 2, column 'trial': '' is no trial of the experiment"),
         (
             "trial,score\na#1,3\nb#1,2\na#1,3\n",
@@ -705,14 +693,7 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
             "line 1: needs a column 'trial' and one or more named after measures",
         ),
         ("trial;score\na#1;2,5\n", "line 1: the cells are parted by ';': save it with commas"),
-        ("trial\tscore\na#1\t3\n", "line 1: the cells are parted by '\\t': save it with"),
-        ("trial,score\na#1\n", "line 2: has 1 cells, and the first line names 2 columns"),
         ("trial,score\na#1,3,4\n", "line 2: has 3 cells, and the first line names 2 columns"),
-        ('trial,score\na#1,"3\n', "line 2: the file is no CSV from here on: unexpected end"),
-        (
-            b"trial,score\na#1,3\nb#1,\xe9\n",
-            "line 3: the file is not UTF-8 from here on",
-        ),
     ],
 )
 def test_a_file_that_is_none_is_named_with_its_line(
@@ -1117,6 +1098,7 @@ def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
     )
     _, people = analysis.agreements
     assert (people.slight, people.holds) == (True, True)
+    assert [verdict.status for verdict in analysis.verdicts] == ["CLEAR", "CLEAR"]
     assert judge_line(people).startswith("judge HARDLY AGREES WITH PEOPLE on score: α = -")
     assert judge_line(people) in "\n".join(section_of(view(analysis)).remarks)
     assert judge_of(view(analysis))[1]["badge"] == "hardly agrees"

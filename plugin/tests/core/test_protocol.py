@@ -316,28 +316,6 @@ def test_nothing_is_left_unawaited(carry_out: CarryOut) -> None:
     gc.collect()
 
 
-def test_live_and_replay_stand_in_the_same_places() -> None:
-    async def part(subject: Subject, number: int) -> int:
-        asked = await subject.ask(f"Part {number}?")
-        score = await subject.ask("Score?", after=asked, reply=Score)
-        return score.value.score
-
-    async def body(subject: Subject) -> list[int]:
-        first = await together(*(part(subject, n) for n in range(3)))
-        return first + await together(*(part(subject, n) for n in range(2)))
-
-    def say(request: Request, place: Place) -> str:
-        if request.schema is None:
-            return "yes"
-        return "?" if place.attempt < sum(place.branch) % 3 else f'{{"score": {place.turn}}}'
-
-    live, replay = Script(say, live=True), Script(say)
-    given = asyncio.run(drive(body(Subject()), live))
-    assert drive_at_once(body(Subject()), replay) == given
-    assert in_order(live) == in_order(replay)
-    assert sorted(map(repr, live.rejected)) == sorted(map(repr, replay.rejected))
-
-
 async def sleeps(subject: Subject) -> None:
     await subject.ask("Hello")
     await asyncio.sleep(1)  # foreign
@@ -375,23 +353,22 @@ def _foreign_line(body: Body) -> int:
     return start + next(i for i, line in enumerate(lines) if "# foreign" in line)
 
 
-@pytest.mark.parametrize(
-    "body", [sleeps, sleeps_zero, gathers, sleeps_in_a_helper, sleeps_in_a_branch]
-)
-def test_what_cannot_be_replayed_is_named_with_its_line_when_recording(body: Body) -> None:
+@pytest.mark.parametrize("body", [sleeps, sleeps_zero, sleeps_in_a_helper, sleeps_in_a_branch])
+def test_what_cannot_be_replayed_is_named_with_its_line(carry_out: CarryOut, body: Body) -> None:
     with pytest.raises(ForeignAwait) as caught:
-        asyncio.run(drive(body(Subject()), Script(always_five, live=True)))
+        carry_out(body, Script(always_five))
     assert caught.value.where == f"{__file__}:{_foreign_line(body)}"
     gc.collect()
 
 
-@pytest.mark.parametrize(
-    "body", [sleeps, sleeps_zero, sleeps_in_a_helper, sleeps_in_a_branch, times_out]
-)
-def test_what_cannot_be_replayed_is_named_with_its_line_on_replay(body: Body) -> None:
+def test_a_gathering_is_named_when_recording_and_a_timeout_on_replay() -> None:
     with pytest.raises(ForeignAwait) as caught:
-        drive_at_once(body(Subject()), Script(always_five))
-    assert caught.value.where == f"{__file__}:{_foreign_line(body)}"
+        asyncio.run(drive(gathers(Subject()), Script(always_five, live=True)))
+    assert caught.value.where == f"{__file__}:{_foreign_line(gathers)}"
+    gc.collect()
+    with pytest.raises(ForeignAwait) as caught:
+        drive_at_once(times_out(Subject()), Script(always_five))
+    assert caught.value.where == f"{__file__}:{_foreign_line(times_out)}"
     gc.collect()
 
 

@@ -21,7 +21,7 @@ from pytest_bias.settings.published import TableEntry
 from pytest_bias.tables.reader import read_files
 from pytest_bias.tables.subjects import Replies, read_table
 
-from .test_tables import GOOD, HEAD, MEND, TOY, asked
+from .test_tables import MEND, TOY, asked
 
 pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
 
@@ -526,8 +526,3 @@ def test_rows_that_are_no_lines_are_called_rows(tmp_path: Path, suffix: str) -> 
     assert said(path) == [
         f"{unit} {first + 1}, column 'replicate': repeats {unit} {first}: {same}"
     ]
-
-
-def test_a_csv_of_ours_needs_no_mapping(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
-    assert len(outcomes(tmp_path / "t.csv")) == 1

@@ -102,43 +102,6 @@ def test_an_unchanged_size_is_seldom_called_larger_and_a_larger_one_mostly(
     assert rates[1] >= 0.9
 
 
-@given(st.integers(0, 10_000))
-def test_a_weight_scales_the_margin(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    ours, theirs = rng.normal(1, 1, 8), rng.normal(1, 1, 8)
-    alone = non_inferior_paired_groups([(1.0, ours, theirs)], margin=0.7)
-    halved = non_inferior_paired_groups([(-0.5, ours, theirs)], margin=0.35)
-    assert halved.bound == close(alone.bound / 2)
-    assert halved.non_inferior == alone.non_inferior
-
-
-@given(st.integers(0, 10_000), st.floats(0.05, 5))
-def test_signs_order_and_margins(seed: int, margin: float) -> None:
-    groups = drawn(seed)
-    found = non_inferior_paired_groups(groups, margin=margin)
-    for change in (
-        [(-w, c, b) for w, c, b in groups],
-        [(w, -c, b) for w, c, b in groups],
-        [(w, c, -b) for w, c, b in groups],
-        groups[::-1],
-    ):
-        again = non_inferior_paired_groups(change, margin=margin)
-        assert (again.least, again.bound) == close((found.least, found.bound), rel=1e-9, abs=1e-12)
-    scaled = [(w, 64 * c, 64 * b) for w, c, b in groups]
-    assert non_inferior_paired_groups(scaled, margin=64 * margin).bound == close(64 * found.bound)
-    wider = non_inferior_paired_groups(groups, margin=1.5 * margin)
-    assert wider.non_inferior >= found.non_inferior
-    assert wider.bound == found.bound
-
-
-@given(st.integers(0, 10_000))
-def test_of_two_models_at_most_one_can_be_worse_by_the_margin(seed: int) -> None:
-    groups = drawn(seed)
-    found = non_inferior_paired_groups(groups, margin=0.5)
-    swapped = non_inferior_paired_groups([(w, b, c) for w, c, b in groups], margin=0.5)
-    assert found.bound + swapped.bound > 0  # either difference lies below its bound
-
-
 def test_a_constant_group_adds_its_mean_and_no_variance() -> None:
     groups = drawn(4)
     constant = [*groups, (0.5, np.full(7, 2.0), np.full(7, 1.0))]
@@ -193,14 +156,6 @@ def test_independent_estimates_use_welch_and_satterthwaite() -> None:
     assert found.margin == 0.5
     assert not found.non_inferior
     assert non_inferior_from_estimates(**ESTIMATES, margin=0.56).non_inferior
-
-
-def test_less_bias_than_before_is_not_inferior_whatever_its_sign() -> None:
-    before = np.random.default_rng(1).normal(2, 0.3, 30)
-    after = np.random.default_rng(2).normal(-0.5, 0.3, 30)
-    assert non_inferior_paired(after, before, margin=0.1).non_inferior
-    assert not non_inferior_paired(before, after, margin=0.1).non_inferior
-    assert non_inferior_paired(before, after, margin=0.1).least > 1
 
 
 def test_constant_baselines_and_constant_pairs() -> None:

@@ -183,15 +183,6 @@ def test_hedges_j_grows_to_one(df: float, factor: float) -> None:
     assert hedges_j(df) <= hedges_j(min(1e100, df * factor)) * (1 + 1e-9)
 
 
-@given(varied, varied, st.integers(0, 2**40))
-def test_bootstrap_is_reproducible(a: list[float], b: list[float], seed: int) -> None:
-    found = bootstrap_difference(a, b, iterations=500, seed=seed)
-    assert found == bootstrap_difference(a, b, iterations=500, seed=seed)
-    assert_sound(found)
-    assert np.min(a) - np.max(b) <= found.interval.low
-    assert found.interval.high <= np.max(a) - np.min(b)
-
-
 @given(st.integers(2, 200), st.floats(-8, 12))
 def test_d_interval_from_tiny_to_enormous_effects(n: int, exponent: float) -> None:
     spread = np.linspace(-1, 1, n) * 10**-exponent

@@ -14,8 +14,6 @@ from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 
 from .reference import assert_sound
 
-NAN = float("nan")
-
 ratings = st.integers(1, 5).map(float)
 groups = st.lists(ratings, min_size=2, max_size=9)
 anything = st.lists(st.floats(-1e100, 1e100), min_size=2, max_size=8)

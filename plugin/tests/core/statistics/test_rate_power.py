@@ -8,8 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
     optimize,
     special,
@@ -129,10 +127,3 @@ def test_rates_that_cannot_vary_have_a_certain_verdict() -> None:
         assert power_to_alarm_rate(n, n, rate=0, difference=0, alpha=0.05) == 0
         assert power_to_alarm_rate(n, n, rate=0, difference=1, alpha=0.05) == pytest.approx(1)
     assert power_to_clear_rate(10, 10, rate=0, margin=0.1) == 0
-
-
-@given(st.floats(1e-4, 0.9))
-def test_units_without_an_event_are_the_fewest(margin: float) -> None:
-    n = units_unseen(margin)
-    assert (1 - margin) ** n <= 0.05 * (1 + 1e-9)
-    assert (1 - margin) ** (n - 1) > 0.05 * (1 - 1e-9)

@@ -19,8 +19,6 @@ from .reference import REFERENCE, assert_sound
 
 JOB = REFERENCE["data"]["JobSatisfaction4x4"]
 TEA = [[3, 1], [1, 3]]
-RAGGED: Any = [[1, 2], [3]]
-UCB = np.array(REFERENCE["data"]["UCBAdmissions"]["Freq"], dtype=int).reshape(6, 2, 2)
 
 cells = st.integers(0, 12)
 tables = st.tuples(st.integers(2, 4), st.integers(2, 4)).flatmap(
