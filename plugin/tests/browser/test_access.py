@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import FloatRect, Locator, Page
 
+from ..helpers import there
 from .pages import NARRATIVE, ROOT, ROUTES, TRIAL, Opened, Run, Show
 
 WIDTHS = (320, 800, 1440)
@@ -241,8 +242,7 @@ def colours(of: Locator) -> list[tuple[int, int, int]]:
     """The colours of a part of the page, the commonest first: what it stands on."""
     # A line has no height, of which Playwright takes no picture by itself.
     of.evaluate("each => each.scrollIntoView({block: 'center'})")
-    box = of.bounding_box()
-    assert box is not None
+    box = there(of.bounding_box())
     wide, high = box["width"] + 2, box["height"] + 2
     clip = FloatRect(x=box["x"] - 1, y=box["y"] - 1, width=wide, height=high)
     image = Image.open(BytesIO(of.page.screenshot(clip=clip))).convert("RGB")

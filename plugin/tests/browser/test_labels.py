@@ -24,6 +24,7 @@ from pytest_bias.workbench.labels import labels_path, read_labels
 
 from ..core.factories import experiment
 from ..core.report import factory
+from ..helpers import there
 from ..hooks.suites import Suite, set_apart
 from ..hooks.test_judge import agreements, source, stories
 
@@ -181,8 +182,7 @@ def test_files_are_of_one_experiment_and_model_and_run_nothing_where_they_are_op
             assert len(rows_of(text)) == 6
             cells = [cell for row in rows_of(text) for cell in row.values()]
             assert not [each for each in cells if each[:1] in "=+@" and each]
-            found = read_labels(tmp_path, of, of.design(), model, keys[name, model])
-            assert found is not None
+            found = there(read_labels(tmp_path, of, of.design(), model, keys[name, model]))
             assert found.measures == ("kind", "length", "sure")
             said = {
                 each: {c.text for c in found.cells if c.measure == each} for each in found.measures
@@ -194,8 +194,7 @@ def test_files_are_of_one_experiment_and_model_and_run_nothing_where_they_are_op
 
 def opened_again(page: Page, path: Path, model: str, file: Path, text: str) -> None:
     """A saved file is gone on with in another copy of the page, and saved as it was."""
-    assert page.context.browser is not None
-    other = page.context.browser.new_page()
+    other = there(page.context.browser).new_page()
     opened(other, path, "#/label")
     row = other.locator("#view tbody tr", has_text=f"{file.parent.name}/{file.name}")
     row.locator("input[type=file]").set_input_files(file)

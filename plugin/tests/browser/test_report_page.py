@@ -31,6 +31,7 @@ from ..core.factories import experiment
 from ..core.report import drawn, factory
 from ..core.report.reading import blocks
 from ..core.test_upgrade_words import ROW, SIDE
+from ..helpers import there
 from .pages import EVEN, NARRATIVE, NEW, OLD, ROUTES, TRIAL, Opened, Run, Show
 from .test_access import check_layout
 
@@ -65,8 +66,7 @@ def test_the_first_screen_says_what_stops_the_upgrade_and_what_moved_undecided(
     assert {(link.split("/")[2], link.split("/")[4]) for link in links} == stopped
     assert "11 hypotheses stop this upgrade" in page.locator(".verdict").inner_text()
     moved = page.locator(".card", has_text="look yourself").get_by_text("persona × group")
-    box = moved.bounding_box()
-    assert box is not None
+    box = there(moved.bounding_box())
     assert box["y"] + box["height"] < 1000
     assert [card.inner_text() for card in page.locator(".card .standing").all()] == [
         "FAIL",

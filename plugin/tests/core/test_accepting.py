@@ -22,6 +22,7 @@ from pytest_bias.report.view import AcceptedVerdict
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.verdict import Verdict
 
+from ..helpers import there
 from .report.factory import analysis, between, finding, verdict, view
 from .test_settings import settings as settings_of
 
@@ -60,8 +61,7 @@ def accept_now(
 
 def owners(folder: Path) -> dict[str, str]:
     """Hypothesis → who accepted it."""
-    found = read_baseline(folder, MODEL)
-    assert found is not None
+    found = there(read_baseline(folder, MODEL))
     return {
         name: entry.accepted.owner
         for entries in found.verdicts.values()
@@ -118,11 +118,9 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
     # Versions have names of their own: without it each would start anew, ten small steps pass.
     assert accept_now(settings(tmp_path), "one", "two").problems == ()
     path = baseline_path(tmp_path, MODEL)
-    before = read_baseline(tmp_path, MODEL)
-    assert before is not None
+    before = there(read_baseline(tmp_path, MODEL))
     ((experiment, entries),) = before.verdicts.items()
-    effect = entries["one"].effect
-    assert effect is not None
+    effect = there(entries["one"].effect)
     small = replace(effect, estimate=effect.estimate / 4, cassette="small")
     changed = {
         "one": replace(entries["one"], effect=small),
@@ -143,8 +141,7 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
         other, *not_asked = [note for note in found.notes if does_not in note]
         assert other.startswith(f"{does_not} two, of another design: hypothesis")
         assert not_asked == ([] if partial else [f"{does_not} gone, as no case is left"])
-        now = read_baseline(tmp_path, MODEL)
-        assert now is not None
+        now = there(read_baseline(tmp_path, MODEL))
         assert now.verdicts[experiment]["one"].versions == (small, effect)
         assert now.verdicts[experiment]["two"].versions == (effect,)  # of another design
 

@@ -155,8 +155,7 @@ def records_of(of: Experiment, rated: Sequence[Rated]) -> Records:
 def error_of(of: Experiment, rated: Sequence[Rated], said: Labels | None = None) -> Misclassified:
     """How the judge errs on ``much``, as its second ratings have it, or people's labels."""
     error = without_error(of, records_of(of, rated), said).measure("much").error
-    assert error is not None
-    return error
+    return there(error)
 
 
 def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
@@ -264,8 +263,7 @@ def test_a_judge_that_does_not_agree_with_itself_decides_nothing_on_its_measure(
     assert (score.status, score.reason, score.held) == ("INCONCLUSIVE", reason, True)
     assert score.settle is None
     assert score.finding is not None
-    assert score.finding.p_clear is not None
-    assert score.finding.p_clear < 0.05
+    assert there(score.finding.p_clear) < 0.05
     assert settling_words(score) == f"More replies would not help: {reason}."
     assert score.words.endswith(reason)
 
@@ -351,8 +349,7 @@ def test_trials_at_control_levels_say_nothing_of_the_judge() -> None:
     own, people = analysis.agreements
     assert (own.trials, own.holds, people.trials, people.same) == (40, False, 40, 30)
     finding = analysis.verdict(on_much.id).finding
-    assert finding is not None
-    assert "40 labelled by people" in str(finding.extras["error of reading"])
+    assert "40 labelled by people" in str(there(finding).extras["error of reading"])
 
 
 @pytest.mark.parametrize("twice", [0, 1, 19])
@@ -555,8 +552,7 @@ def read(folder: Path, data: str | bytes, of: Experiment | None = None) -> Label
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     told = read_labels(folder, of, of.design(), MODEL, KEYS)
-    assert told is not None
-    return told
+    return there(told)
 
 
 def test_a_file_of_labels_is_read_cell_by_cell(tmp_path: Path) -> None:
@@ -847,8 +843,7 @@ def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by
     ]
     asked = RateDifference("much", "group", high="a", low="b", margin=0.15)
     (verdict,) = analysed(of, rated, hypotheses=[asked], controls=[]).verdicts
-    finding = verdict.finding
-    assert finding is not None
+    finding = there(verdict.finding)
     assert finding.interval is not None
     assert finding.interval.low < 0
     assert 1 < finding.estimate < finding.interval.high
@@ -863,8 +858,7 @@ def test_what_is_corrected_says_so_and_shows_nothing_that_no_rates_can_differ_by
     kept = entry_of(verdict, recording(), fingerprint_of(of, of.design(), asked, ""))
     found = Comparison(outcome="known", words="", tolerated=True)
     row = row_of(("game", "m", verdict.id), kept, kept, found, stops=False, verdict=verdict)
-    assert row.before is not None
-    assert row.before.shown == row.now.shown
+    assert there(row.before).shown == row.now.shown
 
 
 @pytest.mark.parametrize(
@@ -939,8 +933,7 @@ def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
     rows = tuple(row for row in every.rows if row.trial.condition.levels["group"] in "ab")
     counted = replace(every, rows=rows)
     people = None if twice else labels("kind", said, of)
-    error = without_error(of, counted, people, every).measure("much").error
-    assert error is not None
+    error = there(without_error(of, counted, people, every).measure("much").error)
     if twice:
         assert error.source.startswith("120 rated twice, ")
         assert error.youden < 1
@@ -1078,8 +1071,7 @@ def test_who_is_no_measure_of_others_is_told_by_what_is_corrected() -> None:
     one = GroupContrast("much", "group", group="a", margin=0.13, target="fixed")
     analysis = analysed(of, rated, labels=labels("much", said, of), hypotheses=[one], controls=[])
     finding = analysis.verdict(one.id).finding
-    assert finding is not None
-    assert finding.contrast == "a − rest without d"
+    assert there(finding).contrast == "a − rest without d"
 
 
 def test_labels_of_what_a_flag_does_not_rest_on_say_nothing_of_its_error() -> None:

@@ -29,6 +29,7 @@ from pytest_bias.statistics.resampling import bootstrap_difference
 from pytest_bias.statistics.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
+from ..helpers import there
 from .factories import Score, experiment, recording
 
 RECORDING = recording(interactions=1)
@@ -170,8 +171,7 @@ def test_families_divide_the_alarms_of_their_experiment_alike() -> None:
     thirds = holm(alarms, [1 / 3, 1 / 3, 1 / 3, 1])
     assert [v.p_adjusted for v in gating] == pytest.approx(list(thirds))
     shown = found.verdict("score-none-low")
-    assert shown.finding is not None
-    assert shown.p_adjusted == shown.finding.p_alarm
+    assert shown.p_adjusted == there(shown.finding).p_alarm
 
 
 def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:
@@ -198,8 +198,7 @@ def test_a_hypothesis_without_data_still_counts_in_its_family() -> None:
     assert found.verdict("score-high-none").status == "INCONCLUSIVE"
     assert found.verdict("score-high-none").p_adjusted is None
     whole = found.verdict("score-high-low")
-    assert whole.finding is not None
-    assert whole.p_adjusted == pytest.approx(2 * whole.finding.p_alarm)
+    assert whole.p_adjusted == pytest.approx(2 * there(whole.finding).p_alarm)
 
 
 def test_nothing_at_all_is_inconclusive() -> None:
@@ -291,8 +290,7 @@ def test_never_nan_infinity_or_p_0(scores: dict[str, Sequence[int | None]]) -> N
         if few:
             assert verdict.status == "INCONCLUSIVE"
         if verdict.finding is not None:
-            interval = verdict.finding.interval
-            assert interval is not None
+            interval = there(verdict.finding.interval)
             assert interval.low <= verdict.finding.estimate <= interval.high
     assert dumps(ADAPTER.validate_json(text)) == text
 
@@ -300,6 +298,5 @@ def test_never_nan_infinity_or_p_0(scores: dict[str, Sequence[int | None]]) -> N
 def test_a_huge_difference_is_not_p_0() -> None:
     found = analysis({"low": [0] * 500 + [1], "high": [12] * 500 + [11]})
     finding = found.verdicts[0].finding
-    assert finding is not None
-    assert finding.p_alarm > 0
+    assert there(finding).p_alarm > 0
     assert all(isinstance(p, float) and p > 0 for p in ps_in(json.loads(dumps(found))) if p)

@@ -11,6 +11,8 @@ from pytest_bias.errors import BadSetting
 from pytest_bias.settings.model_names import answered_by, answered_words, other_model
 from pytest_bias.settings.roster import ModelEntry, parse_roster
 
+from ..helpers import there
+
 ALIAS = ModelEntry(alias=True)
 
 
@@ -67,16 +69,14 @@ def test_a_dated_snapshot_may_answer_for_an_alias_only(model: str, served: str) 
 @pytest.mark.parametrize("entry", [ModelEntry(), ALIAS])
 def test_any_other_name_is_another_model(model: str, served: str, entry: ModelEntry) -> None:
     found = other_model(model, [served, model.partition("/")[2]], entry)
-    assert found is not None
-    assert found.served == (served,)
+    assert there(found).served == (served,)
 
 
 def test_the_line_to_add_is_read_as_it_is_printed() -> None:
     """In the roster's own table, with what it allowed before; whatever is in the name."""
     model, served = "lab/llama", '/weights/"ll\\ama".gguf'
     entry = ModelEntry(served=frozenset({"llama-3"}))
-    found = other_model(model, ["other", served], entry)
-    assert found is not None
+    found = there(other_model(model, ["other", served], entry))
     assert found.line in str(found)
     assert 'under [models."lab/llama"] in the roster' in str(found)
     text = f'[models."{model}"]\n{found.line}\n'

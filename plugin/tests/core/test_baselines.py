@@ -40,6 +40,7 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.settings.settings import Settings, read_settings
 from pytest_bias.verdicts.verdict import Status, Verdict
 
+from ..helpers import there
 from .factories import ask_twice, experiment, finding, recording
 from .report.factory import verdict as made
 from .test_settings import given as given_settings
@@ -120,8 +121,7 @@ def test_text_is_sorted_readable_and_says_what_was_accepted() -> None:
 def test_what_no_file_can_hold_stands_as_its_escape() -> None:
     found = entry(acceptance=replace(ANN, owner="\udce9"))
     read = baseline_from(baseline_text(baseline(h=found)), "x.json").entry("anchoring", "h")
-    assert read is not None
-    assert read.accepted == replace(ANN, owner=r"\udce9")
+    assert there(read).accepted == replace(ANN, owner=r"\udce9")
 
 
 def edited(change: Callable[[dict[str, Any]], object]) -> str:
@@ -279,10 +279,8 @@ def test_units_are_kept_of_what_gates_alone() -> None:
     units = (UnitGroup(group="", weight=1.0, values={"one": 0.5, "two": 1.5}),)
     kept = entry(of(1.0, by_unit=units)).effect
     described = entry(replace(of(1.0, by_unit=units), claim="describe")).effect
-    assert kept is not None
-    assert kept.by_unit == units
-    assert described is not None
-    assert described.by_unit == ()
+    assert there(kept).by_unit == units
+    assert there(described).by_unit == ()
 
 
 def test_what_many_entries_share_stands_in_the_file_once() -> None:
@@ -416,8 +414,7 @@ def test_fingerprints_survive_their_file() -> None:
     found = prints(grouped({"a": "\udce9", "b": ["\udce9"]}), judged_by=JUDGED)
     written = baseline(h=replace(entry(), fingerprint=found))
     again = baseline_from(baseline_text(written), "x.json").entry("anchoring", "h")
-    assert again is not None
-    assert differences(again.fingerprint, found) == ()
+    assert differences(there(again).fingerprint, found) == ()
 
 
 def test_no_words_of_an_experiment_that_keeps_none() -> None:
@@ -541,12 +538,10 @@ def test_what_is_accepted_and_where() -> None:
     assert settings().baselines == Path("/project/bias_tests/baselines")
     assert settings(baselines="off").baselines is None
     assert settings(baselines="kept", accept=True).baselines == Path("/project/sub/kept")
-    found = settings(**(WORDS | {"accept_reason": " two\nlines "})).accept
-    assert found is not None
+    found = there(settings(**(WORDS | {"accept_reason": " two\nlines "})).accept)
     assert (found.reason, found.lacking) == ("two lines", ("--bias-accept-until",))
     last = settings(**WORDS, accept_until=TODAY).accept
-    assert last is not None
-    assert last.lacking == ()
+    assert there(last).lacking == ()
 
 
 @pytest.mark.parametrize(

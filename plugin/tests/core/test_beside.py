@@ -40,6 +40,7 @@ from pytest_bias.experiments.records import Recording
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
+from ..helpers import there
 from .factories import finding, recording
 from .test_verdicts import verdict as decided
 
@@ -200,8 +201,8 @@ def test_what_is_undecided_says_which_command_would_decide_it() -> None:
     found = compare(now.named, made("anew"), made("before"), today=TODAY, against=OLD)
     assert found.outcome == "undecided"
     assert found.compared is not None
-    assert found.compared.times is not None
-    share = 1 / found.compared.times  # the difference found is 0: .6 is what its bound then is
+    # The difference found is 0: .6 is what its bound then is.
+    share = 1 / there(found.compared.times)
     spread = stats.t.isf(0.025, 400) * share**0.5 + 1.2816 * (share * (1 - share)) ** 0.5
     assert 0.4 * 2**0.5 * spread == close(0.6, abs=1e-3)
     assert found.decides == (
@@ -263,8 +264,7 @@ def test_a_cell_that_was_clear_keeps_its_estimate() -> None:
     then = entry(in_cells("INCONCLUSIVE", 0.7, 0.3, 0.0))
     now = in_cells("INCONCLUSIVE", 0.7, 0.3, 0.0)
     assert now.finding is not None
-    assert now.finding.cells is not None
-    one, two, three = now.finding.cells.cells
+    one, two, three = there(now.finding.cells).cells
     lost = replace(two, estimate=None, interval=None, p_clear=1.0)
     cells = CellClaims(cells=(one, lost, three))
     found = beside(replace(now, finding=replace(now.finding, cells=cells)), then)
@@ -428,8 +428,7 @@ def test_the_very_same_replies_are_known_whatever_was_accepted_before() -> None:
     assert [each.estimate for each in known.versions] == [1.0, 3.0]
     same = beside(verdict("BIASED", estimate=3.0), known, recording=BEFORE)
     assert same.outcome == "known"
-    assert same.compared is not None
-    assert same.compared.how == "same replies"
+    assert there(same.compared).how == "same replies"
     other = beside(verdict("BIASED", estimate=3.0), known)
     assert other.outcome == "worse"
     assert "worse than +3.00 and what was accepted before (2 versions): it is" in other.words
@@ -541,8 +540,7 @@ def test_a_size_that_grew_must_have_grown_with_missing_replies_at_their_worst() 
         ((0.6, 4.0), "undecided"),
         ((None, None), "undecided"),
     ):
-        assert now.finding is not None
-        lost = replace(now, finding=replace(now.finding, worst_case=lacking(*ends)))
+        lost = replace(now, finding=replace(there(now.finding), worst_case=lacking(*ends)))
         assert beside(lost, then).outcome == outcome
 
 

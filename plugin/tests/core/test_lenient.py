@@ -31,6 +31,7 @@ from pytest_bias.report.dataset import dataset_of
 from pytest_bias.settings.roster import parse_roster
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
+from ..helpers import there
 from .factories import MODEL, Score, completion, experiment, outcomes_of, record
 from .in_memory import NOTHING_KEPT
 from .test_casting import SETTINGS
@@ -55,8 +56,7 @@ BARE, FENCED = '{"score": 5}', '```json\n{"score": 7}\n```'
 )
 def test_one_fence_around_one_json_value_is_taken_off(text: str) -> None:
     inside = unfenced(text)
-    assert inside is not None
-    assert json.loads(inside) in ({"a": 1}, [1, "```"])
+    assert json.loads(there(inside)) in ({"a": 1}, [1, "```"])
 
 
 @pytest.mark.parametrize(
@@ -280,9 +280,8 @@ def test_the_fences_of_real_models_are_counted_by_condition(
     analysis = analysed(of, outcomes, [kept_more])
     assert formats(analysis) == {"low": low, "high": high}
     (verdict,) = analysis.verdicts
-    assert verdict.finding is not None
     shares = [counts.get("yes", 0) / 30 for counts in (high, low)]
-    assert verdict.finding.estimate == pytest.approx(shares[0] - shares[1], abs=1e-12)
+    assert there(verdict.finding).estimate == pytest.approx(shares[0] - shares[1], abs=1e-12)
 
 
 def test_a_data_set_says_it_of_every_trial() -> None:

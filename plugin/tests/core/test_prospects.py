@@ -184,8 +184,7 @@ def test_cells_that_a_claim_must_hold_in_are_counted() -> None:
     found = prospect(hypothesis, of)
     sd, without = found.largest_sd, prospect(alone, of).largest_sd
     assert sd is not None
-    assert without is not None
-    assert sd < 0.95 * without
+    assert sd < 0.95 * there(without)
     assert found.cells == 4
     assert "in each of its 4 cells, too, is counted" in prospect_words(found)
     rng = np.random.default_rng(1)
@@ -250,12 +249,10 @@ def test_an_interaction_of_three_levels_against_one_is_judged_as_planned() -> No
     levels = {"group": (("b", "c", "d"), "a"), "tone": ("x", "y")}
     four = Interaction("score", levels, margin=8.0)
     layout = four.layout(of, of.design())
-    assert layout is not None
     rng = np.random.default_rng(1)
     finding = four.analyse(of, recorded(of, lambda _: float(rng.normal(0, 0.5))))
-    assert finding.fewest == min(layout.sizes) == 10
-    assert finding.p_clear is not None
-    assert finding.p_clear < 1e-6
+    assert finding.fewest == min(there(layout).sizes) == 10
+    assert there(finding.p_clear) < 1e-6
     assert prospect_of(four, of, of.design(), finding).outlooks[0].clear > 0.99
 
 
@@ -281,8 +278,7 @@ def test_it_is_never_said_to_alarm_never_where_its_verdict_does(
         high=tuple(levels)[1:], low="a", margin=2.0, claim="detect", null="zero", target="fixed"
     )
     layout = pooled.layout(of, of.design())
-    assert layout is not None
-    assert layout.least_p == pytest.approx(least)
+    assert there(layout).least_p == pytest.approx(least)
     rng = np.random.default_rng(1)
     apart = recorded(
         of, lambda t: float(rng.normal(-5 if t.condition.levels["group"] == "a" else 5, 0.05))

@@ -23,6 +23,8 @@ from pytest_bias.statistics.noninferiority import (
     shrunken_best_from_estimates,
 )
 
+from ..helpers import there
+
 RUNS = 100
 
 
@@ -134,8 +136,7 @@ def test_so_many_replicates_decide_where_nothing_changed() -> None:
         )
         if found.non_inferior or found.larger:
             continue
-        times = replication_to_decide(found)
-        assert times is not None
+        times = there(replication_to_decide(found))
         ours, theirs = (
             each / times + (1 - 1 / times) * (2 + se / math.sqrt(times - 1) * float(rng.normal()))
             for each in (ours, theirs)

@@ -22,6 +22,8 @@ from pytest_bias import Experiment, RateDifference, error_rates, recorded
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.statistics.rate_power import power_to_clear_rate
 
+from ..helpers import there
+
 Claims = Sequence[RateDifference | GroupContrast]
 
 FAMILIES: dict[str, tuple[Experiment, Claims]] = {
@@ -36,8 +38,7 @@ FAMILIES: dict[str, tuple[Experiment, Claims]] = {
 def cleared(
     of: Experiment, claim: RateDifference | GroupContrast, *, rate: float, margin: float
 ) -> float:
-    layout = claim.layout(of, of.design())
-    assert layout is not None
+    layout = there(claim.layout(of, of.design()))
     return power_to_clear_rate(*layout.sizes, rate=rate, margin=margin)
 
 

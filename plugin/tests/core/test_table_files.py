@@ -21,6 +21,7 @@ from pytest_bias.settings.published import TableEntry
 from pytest_bias.tables.reader import read_files
 from pytest_bias.tables.subjects import Replies, read_table
 
+from ..helpers import there
 from .test_tables import MEND, TOY, asked
 
 pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
@@ -371,8 +372,7 @@ def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
 
 def test_how_much_of_the_design_is_there_is_said(tmp_path: Path) -> None:
     recording = only(read_table(written(tmp_path / "t.jsonl", ROWS), TOY)).recording
-    assert recording.published is not None
-    assert recording.published.coverage.startswith(
+    assert there(recording.published).coverage.startswith(
         "3 of the 60 trials of the gate design are there; its 12 cells are unequal and hold 0 to "
         "1, 9 of them none (low-a/Ann/letter, low-a/Al/letter, low-b/Bo/recipe, …)"
     )
@@ -468,8 +468,7 @@ def test_a_layout_reads_the_files_of_a_folder_and_keeps_their_lines(tmp_path: Pa
         path.write_text(path.read_text("utf-8").replace("!", ""), "utf-8")
     found = only(read_table(tmp_path, ARRANGED, given))
     assert len(found.outcomes) == 3
-    assert found.recording.published is not None
-    assert found.recording.published.note == "x; a list a line"
+    assert there(found.recording.published).note == "x; a list a line"
 
 
 def test_a_nested_frame_or_file_is_read_in_a_layout_as_its_json_is(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from pytest_bias.settings.roster import Roster, parse_roster
 from pytest_bias.settings.settings import Settings
 from pytest_bias.tables.subjects import Replies, Tables
 
+from ..helpers import there
+
 
 class Reply:
     """What the protocol gives, for its annotations."""
@@ -127,9 +129,7 @@ def test_models_of_one_table_with_the_same_rows_are_not_the_same_replies(tmp_pat
     one = replies(tmp_path, *rows).recording
     two = replies(tmp_path, *rows, model="published/n").recording
     assert one.checksum != two.checksum
-    assert one.published is not None
-    assert two.published is not None
-    assert one.published.checksum == two.published.checksum
+    assert there(one.published).checksum == there(two.published).checksum
 
 
 def test_words_of_the_source_are_translated_by_column(tmp_path: Path) -> None:
@@ -166,8 +166,7 @@ def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path
         "no column 'replicate' tells a row that stands twice from a reply given twice: "
         "1 of the table's 2 rows repeat another in all columns"
     )
-    assert found.recording.published is not None
-    assert found.recording.published.coverage.endswith(found.undivided)
+    assert there(found.recording.published).coverage.endswith(found.undivided)
     assert replies(tmp_path, GOOD).undivided == ""
     assert all(each.at is None for o in found.outcomes for each in o.origins)
 
@@ -534,8 +533,7 @@ def test_a_note_is_of_the_table_or_of_one_model_of_it(tmp_path: Path) -> None:
         ("n", "selected", "two routes; selected"),
     ):
         found = replies(tmp_path, *rows, model=f"published/{model}", note=note, **given)
-        assert found.recording.published is not None
-        assert found.recording.published.note == said
+        assert there(found.recording.published).note == said
     assert problems(tmp_path, *rows, values={}, notes={"n": "two routes"}) == [
         "'notes' names n, and the table has m, vendor/n"
     ]

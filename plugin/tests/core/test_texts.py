@@ -22,6 +22,8 @@ from pytest_bias.experiments.measures import (
 )
 from pytest_bias.statistics.counts import wilson
 
+from ..helpers import there
+
 ANSWER = (
     "Simmer the lentils with cumin and garlic for half an hour, then fold in the spinach "
     "and serve it warm."
@@ -103,8 +105,7 @@ REFUSED = {
 @pytest.mark.requirement("AUDIT-12")
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_phrases_make_a_refusal(text: str) -> None:
-    reason = DOCUMENTED.reason(text)
-    assert reason is not None
+    reason = there(DOCUMENTED.reason(text))
     assert reason.startswith("says ")
     assert is_refusal(text) is True
 

@@ -68,9 +68,8 @@ def test_a_cell_is_the_same_contrast_at_one_level() -> None:
 def test_of_a_cell_all_is_worked_out_that_decides(lost: float) -> None:
     records = drawn(2, lost=lost)
     finding = found(asked(), OF, records)
-    assert finding.cells is not None
     confined = asked().confined(OF)
-    for cell, (name, _, contrast) in zip(finding.cells.cells, confined, strict=True):
+    for cell, (name, _, contrast) in zip(there(finding.cells).cells, confined, strict=True):
         whole = contrast.analyse(OF, records)
         worst = whole.worst_case
         needed = replace(worst, shift=None) if worst is not None and worst.needed else None
@@ -127,9 +126,7 @@ def test_a_cell_must_hold_when_what_is_missing_there_is_at_its_worst() -> None:
     # what is printed is what decides: the intervals of both ends together, beyond the margin
     low, high = formal.worst_case.lowest, formal.worst_case.highest
     assert formal.interval is not None
-    assert low is not None
-    assert high is not None
-    assert formal.interval.low < low < -1 < 1 < high < formal.interval.high
+    assert formal.interval.low < there(low) < -1 < 1 < there(high) < formal.interval.high
     words = f"90 % [{formal.interval.low:+.2f}, {formal.interval.high:+.2f}] with what is missing"
     assert words in open_cells_words(finding)
     assert "missing" not in cell_words(plain, finding)

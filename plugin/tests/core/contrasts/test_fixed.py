@@ -196,9 +196,8 @@ def test_between_sets_of_names_an_alarm_is_an_interval_beyond_the_margin() -> No
 def test_which_null_names_have(changes: dict[str, object], null: str) -> None:
     found = between(**changes).analyse(NAMED, of_names(0.2, 3))
     assert found.null == null
-    assert found.se is not None
     if null == "zero":
-        p = 2 * stats.t.sf(abs(found.estimate) / found.se, found.df)
+        p = 2 * stats.t.sf(abs(found.estimate) / there(found.se), found.df)
         assert found.p_alarm == pytest.approx(p, rel=1e-9)
 
 
