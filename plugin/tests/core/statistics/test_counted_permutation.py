@@ -63,7 +63,7 @@ def ratings(blocks: list[int], seed: int) -> Floats:
     return scaled
 
 
-@pytest.mark.parametrize("sizes", [(2100,), (900, 700, 500), (1500, 600, 27, 27, 27)])
+@pytest.mark.parametrize("sizes", [(900, 700, 500), (1500, 600, 27, 27, 27)])
 def test_the_null_is_that_of_shuffling(
     sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,42 +141,12 @@ def test_values_apart_by_rounding_are_one_and_runs_of_neighbours_are_not() -> No
     assert counting.tally_of(run)[0].size == 50
 
 
-def test_planted_effects_have_the_same_p(monkeypatch: pytest.MonkeyPatch) -> None:
-    labels, blocks = units_of(900, 900, 900)
-    rng = np.random.default_rng(6)
-    rate = np.where(np.array(labels) == "a", 0.55, 0.5)
-    values = (rng.random(2700) < rate).astype(np.float64)
-    gaps = [(A_LESS_B, 1.0), ({"c": 1.0, "d": -1.0}, 2.0)]
-
-    def all_p() -> list[float]:
-        groups = group_permutation(values, labels, blocks=blocks, seed=1)
-        each = groups.groups["a"]
-        contrast = contrast_permutation(values, labels, A_LESS_B, blocks=blocks, seed=1)
-        gap = gap_permutation(values, labels, gaps, blocks=blocks, seed=1)
-        return [
-            groups.omnibus.p,
-            each.p,
-            each.p_max_t,
-            contrast.p,
-            gap.permutation.p,
-            gap.null_mean,
-        ]
-
-    counted = all_p()
-    assert counted == all_p()  # the seed decides
-    assert counted[1] < 0.05
-    shuffling(monkeypatch)
-    shuffled = all_p()
-    assert counted != shuffled
-    for one, other in zip(counted[:-1], shuffled[:-1], strict=True):
-        assert abs(one - other) < 4 * (2 * other * (1 - other) / RESAMPLES) ** 0.5
-    assert counted[-1] == pytest.approx(shuffled[-1], rel=0.03)
-
-
 def test_an_effect_beyond_all_relabellings_has_the_smallest_p() -> None:
-    labels = ["a", "b"] * 2000
-    found = contrast_permutation([1.0, 0.0] * 2000, labels, A_LESS_B, seed=1)
+    labels, values = ["a", "b"] * 2000, [1.0, 0.0] * 2000
+    found = contrast_permutation(values, labels, A_LESS_B, seed=1)
     assert (found.p, found.exact) == (1 / 10_001, False)
+    assert gap_permutation(values, labels, [(A_LESS_B, 1.0)], seed=1).permutation == found
+    assert contrast_permutation(values, labels, A_LESS_B, seed=1) == found
     flat = group_permutation([0.1] * 4000, labels, seed=1)
     assert (flat.omnibus.p, flat.groups["a"].p_max_t) == (1, 1)
 
