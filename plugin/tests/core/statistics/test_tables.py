@@ -1,19 +1,29 @@
-"""Tests and association measures of contingency tables."""
+"""Contingency tables, agreement of coders and rank tests: against R, scipy and statsmodels."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unused-ignore]  # no types
+    cohens_kappa,
+)
 
-from pytest_bias.errors import BadStatisticInput, NoVariance
+from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
+from pytest_bias.statistics.agreement import (
+    Measurement,
+    cohen_kappa,
+    krippendorff_alpha,
+)
 from pytest_bias.statistics.counts import chi_square, conditional_odds_ratio
+from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
 
 from .reference import REFERENCE, assert_sound
 
@@ -139,3 +149,159 @@ def test_measures_do_not_depend_on_the_order_of_rows_and_columns(
         assert turned.chi2 == pytest.approx(found.chi2, abs=1e-9)
         assert turned.cramers_v == pytest.approx(found.cramers_v, abs=1e-6)
         assert turned.bergsma_v == pytest.approx(found.bergsma_v, abs=1e-6)
+
+
+CODERS = REFERENCE["data"]["krippendorff_2011"]
+MEASUREMENTS = get_args(Measurement)
+NAN = float("nan")
+
+matrices = st.tuples(st.integers(2, 4), st.integers(2, 8)).flatmap(
+    lambda shape: st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    )
+)
+
+
+def test_nominal_alpha_of_words_is_that_of_numbers() -> None:
+    words = [[None if r is None else f"code {r}" for r in coder] for coder in CODERS]
+    numbers: Any = np.array([[NAN if r is None else r for r in coder] for coder in CODERS])
+    expected = krippendorff_alpha(CODERS)
+    assert expected.interval is None
+    assert krippendorff_alpha(words).alpha == pytest.approx(expected.alpha)
+    assert krippendorff_alpha(numbers).alpha == pytest.approx(expected.alpha)
+
+
+def test_bootstrap_interval_of_alpha_is_reproducible_and_narrows_with_units() -> None:
+    few = krippendorff_alpha(CODERS, level="ordinal", iterations=200, seed=4)
+    assert few.interval is not None
+    assert few == krippendorff_alpha(CODERS, level="ordinal", iterations=200, seed=4)
+    assert not few.interval.excludes(few.alpha)
+    many = krippendorff_alpha(
+        [coder * 8 for coder in CODERS], level="ordinal", iterations=200, seed=4
+    )
+    assert many.interval is not None
+    assert many.interval.high - many.interval.low < few.interval.high - few.interval.low
+
+
+def test_resamples_of_one_category_are_left_out() -> None:
+    found = krippendorff_alpha([[1, 1, 1, 2], [1, 1, 2, 2]], iterations=1000, seed=1)
+    # (1/2)^4 of them have the first two units alone
+    assert found.interval is not None
+    assert found.interval.low < found.alpha < found.interval.high == 1
+    # a resample of two units has both with probability 1/2
+    few = krippendorff_alpha([[1, 2], [1, 2]], iterations=100, seed=1)
+    assert (few.alpha, few.interval) == (1, None)
+
+
+def test_the_interval_holds_an_alpha_that_no_resample_reaches() -> None:
+    """A resample of categories that each stand twice has fewer of them, and agrees by chance."""
+    found = krippendorff_alpha([[*"abcdefgh"], [*"bcdefgha"]], iterations=1000, seed=1)
+    assert found.interval is not None
+    assert found.interval.low < found.alpha == found.interval.high == pytest.approx(-1 / 14)
+
+
+def test_perfect_agreement_has_no_interval() -> None:
+    """Whoever resamples it finds no other: that is no certainty of 95 %, least of all of 20."""
+    ratings = [[1, 2] * 10, [1, 2] * 10]
+    found = krippendorff_alpha(ratings, level="interval", iterations=1000, seed=1)
+    assert (found.alpha, found.interval) == (1, None)
+
+
+def test_ratings_that_differ_by_rounding_are_the_same() -> None:
+    found = krippendorff_alpha([[0.1 + 0.2, 1.0], [0.3, 1.0]], level="ordinal")
+    assert found.alpha == 1
+
+
+def test_perfect_agreement_has_no_standard_error() -> None:
+    found = cohen_kappa([1, 2, 1, 2], [1, 2, 1, 2])
+    assert (found.kappa, found.se, found.interval) == (1, None, None)
+    one_sided = cohen_kappa([1, 1, 1], [1, 1, 2])
+    assert (one_sided.kappa, one_sided.se) == (0, None)
+
+
+@given(matrices, st.sampled_from(MEASUREMENTS), st.randoms(use_true_random=False))
+def test_order_of_coders_and_units_does_not_matter_to_alpha(
+    coders: list[list[int | None]], level: Measurement, random: Any
+) -> None:
+    try:
+        found = krippendorff_alpha(coders, level=level)
+    except (NoVariance, TooFewUnits):
+        return
+    assert_sound(found)
+    assert found.alpha <= 1
+    order = random.sample(range(len(coders[0])), len(coders[0]))
+    turned = [[coder[i] for i in order] for coder in coders[::-1]]
+    assert krippendorff_alpha(turned, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
+    tripled = [[None if r is None else 3 * r for r in coder] for coder in coders]
+    assert krippendorff_alpha(tripled, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
+def test_kappa_and_its_standard_error_as_statsmodels(pairs: list[tuple[int, int]]) -> None:
+    values = sorted({value for pair in pairs for value in pair})
+    if len(values) < 2:
+        with pytest.raises(NoVariance):
+            cohen_kappa(*zip(*pairs, strict=True))
+        return
+    table = np.zeros((len(values), len(values)))
+    for first, second in pairs:
+        table[values.index(first), values.index(second)] += 1
+    with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
+        expected = cohens_kappa(table)
+    found = cohen_kappa(*zip(*pairs, strict=True))
+    assert found.kappa == pytest.approx(expected.kappa, abs=1e-12)
+    assert (found.se or 0) ** 2 == pytest.approx(expected.var_kappa, abs=1e-12)
+    assert_sound(found)
+    assert found.interval is None or not found.interval.excludes(found.kappa)
+    turned = cohen_kappa(*zip(*[(-b, -a) for a, b in pairs], strict=True))
+    assert turned.kappa == pytest.approx(found.kappa, abs=1e-9)
+
+
+ratings = st.integers(1, 5).map(float)
+groups = st.lists(ratings, min_size=2, max_size=9)
+anything = st.lists(st.floats(-1e100, 1e100), min_size=2, max_size=8)
+
+
+def test_mann_whitney_exact_p_counts_relabellings() -> None:
+    assert mann_whitney([1, 2, 3], [4, 5, 6]).p_exact == pytest.approx(2 / 20)
+    assert mann_whitney([1, 2, 4], [3, 5, 6]).p_exact == pytest.approx(4 / 20)
+    assert mann_whitney(range(51), np.arange(51) + 0.5).p_exact is None
+
+
+def test_values_that_differ_by_rounding_are_ties() -> None:
+    assert mann_whitney([0.3, 0.1 + 0.2], [0.3, 0.1 + 0.2]).p_exact is None
+    assert vargha_delaney([0.1 + 0.2], [0.3]) == 0.5
+
+
+@given(st.lists(st.integers(0, 6), min_size=2), st.lists(st.integers(0, 6), min_size=2))
+def test_p_and_u_are_those_of_scipy(a: list[int], b: list[int]) -> None:
+    assume(len({*a, *b}) > 1)
+    theirs = stats.mannwhitneyu(a, b, method="asymptotic")
+    found = mann_whitney(a, b)
+    assert found.u == theirs.statistic
+    assert found.p == pytest.approx(theirs.pvalue, rel=1e-13)
+
+
+def test_equal_values_everywhere() -> None:
+    found = mann_whitney([3, 3], [3, 3, 3])
+    assert (found.u, found.p, found.p_exact) == (3, 1, None)
+
+
+@given(groups, groups)
+def test_two_groups_exchanged_and_rescaled(a: list[float], b: list[float]) -> None:
+    one, other = mann_whitney(a, b), mann_whitney(b, a)
+    assert_sound(one)
+    assert one.u + other.u == pytest.approx(len(a) * len(b))
+    assert one.p == pytest.approx(other.p)
+    assert 0 <= vargha_delaney(a, b) <= 1
+    pairs = [(x > y) + (x == y) / 2 for x, y in itertools.product(a, b)]
+    assert vargha_delaney(a, b) == pytest.approx(np.mean(pairs))
+    assert mann_whitney(np.exp(a), np.exp(b)) == one
+    assert mann_whitney(sorted(a), b) == one
+
+
+@given(anything, anything)
+def test_any_finite_values_give_finite_results(a: list[float], b: list[float]) -> None:
+    assert_sound(mann_whitney(a, b))
