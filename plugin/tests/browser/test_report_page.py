@@ -285,27 +285,29 @@ def test_what_a_verdict_rests_on_lies_inside_its_picture_or_the_caption_says_so(
 
 
 def test_what_an_upgrade_cannot_draw_is_an_arrow_at_the_edge_or_says_why(show: Show) -> None:
-    verdict = factory.verdict(factory.finding(margin=1.0))
-    experiment, model, name = verdict.named
-    worse = replace(
-        ROW, experiment=experiment, model=model, hypothesis=name, margin="±1",
-        now=replace(SIDE, status="BIASED", estimate=1.7), outcome="worse", stops=True,
-    )  # fmt: skip
     shapes = {5.0: "a4.5", 7.0: "l-9", -7.0: "l9"}
-    rows = [replace(worse, before=replace(SIDE, estimate=before)) for before in shapes]
     lacking = {7347.94: "no margin", None: "no estimate"}
-    rows += [
-        replace(worse, margin="", outcome="improved", now=replace(SIDE, estimate=each))
-        for each in lacking
+    plain, bare = factory.finding(margin=1.0), factory.finding(margin=None, p_clear=None)
+    verdicts = [
+        factory.verdict(found, id=f"number-{place}")
+        for place, found in enumerate([plain] * 3 + [bare] * 2)
     ]
+    experiment, model, _ = verdicts[0].named
+    worse = replace(
+        ROW, experiment=experiment, model=model, margin="±1", outcome="worse", stops=True,
+        now=replace(SIDE, status="BIASED", estimate=1.7),
+    )  # fmt: skip
+    rows = [replace(worse, before=replace(SIDE, estimate=before)) for before in shapes]
+    rows += [replace(worse, margin="", now=replace(SIDE, estimate=now)) for now in lacking]
+    rows = [replace(row, hypothesis=of.id) for row, of in zip(rows, verdicts, strict=True)]
     upgrade = Upgrade(old=OLD, new=(model,), rows=tuple(rows))
-    opened = show(factory.view(factory.analysis(verdict), upgrade=upgrade))
+    opened = show(factory.view(factory.analysis(*verdicts), upgrade=upgrade))
     for route in ("#/", "#/upgrade"):
-        hollow = opened.at(route).locator(".hollow").all()
+        page = opened.at(route)
+        hollow = page.locator(".hollow:visible").all()
         for mark, shape in zip(hollow, shapes.values(), strict=True):
             assert shape in (mark.get_attribute("d") or "")
-    said = opened.page.locator("#view td.draw").all_inner_texts()
-    assert said[-2:] == [*lacking.values()]
+    assert page.locator("#view td.draw").all_inner_texts()[-2:] == [*lacking.values()]
 
 
 def test_what_may_have_got_worse_is_never_green_and_never_folded(
@@ -753,10 +755,6 @@ def test_every_page_prints_on_white_as_the_summary_with_the_record_and_the_recor
 ) -> None:
     opened = show(factory.usual(), color_scheme="dark")
     page = opened.page
-    page.emulate_media(media="print")
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    ink = page.evaluate("getComputedStyle(document.body).color")
-    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
 
     def parts() -> list[str]:
         ids: list[str] = page.locator("main > [id]:visible").evaluate_all(
@@ -765,9 +763,14 @@ def test_every_page_prints_on_white_as_the_summary_with_the_record_and_the_recor
         return [each for each in ids if each in ("summary", "audit")]
 
     for route in ("#/", "#/audit", "#/hypotheses", "#/replies", "#/nowhere"):
+        page.emulate_media(media="screen")
         opened.at(route)
+        page.emulate_media(media="print")
         shown = parts()
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert parts() == (["audit"] if route == "#/audit" else ["summary", "audit"])
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert parts() == shown
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(28, 32, 36)")
