@@ -120,8 +120,3 @@ def at(records: Records, measure: str = "score", **wanted: str | Sequence[str]) 
             assert isinstance(value, float | bool)
             found.append(float(value))
     return np.array(found)
-
-
-def means(records: Records, by: Sequence[Mapping[str, str]], measure: str = "score") -> Floats:
-    """The mean at each of several combinations of levels."""
-    return np.array([at(records, measure, **wanted).mean() for wanted in by])

@@ -17,7 +17,6 @@ from pytest_bias.experiments.measures import Measure
 
 from .designs import SCALE, STYLE, TONE, YES, groups, items, recorded, study
 
-ONE = study()
 MANY = study(
     factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE, STYLE],
     items=items(8),
