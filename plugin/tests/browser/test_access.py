@@ -233,7 +233,7 @@ def test_the_number_of_rows_is_said_and_slash_goes_to_the_search(opened_up: Open
 
 # --- colours that are not ours, and colours that are not seen ------------------------------------
 
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Any, ...] = ("light", "dark")
 TONES = ("clear", "biased", "open", "described")
 EVERY_TONE = f"#/hypotheses?e={NARRATIVE}"
 

@@ -302,9 +302,9 @@ def test_what_an_upgrade_cannot_draw_is_an_arrow_at_the_edge_or_says_why(show: S
     rows = [replace(row, hypothesis=of.id) for row, of in zip(rows, verdicts, strict=True)]
     upgrade = Upgrade(old=OLD, new=(model,), rows=tuple(rows))
     opened = show(factory.view(factory.analysis(*verdicts), upgrade=upgrade))
+    page = opened.page
     for route in ("#/", "#/upgrade"):
-        page = opened.at(route)
-        hollow = page.locator(".hollow:visible").all()
+        hollow = opened.at(route).locator(".hollow:visible").all()
         for mark, shape in zip(hollow, shapes.values(), strict=True):
             assert shape in (mark.get_attribute("d") or "")
     assert page.locator("#view td.draw").all_inner_texts()[-2:] == [*lacking.values()]
