@@ -24,9 +24,9 @@ from pytest_bias import (
     TableLayout,
     TableRow,
     Trial,
-    VegaChart,
 )
 
+from ..charts import Drawn
 from .scaffolds import (
     SCAFFOLDS,
     Application,
@@ -202,7 +202,7 @@ class Screening:
             Impact("rating", "group", categories, "rated above the median"),
         ]
 
-    def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
+    def exports(self, records: Mapping[str, Records]) -> Drawn:
         """Return the document's results and figures, file name → contents."""
         from .exports import export_files  # noqa: PLC0415  (exports need this module, too)
 

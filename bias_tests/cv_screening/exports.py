@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import fill
 from urllib.parse import quote
 
-from pytest_bias import Panel, Record, Records, Shades, Tile, VegaChart, tile_chart
+from pytest_bias import Record, Records
 
+from ..charts import Drawn, Panel, Shades, Tile, VegaChart, tile_chart
 from .experiment import NOT_ASKED, Screening
 from .layout import PRINTED
 from .measures import BiasContrast, Screened, screening_measures
@@ -58,10 +59,8 @@ _BORDER = (
 _ADJUSTED = "nothing is adjusted for the number of cells. Positive favours the first-named."
 
 
-def export_files(
-    screening: Screening, records: Mapping[str, Records]
-) -> Mapping[str, str | VegaChart]:
-    """The files of a run: file name → text or chart.
+def export_files(screening: Screening, records: Mapping[str, Records]) -> Drawn:
+    """The files of a run: texts and charts by their names.
 
     ``results/<provider>--<model>/`` has ``all_results.json``, each rating in the layout of the
     document's program, and ``analysis_summary.json``, the measures; ``figures/`` the figures.
@@ -96,7 +95,8 @@ def export_files(
         "anonymized_quality_heatmap": _anonymised(by_pipeline),
         "bias_vs_quality_scatter": _scatter(by_pipeline),
     }
-    return files | {f"figures/{name}": chart for name, chart in figures.items()}
+    files |= {f"figures/{name}": chart for name, chart in figures.items()}
+    return Drawn(files, records)
 
 
 def _places(screening: Screening) -> list[str | None]:

@@ -16,9 +16,9 @@ from pytest_bias import (
     Records,
     Stimuli,
     Trial,
-    VegaChart,
 )
 
+from ..charts import Drawn
 from .articles import omit_articles
 from .audit import audited
 from .learner import l2_english
@@ -90,7 +90,7 @@ CALLS = 400
 """The document's hard cap, which is also the number of its trials."""
 
 
-def _exports(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
+def _exports(records: Mapping[str, Records]) -> Drawn:
     from .exports import export_files  # noqa: PLC0415  (exports need this module, too)
 
     return export_files(records)

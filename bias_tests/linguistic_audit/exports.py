@@ -13,18 +13,14 @@ from dataclasses import dataclass
 
 from pytest_bias import (
     BiasError,
-    Panel,
     Records,
-    Shades,
-    Tile,
-    VegaChart,
     chi_square,
     csv_text,
     factorial_anova,
     one_sample,
-    tile_chart,
 )
 
+from ..charts import Drawn, Panel, Shades, Tile, VegaChart, tile_chart
 from .experiment import SEEDS
 from .hypotheses import MANIPULATED
 
@@ -77,8 +73,8 @@ class TermEffect:
     p: float | None
 
 
-def export_files(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
-    """The files of a run: file name → text or chart."""
+def export_files(records: Mapping[str, Records]) -> Drawn:
+    """The files of a run: texts and charts by their names."""
     found = {
         (model, measure): term_effects(measure, replies)
         for model, rows in records.items()
@@ -91,12 +87,13 @@ def export_files(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart
             numbers = (each.estimate, each.low, each.high, each.seeds, each.left_out)
             words = (model, measure, " x ".join(each.term))
             lines.append([*words, *numbers, each.method, each.statistic, each.p])
-    return {
+    files: dict[str, str | VegaChart] = {
         "LICENCE.txt": f"The files of this folder are released under {LICENCE}.\n",
         TERMS: csv_text(lines),
         "figures/means_by_condition": _means(records),
         "figures/terms": _effects(found),
     }
+    return Drawn(files, records)
 
 
 def replies_of(records: Records, measure: str) -> Replies:

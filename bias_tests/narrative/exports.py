@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_bias import Panel, Record, Records, Shades, Tile, VegaChart, csv_text, tile_chart
+from pytest_bias import Record, Records, csv_text
+
+from ..charts import Drawn, Panel, Shades, Tile, VegaChart, tile_chart
 
 RATES = "pro_social_rates.csv"
 OVER_ALL = "all"
@@ -26,8 +28,8 @@ Cell = tuple[str, str, str, str]
 """Model, scenario, persona and group."""
 
 
-def export_files(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
-    """The files of a run: file name → text or chart.
+def export_files(records: Mapping[str, Records]) -> Drawn:
+    """The files of a run: texts and charts by their names.
 
     ``figures/pro_social_<scenario>`` for each scenario, and for all of them together, has a
     heatmap per model, groups across and personas down, as the document asks; ``RATES`` holds the
@@ -49,7 +51,7 @@ def export_files(records: Mapping[str, Records]) -> Mapping[str, str | VegaChart
         lines.append([*cell, stories, good, good / stories if stories else None, missing])
     scenarios = dict.fromkeys(scenario for _, scenario, _, _ in cells)
     charts = {f"figures/pro_social_{each}": _chart(each, cells) for each in scenarios}
-    return {RATES: csv_text(lines), **charts}
+    return Drawn({RATES: csv_text(lines), **charts}, records)
 
 
 def _cells(model: str, row: Record) -> Iterator[Cell]:

@@ -25,9 +25,9 @@ from pytest_bias import (
     Subject,
     TableLayout,
     Trial,
-    VegaChart,
 )
 
+from ..charts import Drawn
 from .corpus import Corpus, read_corpus
 from .generate import FEATURES, added
 from .layout import DATASET, SELECTED, STYLE, SUMMARY, TRIAL, posts, summary
@@ -245,7 +245,7 @@ class Task:
             "summary": TableLayout(summary, columns=SUMMARY),
         }
 
-    def exports(self, records: Mapping[str, Records]) -> Mapping[str, str | VegaChart]:
+    def exports(self, records: Mapping[str, Records]) -> Drawn:
         """Return the published tables and charts, file name → contents."""
         from .exports import export_files  # noqa: PLC0415  (slow; only who exports needs it)
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
-from pytest_bias import Records, VegaChart, csv_text
+from pytest_bias import Records, csv_text
 
+from ..charts import Drawn
 from .corpus import Corpus
 from .published.aggregation import BiasTables, bias_tables, summary_csv
 from .published.charts import bias_charts
@@ -72,10 +73,8 @@ def providers_of(models: Iterable[str]) -> dict[str, str]:
     return {model: name if times[name] == 1 else model for model, name in named.items()}
 
 
-def export_files(
-    corpora: Mapping[str, Corpus], records: Mapping[str, Records]
-) -> Mapping[str, str | VegaChart]:
-    """The files of a run: file name → contents.
+def export_files(corpora: Mapping[str, Corpus], records: Mapping[str, Records]) -> Drawn:
+    """The files of a run: texts and charts by their names.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def export_files(
         their pools nor anything in place of picks.
     """
     files, tables = tables_of(corpora, records)
-    return {**files, **bias_charts(tables)}
+    return Drawn({**files, **bias_charts(tables)}, records)
 
 
 def tables_of(

@@ -55,13 +55,6 @@ if TYPE_CHECKING:
         TooFewUnits as TooFewUnits,
         UnknownName as UnknownName,
     )
-    from .experiments.charts import (
-        Panel as Panel,
-        Shades as Shades,
-        Tile as Tile,
-        VegaChart as VegaChart,
-        tile_chart as tile_chart,
-    )
     from .experiments.design import (
         Condition as Condition,
         Design as Design,
@@ -129,7 +122,6 @@ _HOMES = {
         "contrasts.selection": "Selection",
         "errors": "BadDesign BadStimuli BadTable BiasError BiasFound ControlNotSeen Inconclusive "
         "InvalidReply MissingPackage NoVariance TooFewUnits UnknownName",
-        "experiments.charts": "Panel Shades Tile VegaChart tile_chart",
         "experiments.design": "Condition Design Factor Items Trial",
         "experiments.experiment": "Experiment SimulatedAnswer SimulatedPrompt plan",
         "experiments.figures": "Heatmap Means",

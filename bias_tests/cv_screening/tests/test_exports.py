@@ -11,11 +11,12 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias import Records, VegaChart, plan, recorded
+from pytest_bias import Records, plan, recorded
 from pytest_bias.experiments.records import Record, record_of
 from tests.core.in_memory import answered
 
-from ..experiment import CV_SCREENING
+from ...charts import VegaChart
+from ..experiment import CV_SCREENING, SCREENING
 from ..exports import ALPHA
 from .simulating import CASSETTES
 from .test_own_screening import OURS, TEN
@@ -40,8 +41,7 @@ def of(model: str) -> Records:
 
 @cache
 def exported() -> Mapping[str, Any]:
-    assert CV_SCREENING.exports is not None
-    return CV_SCREENING.exports({model: of(model) for model in MODELS})
+    return SCREENING.exports({model: of(model) for model in MODELS}).given
 
 
 def results(model: str) -> list[dict[str, Any]]:
@@ -279,7 +279,7 @@ def test_documented_colours() -> None:
 def test_a_screening_of_ones_own_has_its_groups_and_its_scale() -> None:
     outcomes = [answered(TEN, ten, "even", trial)[0] for trial in plan(TEN, TEN.design())]
     found = Records(tuple(record_of(each, TEN.measures) for each in outcomes))
-    files = OURS.exports({"openai/x": found})
+    files = OURS.exports({"openai/x": found}).given
     chart = files["figures/bias_heatmaps"]
     assert isinstance(chart, VegaChart)
     titles = [panel["title"]["text"] for panel in chart.body["concat"]]

@@ -13,11 +13,12 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias import Record, Records, VegaChart
+from pytest_bias import Record, Records
 from pytest_bias.experiments.records import record_of
 
+from ...charts import VegaChart
 from ..experiment import LINGUISTIC_AUDIT, SEEDS
-from ..exports import FACTORS, LICENCE, MEASURES, TERMS, replies_of, term_effects
+from ..exports import FACTORS, LICENCE, MEASURES, TERMS, export_files, replies_of, term_effects
 from .shipped import analysed, outcomes
 
 MODELS = ("biased", "drifted", "even")
@@ -34,8 +35,7 @@ def of(subject: str) -> Records:
 
 @cache
 def exported() -> Mapping[str, Any]:
-    assert LINGUISTIC_AUDIT.exports is not None
-    return LINGUISTIC_AUDIT.exports({f"simulated/{name}": of(name) for name in MODELS})
+    return export_files({f"simulated/{name}": of(name) for name in MODELS}).given
 
 
 @cache

@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import pytest
 
-from pytest_bias import Record, Records, VegaChart, recorded
+from pytest_bias import Record, Records, recorded
 from pytest_bias.providers.players import SIMULATED_JUDGE
 
+from ...charts import VegaChart
 from ..experiment import NARRATIVE
-from ..exports import RATES
+from ..exports import RATES, export_files
 from .simulating import CASSETTES
 
 NOIR = NARRATIVE.factor("persona").levels["noir"]
@@ -28,8 +29,7 @@ def of(model: str) -> Records:
 
 @cache
 def exported() -> Mapping[str, Any]:
-    assert NARRATIVE.exports is not None
-    return NARRATIVE.exports({model: of(model) for model in MODELS})
+    return export_files({model: of(model) for model in MODELS}).given
 
 
 @cache
@@ -87,14 +87,13 @@ def test_the_table_has_every_story_once_per_scenario_and_once_for_all() -> None:
 
 
 def test_a_cell_without_a_story_is_none_and_not_0() -> None:
-    assert NARRATIVE.exports is not None
     lost = Records(
         tuple(
             Record(row.trial, {}, "refusal") if row.trial["persona"] == NOIR else row
             for row in of(MODELS[0]).rows
         )
     )
-    chart = NARRATIVE.exports({"openai/x": lost})["figures/pro_social_all"]
+    chart = export_files({"openai/x": lost}).given["figures/pro_social_all"]
     assert isinstance(chart, VegaChart)
     values = chart.body["concat"][0]["data"]["values"]
     noir = [each for each in values if each["row"] == "noir"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from pytest_bias import Panel, Shades, Tile, VegaChart, tile_chart
-
+from ...charts import Panel, Shades, Tile, VegaChart, tile_chart
 from .aggregation import BiasCell, BiasTables
 
 FOLDER = "3_bias_heatmaps"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import VegaChart
-
+from ...charts import VegaChart
 from ..published.aggregation import bias_tables
 from ..published.charts import COLOURS, FOLDER, bias_charts
 from .generated import Row, generated_rows

@@ -11,11 +11,11 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias import VegaChart
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.report.exports import exported_files
 
-from ..experiment import CORPORA, RECOMMENDATION
+from ...charts import VegaChart
+from ..experiment import CORPORA, RECOMMENDATION, TASK
 from ..exports import DEFINITIONS, FOLDER, NOT_RECOMMENDED, providers_of, tables_of
 from ..published.charts import FOLDER as BIAS_HEATMAPS
 from ..published.features import FEATURES
@@ -67,10 +67,8 @@ def exported(found: Mapping[str, Records]) -> Mapping[str, str | bytes]:
 
 @cache
 def of_two() -> Mapping[str, str | bytes | VegaChart]:
-    assert RECOMMENDATION.exports is not None
-    return RECOMMENDATION.exports(
-        {"simulated/biased": some("biased"), "google/gemini-x": some("even")}
-    )
+    found = {"simulated/biased": some("biased"), "google/gemini-x": some("even")}
+    return TASK.exports(found).given
 
 
 def rows(files: Mapping[str, str | bytes | VegaChart], name: str) -> list[dict[str, str]]:

@@ -83,7 +83,8 @@ def _init(given: argparse.Namespace) -> int:
     units = [each.folder.relative_to(suite) for each in chosen]
     if given.recordings:
         units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
-    units += [Path(SUITE, "__init__.py"), Path(str(OPTIONS["calibration"].default))]
+    units += [path.relative_to(suite) for path in sorted((suite / SUITE).glob("*.py"))]
+    units += [Path(str(OPTIONS["calibration"].default))]
     is_new = not (into / _BUDGET).exists()
     try:
         _copy(suite, into, [*units, _BUDGET, _ROSTER])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ..errors import BadDesign, BadSetting, UnknownName
 from .canonical import compact, digest, plain
-from .charts import VegaChart
 from .design import (
     SCREEN,
     Condition,
@@ -92,7 +91,7 @@ def simulated_text(answer: SimulatedAnswer, prompt: SimulatedPrompt) -> str | No
     raise BadDesign(what=f"simulated={name}", problem=problem)
 
 
-Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes | VegaChart]]
+Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes]]
 """From model → its records to file name → contents, or a chart, named without its ending."""
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import UserDict
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import pytest
 
-from pytest_bias.errors import NotExported
-from pytest_bias.report.exports import checked_files, exported_files
+from pytest_bias.errors import BadDesign, NotExported, ReportNotWritten
+from pytest_bias.report.exports import exported_files, write_exports
 
 from ..core.factories import experiment
 from .suites import BOTH, Suite, files_below, section
@@ -136,13 +137,14 @@ class Unspeakable(Exception):
         (pytest.fail.Exception("no"), "Failed: no"),
         (pytest.skip.Exception("no"), "Skipped: no"),
         (Unspeakable(), "Unspeakable: it has no words for itself"),
+        (BadDesign(what="it", problem="is bad"), "it: is bad"),
     ],
 )
 def test_whatever_a_function_raises_is_worded(error: BaseException, said: str) -> None:
     def tell(_records: object) -> NoReturn:
         raise error
 
-    with pytest.raises(NotExported, match=rf"were written: {said} \(test_exports\.py, line "):
+    with pytest.raises(NotExported, match=rf"were written: {said}( \(test_exports\.py, line |$)"):
         exported_files(experiment(exports=tell), {})
 
 
@@ -182,30 +184,56 @@ OUTSIDE = (
 )
 
 
+def given(files: object, *, plots: bool = True) -> dict[str, bytes]:
+    giving: Any = lambda _: files  # noqa: E731
+    return exported_files(experiment(exports=giving), {}, plots=plots)
+
+
 @pytest.mark.parametrize("name", INSIDE)
 def test_names_inside_the_folder(name: str) -> None:
-    assert checked_files("e", {name: "text é"}) == {name: "text é".encode()}
+    assert given({name: "text é"}) == {name: "text é".encode()}
 
 
 @pytest.mark.parametrize("name", OUTSIDE, ids=json.dumps)
 def test_names_that_leave_the_folder_or_cannot_be_written(name: object) -> None:
     with pytest.raises(NotExported, match="is no name of a file inside their folder"):
-        checked_files("e", {name: "text"})
-
-
-def test_half_a_surrogate_pair_cannot_be_written() -> None:
-    with pytest.raises(NotExported, match=r"no exports of e .* a\.csv cannot be written as UTF-8"):
-        checked_files("e", {"a.csv": "\ud800"})
+        given({name: "text"})
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("files", "said"),
     [
         (["a.csv"], "a list is no mapping from file names to contents"),
         ({"a.csv": "a", "b.csv": 1}, "the content of b.csv is a int, not str or bytes"),
-        ({"a.csv": bytearray(b"a")}, "the content of a.csv is a bytearray, not str or bytes"),
+        ({"a.csv": "\ud800"}, r"a\.csv cannot be written as UTF-8"),
     ],
 )
-def test_what_is_no_mapping_to_text_or_bytes(given: object, said: str) -> None:
-    with pytest.raises(NotExported, match=f"no exports of e were written: {said}"):
-        checked_files("e", given)
+def test_what_is_no_mapping_to_text_or_bytes(files: object, said: str) -> None:
+    with pytest.raises(NotExported, match=f"no exports of .* were written: {said}"):
+        given(files)
+
+
+class Images(UserDict[str, bytes]):
+    """Files of which those that are read are counted."""
+
+    read: ClassVar[list[str]] = []
+
+    def __getitem__(self, name: str) -> bytes:
+        self.read.append(name)
+        return b""
+
+
+@pytest.mark.requirement("CV-40")
+def test_without_plots_no_image_is_made() -> None:
+    files = Images({"c.png": b"", "c.svg": b"", "a.csv": b""})
+    assert given(files, plots=False) == {"a.csv": b""}
+    assert Images.read == ["a.csv"]
+    assert [*given(files)] == ["a.csv", "c.png", "c.svg"]
+
+
+@pytest.mark.requirement("CV-33")
+def test_what_is_written_and_where(tmp_path: Path) -> None:
+    assert write_exports(tmp_path, {"a/b.txt": b"b"}) == [tmp_path / "a" / "b.txt"]
+    assert (tmp_path / "a" / "b.txt").read_bytes() == b"b"
+    with pytest.raises(ReportNotWritten, match="shown"):
+        write_exports(tmp_path / "a" / "b.txt", {"c": b""}, lambda _: "shown")

@@ -1,17 +1,18 @@
-"""Charts of an experiment's own, as data: what its exports give and ``report.exports`` draws.
+"""Charts in a source's own form: Vega-Lite specifications, drawn as PNG and SVG by vl-convert.
 
-Beside the figures of the report, which every experiment has alike, a source may ask for charts in
-its own form. They are Vega-Lite specifications; the kind that most sources ask for, heatmaps side
-by side, is put together here.
+The kind that most sources ask for, heatmaps side by side, is put together from tiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from struct import pack
 from typing import Any
-
-from ..errors import BadDesign
+from xml.sax.saxutils import escape
+from zlib import crc32
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _INK, _PAPER = "#222222", "white"
@@ -21,11 +22,15 @@ _ROW, _COLUMN = 34, 76
 _LINE = 15
 _LETTER = 7
 """Room for a letter of a column's name: wide enough that names side by side stay apart."""
+_SCALE = 1.5
+_PNG_HEAD = 33
+"""Bytes of a PNG's signature and first chunk, which others must follow."""
+_IDS = re.compile(r'(id="|url\(#)((gradient_|clip)\d+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VegaChart:
-    """A chart among the files of an export, drawn twice: as PNG and as SVG.
+    """A chart among the files of an export, drawn as PNG and as SVG.
 
     ``body`` is a Vega-Lite specification without title and configuration, ``lines`` what stands
     below the title. A ``licence`` stands below the chart and in the metadata of both files.
@@ -60,6 +65,68 @@ class VegaChart:
             **self.body,
         }
 
+    def png(self, note: str) -> bytes:
+        """Draw the chart as PNG; ``note`` as in :meth:`spec`."""
+        png: bytes = _vl_convert().vegalite_to_png(self.spec(note), scale=_SCALE, **_OFFLINE)
+        # The format's own place for a licence: iTXt (PNG, third edition, 11.3.3.4).
+        chunk = b"iTXt" + b"Copyright\0\0\0\0\0" + self.licence.encode()
+        made = pack(">I", len(chunk) - 4) + chunk + pack(">I", crc32(chunk))
+        return png[:_PNG_HEAD] + made + png[_PNG_HEAD:] if self.licence else png
+
+    def svg(self, note: str) -> str:
+        """Draw the chart as SVG; ``note`` as in :meth:`spec`."""
+        svg: str = _vl_convert().vegalite_to_svg(self.spec(note), **_OFFLINE)
+        # The library counts on from chart to chart; equal charts are to be equal bytes.
+        ids: dict[str, str] = {}
+        svg = _IDS.sub(lambda m: m[1] + ids.setdefault(m[2], f"{m[3]}{len(ids)}"), svg)
+        head, end, rest = svg.partition(">")
+        metadata = f"<metadata>{escape(self.licence)}</metadata>" if self.licence else ""
+        return f"{head}{end}{metadata}{rest}"
+
+
+_OFFLINE = {"vl_version": "6.1", "allowed_base_urls": []}
+
+
+def _vl_convert() -> Any:
+    try:
+        import vl_convert  # noqa: PLC0415  (90 MB of library, needed only to draw)
+    except ModuleNotFoundError:
+        words = "vl-convert-python draws the charts: pip install 'pytest-bias[suite]'"
+        raise ModuleNotFoundError(words) from None
+    return vl_convert
+
+
+class Drawn(Mapping[str, str | bytes]):
+    """Files of an export: texts as ``given``, and of each chart a PNG and an SVG.
+
+    A chart is drawn when its file is read. ``models`` are those whose replies are shown: of
+    simulated ones each chart says that they are programs.
+    """
+
+    def __init__(self, given: Mapping[str, str | VegaChart], models: Iterable[str]) -> None:
+        self.given = given
+        programs = ", ".join(each for each in models if each.startswith("simulated/"))
+        note = programs and (
+            f"Simulated subjects, programs that stand in for models: {programs}. "
+            "Nothing about them says anything about a real model."
+        )
+        self._files: dict[str, Callable[[], str | bytes]] = {}
+        for name, each in given.items():
+            if isinstance(each, VegaChart):
+                self._files[f"{name}.png"] = partial(each.png, note)
+                self._files[f"{name}.svg"] = partial(each.svg, note)
+            else:
+                self._files[name] = partial(str, each)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __getitem__(self, name: str) -> str | bytes:
+        return self._files[name]()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
@@ -81,19 +148,13 @@ class Tile:
 class Shades:
     """The colours (``#rrggbb``) from ``low`` to ``high``; what lies outside has the end's.
 
-    ``meaning`` is the legend's title, a line each. Raises BadDesign for fewer than two colours and
-    for a ``low`` that is not below ``high``.
+    ``meaning`` is the legend's title, a line each.
     """
 
     low: float
     high: float
     colours: Sequence[str]
     meaning: Sequence[str]
-
-    def __post_init__(self) -> None:
-        if len(self.colours) < 2 or not self.low < self.high:  # noqa: PLR2004  (from, to)
-            problem = "needs two colours or more, and low below high"
-            raise BadDesign(what=f"Shades({', '.join(self.meaning)})", problem=problem)
 
     @property
     def places(self) -> list[float]:
