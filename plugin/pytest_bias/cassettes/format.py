@@ -370,6 +370,11 @@ def trial_id(identity: Mapping[str, Any]) -> str:
     return Trial(condition, identity["exemplars"], item, replicate=replicate).id
 
 
+def condition_id(identity: Mapping[str, Any]) -> str:
+    """The id of the condition of the trial that a line is of (:attr:`.Condition.id`)."""
+    return Condition(identity["condition"], {}).id
+
+
 def encode_lost(trials: Iterable[str]) -> bytes:
     """The line of a cassette that names the trials which a cap kept from being recorded."""
     return encoded({"lost": sorted(trials)})

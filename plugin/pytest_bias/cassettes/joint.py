@@ -1,4 +1,4 @@
-"""Joining cassettes that several processes recorded into one of each experiment and model."""
+"""Cassettes as files at rest: those of several processes joined into one, and one pruned."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import Unfinished
+from ..errors import NotRewritten, Unfinished
+from ..experiments.canonical import digest
 from ..settings.model_names import model_of
-from .files import refuse_links, remove_leftovers
+from .files import is_there, read_file, refuse_links, remove_leftovers, write_atomically
 from .places import SUFFIX, journals_of, packed_path
 from .recorder import recording_lock
-from .store import Cassette
+from .store import Cassette, write_cassette
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,3 +75,38 @@ def _finished(place: Path) -> Cassette:
     if cassette.unfinished:
         raise Unfinished(journal=cassette.rerecording_path)
     return cassette
+
+
+def prune(place: Path, keys: frozenset[str]) -> Path:
+    """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
+
+    Raises NotRewritten where a recording of it has not come to its end, or nothing would be
+    removed or left. Raises CassetteBusy, DamagedCassette or LinkedFile where it cannot be read or
+    written.
+    """
+    with recording_lock(place, stays=False):
+        for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
+            if is_there(journal):
+                problem = (
+                    f"{journal.name} beside it is left of a recording that has not come to its "
+                    f"end; finish that with --bias-record={mode}"
+                )
+                raise NotRewritten(path=place, problem=problem)
+        refuse_links(place, packed_path(place))
+        cassette = Cassette(place)
+        header, before = cassette.header, read_file(cassette.path) or b""
+        if header is None or not keys or not cassette.keys - keys:
+            problem = (
+                "what no design asks for in it is of trials that are not recorded whole, and what "
+                "else those ask nobody knows; record what is missing (--bias-record=missing), or "
+                "give the suite, the judge and the roster it was recorded with"
+                if not keys
+                else "no design asks for anything in it, so the suite, the judge or the roster is "
+                "another than it was recorded with; remove the file yourself if you mean it"
+            )
+            raise NotRewritten(path=cassette.path, problem=problem)
+        aside = cassette.path.with_name(f"{cassette.path.name}.before-{digest(before)[:8]}")
+        write_atomically(aside, before)
+        cassette.without(keys)
+        write_cassette(cassette, header.experiment, header.model, header.provenance)
+        return aside

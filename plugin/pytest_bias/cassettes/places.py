@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from io import BufferedIOBase, BufferedReader, BytesIO
 from pathlib import Path
 
-from ..errors import DamagedCassette, NotRepacked, TwoCassettes
+from ..errors import DamagedCassette, NotRewritten, TwoCassettes
 from ..settings.model_names import file_stem
 from .files import is_there, read_file, write_atomically
 
@@ -28,6 +28,11 @@ REJOURNAL_SUFFIX = ".rerecording"
 LIMIT = 1 << 30
 """Bytes of text that are unpacked of a file, and packed into one: a megabyte could else fill any
 memory (gzip makes at most a thousand times as much of it)."""
+LONGEST_LINE = 1 << 27
+"""Bytes of a line at most: no reply is so long, and its JSON takes many times as much memory."""
+NO_LINE = "this is no line of a cassette"
+_PIECE = 1 << 20
+"""Bytes that are unpacked at a time."""
 
 
 def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
@@ -77,36 +82,44 @@ def begun_in(folder: Path) -> list[Path]:
     return sorted({*cassettes_in(folder), *journals})
 
 
-def content(path: Path) -> bytes:
-    """The text of a cassette's or journal's file, unpacked where it is packed.
+def lines_in(path: Path) -> Iterator[bytes]:
+    """The lines of a cassette's or journal's file without their ends, unpacked as they are read.
 
-    Lines that end as on Windows, because Git wrote them so, are read as they were written: no
-    line holds a line end of its own, and the checksums are those of the text as it was. A file
-    that is not there is empty.
+    What follows the last line feed is no line. Lines that end as on Windows, because Git wrote
+    them so, are read as they were written: no line holds a line end of its own. A file that is
+    not there has none.
 
     Raises NotReadable when it cannot be read, or is a pointer to a file that was not fetched.
-    Raises DamagedCassette when it cannot be unpacked.
+    Raises DamagedCassette when it cannot be unpacked, or unpacks to more than anyone records.
     """
-    data = read_file(path) or b""
-    text = _unpacked(path, data) if path.suffix == PACKED_SUFFIX else data
-    return text.replace(b"\r\n", b"\n") if b"\r" in text else text
-
-
-def _unpacked(path: Path, data: bytes) -> bytes:
-    """What is packed in ``data``."""
-    unpack, text = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), b""  # 16: gzip's own header
-    with suppress(zlib.error):
-        text = unpack.decompress(data, LIMIT + 1)
-    if len(text) > LIMIT:
-        problem = f"it unpacks to more than {LIMIT:,} bytes; if you trust it, gzip -d unpacks it"
-    elif not unpack.eof or unpack.unused_data:
+    file: BufferedIOBase = BytesIO(read_file(path) or b"")
+    packed = path.suffix == PACKED_SUFFIX
+    if packed:
+        file = BufferedReader(gzip.GzipFile(fileobj=file), _PIECE)  # type: ignore[arg-type]
+    size, number, problem = 0, 1, ""
+    try:
+        while line := file.readline(LONGEST_LINE):
+            size += len(line)
+            if packed and size > LIMIT:
+                problem = f"it unpacks to more than {LIMIT:,} bytes; gzip -d unpacks one you trust"
+                break
+            if not line.endswith(b"\n"):
+                problem = NO_LINE if len(line) == LONGEST_LINE else ""
+                break
+            yield line[:-2] if line.endswith(b"\r\n") else line[:-1]
+            number += 1
+    except (EOFError, OSError, zlib.error):
         problem = (
             "it cannot be unpacked: it was changed or cut after packing, or Git converted its "
             f"line ends, which *{PACKED_SUFFIX} -text in .gitattributes prevents"
         )
-    else:
-        return text
-    raise DamagedCassette(path=path, line=1, problem=problem)
+    if problem:
+        raise DamagedCassette(path=path, line=number, problem=problem, whole=packed)
+
+
+def text_of(path: Path) -> bytes:
+    """The text of a cassette's file, all of it; raises as :func:`lines_in`."""
+    return b"".join(line + b"\n" for line in lines_in(path))
 
 
 def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) -> None:
@@ -114,15 +127,15 @@ def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) ->
 
     ``mode`` are the permissions of the new file: the usual ones unless given.
 
-    Raises NotRepacked when it is to be packed, and is too large to be unpacked again.
+    Raises NotRewritten when it is to be packed, and is too large to be unpacked again.
     """
     if path.suffix == PACKED_SUFFIX:
         whole = b"".join(text)
         if len(whole) > LIMIT:
             problem = (
                 f"{len(whole):,} bytes would be packed in it, and no more than {LIMIT:,} are "
-                "unpacked again; keep it plain, and unpack it first where it is packed (gzip -d)"
+                "unpacked again; unpack it first (gzip -d)"
             )
-            raise NotRepacked(path=path, problem=problem)
+            raise NotRewritten(path=path, problem=problem)
         text = [gzip.compress(whole, mtime=0)]
     write_atomically(path, text, mode)

@@ -1,7 +1,7 @@
 """Recording into a cassette: one recorder at a time, each reply on disk before the next counts.
 
-It stands in a journal until it is merged. What is intact of a damaged journal goes on, and the
-file as it was is kept beside it.
+It stands in a journal until it is merged. What is intact of a damaged file goes on, and the file
+as it was is kept beside it.
 """
 
 from __future__ import annotations
@@ -17,21 +17,42 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ..errors import CassetteBusy, NotKept
+from ..errors import CassetteBusy, DamagedCassette, NotKept
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
+from ..settings.model_names import model_of
 from . import format as cassette_format
 from .files import is_there, make_folder, read_file, refuse_links, sync_folder, write_atomically
-from .format import Provenance, encode_provenance, encode_scope
-from .intact_lines import LONGEST_LINE, damaged_journal, sifted, spoilt_words
-from .measured import MeasuredTrial, encode_measured, replies_on
-from .places import REJOURNAL_SUFFIX, content, journals_of
-from .store import Cassette
+from .format import (
+    KEY_START,
+    SCOPE_START,
+    TEXT_START,
+    Provenance,
+    combined,
+    encode_header,
+    encode_provenance,
+    encode_scope,
+)
+from .measured import MEASURED_START, MeasuredTrial, encode_measured, replies_on
+from .places import (
+    LONGEST_LINE,
+    REJOURNAL_SUFFIX,
+    SUFFIX,
+    journals_of,
+    lines_in,
+    standing,
+    write_content,
+)
+from .store import Cassette, check_line, check_place, read_header
 
 LOCK_SUFFIX = ".lock"
 DAMAGED_SUFFIX = ".damaged-"
-"""Of a journal that is set aside; it and a part of the file's digest add to the journal's name."""
+"""Of a file that is set aside; it and a part of the file's digest add to the file's name."""
+_MOST_DAMAGED = 10_000
+"""Lines that are skipped of a file at most: one that has more is something else altogether."""
+_SHOWN = 10
+_NO_SCOPE = (KEY_START, MEASURED_START, TEXT_START)
 
 
 @contextmanager
@@ -223,37 +244,59 @@ def _opened(journal: Path) -> FileIO:
 
 
 def salvage(place: Path, *, anew: bool) -> list[str]:
-    """Have the intact lines of damaged journals stand in their place; says what became of each.
+    """Skip the damaged lines of a cassette and its journals; says what became of each file.
 
     Only for who holds the cassette's lock, and is about to record what is lost. ``anew`` is
     whether everything is recorded anew.
 
-    Raises DamagedCassette when no reply of a journal is intact: it may be something else
-    altogether.
+    Raises DamagedCassette when no reply of a file is intact (it may be something else altogether),
+    or Git has left both sides of a merge in it.
     """
-    journals = journals_of(place)[: 2 if anew else 1]
-    return [said for journal in journals if is_there(journal) and (said := _mended(journal))]
+    cassette = standing(place)
+    files = [cassette] if cassette else []
+    files += filter(is_there, journals_of(place)[: 2 if anew else 1])
+    said = [_mended(each, place, is_cassette=each == cassette) for each in files]
+    return list(filter(None, said))
 
 
-def _mended(journal: Path) -> str:
-    whole, end, _ = content(journal).rpartition(b"\n")
-    place = journal.with_suffix("")
-    found = sifted(whole + end, journal, place)
-    if not found.spoilt:
-        return ""
-    if not found.replies:
-        raise damaged_journal(journal, found)
-    lines = list(found.lines)
-    if found.unscoped and journal.name.endswith(REJOURNAL_SUFFIX):
+def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
+    kept, damaged, unscoped, header = list[bytes](), list[int](), False, None
+    for number, line in enumerate(lines_in(path), start=1):
+        try:
+            if is_cassette and number == 1:
+                header = read_header(line, str(path))
+            else:
+                check_line(line, str(path), number)
+                kept.append(line)
+        except DamagedCassette as damage:
+            if damage.mend or len(damaged) == _MOST_DAMAGED:
+                raise
+            damaged.append(number)
+            unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
+    provenance = combined([])
+    if header is not None:
+        check_place(header, path, place)
+        provenance = header.provenance
+    lines = kept
+    if is_cassette:
+        model = model_of(place.name.removesuffix(SUFFIX))
+        lines = [encode_header(place.parent.name, model, provenance, kept), *kept]
+    elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
         # Nobody knows any more what was to be replaced as a whole: all of the old recording then.
-        lines.append(encode_scope(Cassette(place).trials()))
-    refuse_links(journal)
-    before = read_file(journal) or b""
-    aside = journal.with_name(f"{journal.name}{DAMAGED_SUFFIX}{digest(before)[:8]}")
+        lines = [*kept, encode_scope(Cassette(place).trials())]
+    if lines == list(lines_in(path)):
+        return ""
+    replies = sum(map(replies_on, kept))
+    shown = ", ".join(map(str, damaged[:_SHOWN])) + ", …" * (len(damaged) > _SHOWN)
+    if not replies:
+        problem = "no reply in it is intact"
+        raise DamagedCassette(path=path, line=(damaged or [1])[0], problem=problem, whole=True)
+    refuse_links(path)
+    before = read_file(path) or b""
+    aside = path.with_name(f"{path.name}{DAMAGED_SUFFIX}{digest(before)[:8]}")
     write_atomically(aside, before)
-    write_atomically(journal, (line + b"\n" for line in lines))
+    write_content(path, (line + b"\n" for line in lines))
     return (
-        f"{journal.name}: {spoilt_words(found)} damaged and do not count, so what stood there is "
-        f"recorded again; the {found.replies} replies on the others count. The file as it was is "
-        f"kept as {aside.name}"
+        f"{path}, line {shown or '1'}: damaged, so what stood there is recorded again; the "
+        f"{replies} other replies count. The file as it was is kept as {aside.name}"
     )

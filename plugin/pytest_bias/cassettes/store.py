@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from ..errors import CassettesDiffer, DamagedCassette, NotReplaced
+from ..errors import CassettesDiffer, DamagedCassette, NotReplaced, conflict_words
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from . import format as cassette_format
 from .files import is_there, sync_folder
 from .format import (
+    HEADER_START,
+    KEY_START,
     LOST_START,
     PROVENANCE_START,
     SCOPE_START,
+    TEXT_START,
     Header,
     Provenance,
     RecordedInteraction,
@@ -26,29 +28,21 @@ from .format import (
     encode_lost,
     serving,
 )
-from .intact_lines import (
-    LONGEST_LINE,
-    NO_LINE,
-    SHORTEST_LINE,
-    after_merge,
-    check_place,
-    damaged_journal,
-    lines_of,
-    raise_damage,
-    sifted,
-    with_way_out,
-)
 from .measured import MEASURED_START, MeasuredTrial, decode_measured, replies_on
 from .places import (
-    content,
+    NO_LINE,
+    cassette_path,
     journals_of,
+    lines_in,
     place_of,
     standing,
     write_content,
 )
 
-_KEYED = (cassette_format.KEY_START, MEASURED_START)
-_DAY = re.compile(rb'"recorded_at":"(\d{4}-\d{2}-\d{2})T')
+_KEYED = (KEY_START, MEASURED_START)
+_SUMMED = (*_KEYED, PROVENANCE_START, SCOPE_START, LOST_START)
+_SHORTEST_LINE = len('{"lost":[],"sum":"0123456789abcdef"}')
+"""Bytes of a line at least: ever so many empty ones would else fill any memory."""
 
 
 class _Line(NamedTuple):
@@ -87,13 +81,12 @@ class Cassette:
         self.outdone = 0
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
-        self._text_lines: list[_Line] = []
+        self._text_lines: dict[bytes, _Line] = {}
         self._journal_provenances: list[Provenance] = []
-        if found is not None:
-            self._load(content(found))
-        for journal in self._journals:
-            if is_there(journal):
-                self._load_journal(journal)
+        files = [] if found is None else [found]
+        for file in (*files, *filter(is_there, self._journals)):
+            if damage := self._damage(file):
+                raise damage
 
     @property
     def _journals(self) -> tuple[Path, ...]:
@@ -162,7 +155,7 @@ class Cassette:
     def interactions(self) -> Iterator[RecordedInteraction]:
         """Every interaction, parsed."""
         for line in self._lines.values():
-            if line.data.startswith(cassette_format.KEY_START):
+            if line.data.startswith(KEY_START):
                 yield cassette_format.decode_interaction(*line)
 
     def measured_trials(self) -> Iterator[MeasuredTrial]:
@@ -197,28 +190,34 @@ class Cassette:
 
     def texts(self) -> dict[str, str]:
         """Digest → text of every message the subject was told."""
-        return dict(cassette_format.decode_text(*line) for line in self._text_lines)
+        return dict(cassette_format.decode_text(*line) for line in self._text_lines.values())
 
     def _outside(self) -> list[bytes]:
         """The lines of interactions that do not stand in the cassette itself."""
         own = str(self.path)
         return [line.data for line in self._lines.values() if line.path != own]
 
-    def _load(self, data: bytes) -> None:
-        first, _, rest = data.partition(b"\n")
+    def _damage(self, file: Path) -> DamagedCassette | None:
+        """Take up what stands in ``file``; its damage, which keeps nothing of what was read."""
         try:
-            header = cassette_format.decode_header(first, str(self.path))
-            check_place(header, self.path, self.place)
-            self._index(lines_of(rest), self.path, first_number=2)
-            written = hashlib.sha256(rest).hexdigest(), rest.count(b"\n")
-            if written != (header.checksum, header.lines):
-                raise_damage(rest, header, str(self.path))
-        except DamagedCassette as found:
-            damage = after_merge(found, data)
-            mends_itself = bool(found.mend)  # an intact one that a newer release wrote
-            if self.path == self.place and not (mends_itself or is_there(self.recording_path)):
-                damage = with_way_out(damage, data, self.recording_path)
-            raise damage from None
+            if file == self.path:
+                self._load(file)
+            else:
+                self._index(_checked(lines_in(file), file), file, first_number=1)
+        except DamagedCassette as damage:
+            self._lines.clear()
+            self._text_lines.clear()
+            return damage.with_traceback(None)
+        return None
+
+    def _load(self, file: Path) -> None:
+        lines, read = lines_in(file), hashlib.sha256()
+        first = next(lines, b"")
+        header = read_header(first, str(file))
+        check_place(header, file, self.place)
+        self._index(_counted(lines, read), file, first_number=2)
+        if read.hexdigest() != header.checksum:
+            raise _damage_in(file, header)
         self.header, self._first_line = header, first
         self._written_lost = self.lost
 
@@ -228,8 +227,8 @@ class Cassette:
         adds, where = path == self.recording_path, str(path)
         for number, line in enumerate(lines, start=first_number):
             placed = _Line(line, where, number)
-            if not SHORTEST_LINE <= len(line) <= LONGEST_LINE:
-                raise DamagedCassette(path=path, line=number, problem=NO_LINE)
+            if len(line) < _SHORTEST_LINE:
+                raise no_line(line, where, number)
             if line.startswith(_KEYED):
                 key = cassette_format.key_of(line)
                 known = self._lines.get(key)
@@ -240,15 +239,15 @@ class Cassette:
                     self._lines[key] = placed
                 elif known.data != line:
                     self.outdone += 1
-                self.keeps_text = self.keeps_text or line.startswith(cassette_format.KEY_START)
+                self.keeps_text = self.keeps_text or line.startswith(KEY_START)
             elif not self._take(placed, path):
-                raise DamagedCassette(path=path, line=number, problem=NO_LINE)
+                raise no_line(line, where, number)
 
     def _take(self, placed: _Line, path: Path) -> bool:
         """Take a line that is no interaction; whether it is one of ours at all."""
         line = placed.data
-        if line.startswith(cassette_format.TEXT_START):
-            self._text_lines.append(placed)
+        if line.startswith(TEXT_START):
+            self._text_lines.setdefault(line, placed)
             self.keeps_text = True
         elif line.startswith(LOST_START) and path == self.path:
             self.lost = decode_trials(*placed)
@@ -260,17 +259,9 @@ class Cassette:
             return False
         return True
 
-    def _load_journal(self, journal: Path) -> None:
-        """Read what an interrupted recording kept; only its last line may be incomplete."""
-        whole, end, _ = content(journal).rpartition(b"\n")
-        found = sifted(whole + end, journal, self.place)
-        if found.spoilt:
-            raise damaged_journal(journal, found)
-        self._index(found.lines, journal, first_number=1)
-
     def journal(self, data: bytes) -> None:
         """Take up lines that a recorder has just written to this cassette's journal."""
-        self._index(lines_of(data), self.journal_path, first_number=0)
+        self._index(data.splitlines(), self.journal_path, first_number=0)
 
     def join(self, other: Cassette) -> int:
         """Take up what ``other`` holds beside this; the number of lines that are new here.
@@ -297,7 +288,7 @@ class Cassette:
         self.lost = lost
         new = {key: line for key, line in other._lines.items() if key not in self._lines}
         self._lines |= new
-        self._text_lines += other._text_lines
+        self._text_lines |= other._text_lines
         self.keeps_text |= other.keeps_text
         if new or not len(other):
             self._journal_provenances.append(other.provenance)
@@ -325,19 +316,15 @@ class Cassette:
         """The keys of all lines that are recorded."""
         return frozenset(self._lines)
 
-    @property
-    def days(self) -> list[str]:
-        """The days on which replies were recorded, as YYYY-MM-DD, sorted."""
-        found = {day for line in self._lines.values() for day in _DAY.findall(line.data)}
-        return sorted(day.decode() for day in found)
-
     def without(self, keys: frozenset[str]) -> None:
         """Forget what is recorded under ``keys``, and the texts that only they were told."""
         self._lines = {key: line for key, line in self._lines.items() if key not in keys}
         told = {text for each in self.interactions() for _, text in each.messages}
-        self._text_lines = [
-            line for line in self._text_lines if cassette_format.decode_text(*line)[0] in told
-        ]
+        self._text_lines = {
+            data: line
+            for data, line in self._text_lines.items()
+            if cassette_format.decode_text(*line)[0] in told
+        }
 
     def trials(self) -> frozenset[str]:
         """The ids of all trials of which anything is recorded."""
@@ -371,10 +358,82 @@ class Cassette:
         return NotReplaced(path=self.path, problem=problem + kept)
 
 
+def read_header(line: bytes, path: str) -> Header:
+    """The header of a cassette, its first line; DamagedCassette when it is none."""
+    if not line.startswith(HEADER_START):
+        raise no_line(line, path, 1, problem="this is not a cassette header")
+    return cassette_format.decode_header(line, path)
+
+
+def check_place(header: Header, path: Path, place: Path) -> None:
+    """Refuse a file that was copied to another experiment's or model's place."""
+    named = cassette_path(Path(), header.experiment, header.model)
+    if named.parts != place.parts[-len(named.parts) :]:
+        problem = f"it holds recordings of {header.experiment} with {header.model}"
+        problem += f" and belongs at {named}"
+        raise DamagedCassette(path=path, line=1, problem=problem)
+
+
+def check_line(line: bytes, path: str, number: int) -> None:
+    """Raise DamagedCassette unless a line is one that was written, as far as its checksum says."""
+    if line.startswith(TEXT_START):
+        cassette_format.decode_text(line, path, number)
+    elif line.startswith(MEASURED_START):
+        decode_measured(line, path, number)
+    elif line.startswith(_SUMMED):
+        cassette_format.checked_line(line, path, number)
+    else:
+        raise no_line(line, path, number)
+
+
+def no_line(line: bytes, path: str, number: int, *, problem: str = NO_LINE) -> DamagedCassette:
+    """The error for a line that is none of ours; of a merge of Git, how to take one side."""
+    mend = conflict_words(line.decode(errors="replace"), path)
+    if number > 1 and line.startswith(HEADER_START):
+        mend = (
+            "It has the lines of both sides of a merge (merge=union in .gitattributes, which "
+            f"cassettes cannot have): git checkout COMMIT^1 -- {path} takes one side, COMMIT^2 "
+            "the other, where COMMIT is the merge"
+        )
+    if mend:
+        mend += (
+            ". Where they hold different trials, write both into folders of their own, and "
+            "pytest-bias cassettes join joins them."
+        )
+    return DamagedCassette(path=path, line=number, problem=problem, mend=mend)
+
+
+def _checked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    for number, line in enumerate(lines, start=1):
+        check_line(line, str(path), number)
+        yield line
+
+
+def _counted(lines: Iterable[bytes], read: hashlib._Hash) -> Iterator[bytes]:
+    for line in lines:
+        read.update(line + b"\n")
+        yield line
+
+
+def _damage_in(path: Path, header: Header) -> DamagedCassette:
+    """Return the error for a cassette that has not the checksum of its ``header``."""
+    found = 0
+    for number, line in enumerate(lines_in(path), start=1):
+        if number > 1:
+            check_line(line, str(path), number)
+            found += 1
+    problem = (
+        f"{found} of {header.lines} lines are there"
+        if found != header.lines
+        else "lines were added, removed or reordered after recording"
+    )
+    return DamagedCassette(path=path, line=found + 1 + (found < header.lines), problem=problem)
+
+
 def _first_line(place: Path) -> bytes:
     """Read what tells one file at ``place`` from another, the header; empty where none is."""
     found = standing(place)
-    return content(found).partition(b"\n")[0] if found else b""
+    return next(lines_in(found), b"") if found else b""
 
 
 def _trial_of(parsed: Mapping[str, Any]) -> str:
@@ -384,7 +443,7 @@ def _trial_of(parsed: Mapping[str, Any]) -> str:
 
 def _dropped(line: _Line) -> Iterator[str]:
     """The parameters that were not sent for what stands on a line."""
-    if line.data.startswith(cassette_format.KEY_START):
+    if line.data.startswith(KEY_START):
         yield from cassette_format.decode_interaction(*line).completion.dropped
         return
     for call in decode_measured(*line).calls:

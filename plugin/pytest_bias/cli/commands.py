@@ -298,38 +298,26 @@ def _positive(text: str) -> int:
 
 def _of_recordings(group: _Group[Any]) -> None:
     about = "Work on recordings as files. Nothing is called, and no key is needed."
-    short = "list, verify, compare, prune, join and pack recordings"
+    short = "verify, join and prune recordings"
     cassettes = group.add_parser("cassettes", help=short, description=about).add_subparsers(
         title="commands", required=True, metavar="COMMAND"
     )
     whole = "Read every line of recordings against its checksum, and its key against what the "
     whole += "suite asks today. The exit status is 1 when one is damaged, or holds what no design "
-    listed = "List recordings: trials of the design that are recorded or missing, lines no design "
-    listed += "asks for, days, size and form. The exit status is 1 when of one it cannot be told."
     pruned = "Say what no design of an experiment asks for any more (a prompt, parameter or judge "
     pruned += "has changed), and with --yes remove it, but of trials that lack a recording; a "
     pruned += "copy of the file stays beside it. The exit status is 2 when one is left as it was."
     for name, short, about in (
-        ("list", "what is recorded of which experiment with which model", listed),
         ("verify", "whether recordings are whole, and still asked for", f"{whole}asks for."),
         ("prune", "remove what no design asks for any more", pruned),
     ):
         example = f"pytest-bias cassettes {name} cassettes/cv-screening"
-        of_suite = _Command(cassettes, name, f"holdings._{name}", short, about, example)
+        of_suite = _Command(cassettes, name, f"cassettes._{name}", short, about, example)
         _paths(of_suite, nargs="*", default="; default: the folder of the settings")
         of_suite.suite()
-        of_suite.option("design", "judge")
-        of_suite.json()
+        of_suite.option("judge")
         if name == "prune":
             of_suite.flag("--yes", "do it")
-    diff = _Command(cassettes, "diff", "holdings._diff",
-        "what replies differ between two recordings, by condition",
-        "Hold the replies of B against those of A, trial by trial, whoever gave them: two "
-        "recordings of one model, or two models. The exit status is 1 when any differs.",
-        "pytest-bias cassettes diff old/cassettes cassettes")
-    for side in ("A", "B"):
-        diff.file(side.lower(), side, "a cassette, or a folder")
-    diff.json()
     join = _Command(
         cassettes, "join", "cassettes._join", "join what several processes recorded",
         "Join cassettes, plain or packed, into those of a folder: one for each experiment and "
@@ -339,16 +327,6 @@ def _of_recordings(group: _Group[Any]) -> None:
     _paths(join)
     join.file("--into", "DIR", "folder of the joined recordings", required=True)
     join.json()
-    safe = "A file goes when the new one has been read back whole; none is touched while it is "
-    safe += "recorded into. The exit status is 2 when one is left as it was."
-    for name, short, about in (
-        ("pack", "pack cassettes with gzip", "….jsonl becomes ….jsonl.gz, read as before"),
-        ("unpack", "unpack cassettes that are packed with gzip",
-         "….jsonl.gz becomes ….jsonl, byte for byte what was packed"),
-    ):
-        said = f"{name.capitalize()} cassettes: {about}. {safe}"
-        example = f"pytest-bias cassettes {name} cassettes"
-        _paths(_Command(cassettes, name, f"cassettes._{name}", short, said, example))
 
 
 def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:

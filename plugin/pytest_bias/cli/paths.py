@@ -9,7 +9,7 @@ from os.path import realpath
 from pathlib import Path
 
 from ..cassettes.files import is_there, unread
-from ..cassettes.places import PACKED_SUFFIX, SUFFIX, begun_in, cassettes_in, packed_path, place_of
+from ..cassettes.places import PACKED_SUFFIX, SUFFIX, begun_in, packed_path, place_of
 from ..errors import NoCassette
 
 _BETWEEN = "--"  # <provider>--<model>
@@ -24,8 +24,8 @@ def from_here(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def places_of(given: Path, *, begun: bool = False) -> Iterator[Path]:
-    """The places of the cassettes a path stands for, of those only ``begun`` too, where asked.
+def places_of(given: Path) -> Iterator[Path]:
+    """The places of the cassettes a path stands for, those of which only a journal is there too.
 
     Raises NoCassette when it stands for none. Raises NotReadable when a folder may not be looked
     into.
@@ -34,7 +34,7 @@ def places_of(given: Path, *, begun: bool = False) -> Iterator[Path]:
         found = [
             place
             for folder in _folders(given)
-            for place in (begun_in if begun else cassettes_in)(folder)
+            for place in begun_in(folder)
             if _BETWEEN in place.name
         ]
         if not found:

@@ -370,19 +370,26 @@ class FileProblem(BiasError):
 class DamagedCassette(BiasError):
     """A cassette file is not what was written: truncated, edited or of another format.
 
-    ``mend`` says what can be done without paying for anything again, where more is known than
-    that version control may have it whole.
+    ``whole`` is whether no line of it can be read; ``mend`` says how to have it back where more is
+    known than that version control may have it.
     """
 
-    def __init__(self, *, path: Path | str, line: int, problem: str, mend: str = "") -> None:
+    def __init__(
+        self, *, path: Path | str, line: int, problem: str, mend: str = "", whole: bool = False
+    ) -> None:
         self.path = str(path)
         self.line = line
         self.problem = problem
         self.mend = mend
+        record = f"--bias-record={'all' if self.path.endswith('.rerecording') else 'missing'}"
         restore = (
             f"Restore the file from version control or a copy (git checkout -- {path}), which "
-            "costs nothing. Only where there is none, move it away and record it again "
-            "(--bias-record=missing)."
+            "costs nothing. Where there is none, "
+        )
+        restore += (
+            f"move it away and record again ({record})"
+            if whole
+            else f"{record} skips damaged lines and records again what stood there"
         )
         super().__init__(f"{path}, line {line}: {problem}. {mend or restore}")
 
@@ -416,14 +423,13 @@ class TwoCassettes(BiasError):
 
     def __init__(self, *, plain: Path | str, packed: Path | str) -> None:
         super().__init__(
-            f"{plain} and {packed} are both there, and only one can count. When packing was "
-            "interrupted, run pytest-bias cassettes pack (or unpack) again: it removes one if "
-            "they hold the same. Otherwise remove the one that is wrong"
+            f"{plain} and {packed} are both there, and only one can count: remove the one that is "
+            "wrong"
         )
 
 
-class NotRepacked(FileProblem):
-    """A cassette is left packed, or plain, as it was."""
+class NotRewritten(FileProblem):
+    """A cassette is left as it was."""
 
     words = "{path} is left as it is: {problem}"
 

@@ -23,7 +23,7 @@ from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.store import Cassette
-from ..errors import BiasError, RecordingRefused
+from ..errors import BiasError, DamagedCassette, RecordingRefused
 from ..experiments.replay import rehearse
 from ..providers.base import (
     Provider,
@@ -191,8 +191,11 @@ class _Collector:
     async def _record(self, job: Job, report: JobReport) -> None:
         mode = self.terms.mode
         anew = mode == "all"
-        report.salvaged = await asyncio.to_thread(salvage, report.cassette, anew=anew)
-        cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
+        try:
+            cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
+        except DamagedCassette:
+            report.salvaged = await asyncio.to_thread(salvage, report.cassette, anew=anew)
+            cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
         report.wanted = len(wanted)
         if cassette.outdone:
             report.salvaged.append(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..cassettes.format import trial_id
+from ..cassettes.format import condition_id, trial_id
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..errors import BadDesign
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import Experiment, Players, plan, plan_all
+from ..experiments.experiment import Experiment, Players, plan_all
 from .estimate import Use, measured_use, use_of_reply, walked
 
 
@@ -41,64 +41,53 @@ def held_of(experiment: Experiment, players: Players, trial: Trial, cassette: Ca
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
-    """The ``trials`` of a design, those that are ``recorded`` whole, and those ``lost`` to a cap.
+class Unasked:
+    """What no trial of any design asks for today, and none of further replicates.
 
-    ``unasked`` are the keys that no trial of any design of the experiment asks for today, and none
-    of further replicates. Of those ``removable`` stand in no trial that lacks something: what that
-    goes on to ask nobody knows.
+    ``conditions`` has the condition of each such line by key. The ``removable`` ones stand in no
+    trial that lacks something: what that goes on to ask nobody knows.
     """
 
-    trials: int
-    recorded: int
-    lost: int
-    unasked: frozenset[str]
+    conditions: Mapping[str, str]
     removable: frozenset[str]
 
 
-def holdings(
-    experiment: Experiment, players: Players, cassette: Cassette, design: Design
-) -> Holdings:
-    """Return what ``cassette`` has of ``experiment``, replayed in memory.
+NOTHING_UNASKED = Unasked({}, frozenset())
+
+
+def unasked_in(experiment: Experiment, players: Players, cassette: Cassette) -> Unasked:
+    """Return what stands in ``cassette`` and ``experiment`` does not ask for, replayed in memory.
 
     Raises KeepsText where text stands that may not. Raises BadDesign where the author's own code
     fails: then nobody knows what a trial would go on to ask.
     """
-    whole: set[str] = set()
     lacking: set[str] = set()
     asked: set[str] = set()
-    designed = {trial.id for trial in plan_all(experiment, design)}
-    for trial in every_trial(experiment, cassette, design):
+    designed = {trial.id for trial in plan_all(experiment)}
+    for trial in every_trial(experiment, cassette):
         found = held_of(experiment, players, trial, cassette)
         if found.error is not None and trial.id in designed:
             problem = f"fails with {type(found.error).__name__}: {found.error}"
             what = f"{experiment.id}, trial {trial.id}"
             raise BadDesign(what=what, problem=problem) from found.error
         asked.update(found.uses)
-        if found.whole and found.error is None:
-            whole.add(trial.id)
-        elif trial.id in designed or lacking:
+        if (not found.whole or found.error is not None) and (trial.id in designed or lacking):
             # Where all that a design has is whole, further replicates that ask otherwise are old.
             lacking.add(trial.id)
-    trials = {trial.id for trial in plan(experiment, design)}
-    unasked = cassette.keys - asked
-    lines = cassette.recorded() if unasked else ()
-    kept = {each.key for each in lines if trial_id(each.trial) in lacking}
-    return Holdings(
-        len(trials),
-        len(trials & whole),
-        len(trials & cassette.lost),
-        unasked,
-        removable=unasked - kept,
+    lines = cassette.recorded() if cassette.keys - asked else ()
+    unasked = {each.key: each.trial for each in lines if each.key not in asked}
+    return Unasked(
+        {key: condition_id(trial) for key, trial in unasked.items()},
+        frozenset(key for key, trial in unasked.items() if trial_id(trial) not in lacking),
     )
 
 
-def every_trial(experiment: Experiment, cassette: Cassette, design: Design) -> tuple[Trial, ...]:
+def every_trial(experiment: Experiment, cassette: Cassette, *designs: Design) -> tuple[Trial, ...]:
     """Return the trials of every design, then those that ``cassette`` has of further replicates.
 
     These are what more ``--bias-replicates`` than any design has asked, and were paid for.
     """
-    trials = plan_all(experiment, design)
+    trials = plan_all(experiment, *designs)
     cells = {trial.id.rpartition("#")[0]: trial for trial in trials}
     further = []
     for name in sorted(cassette.trials() - {trial.id for trial in trials}):

@@ -20,6 +20,7 @@ from ..cassettes.store import Cassette
 from ..errors import (
     BiasError,
     CallFailed,
+    DamagedCassette,
     ForeignAwait,
     InvalidReply,
     JudgeNotBlind,
@@ -170,8 +171,8 @@ class JobReport:
 
     ``calls`` counts the replies that were paid and kept, ``unkept`` those that could not be
     written. ``problems`` leave the recording without what it should have; ``notes`` say what the
-    user asked for and got; ``salvaged`` what of an earlier recording's journal is lost or will
-    not count.
+    user asked for and got; ``salvaged`` what of an earlier recording is damaged or will not
+    count.
     """
 
     experiment_id: str
@@ -421,7 +422,10 @@ def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
     """Return whether there is nothing to do at all, not even to merge: then nothing is locked."""
     if mode == "all" or standing(path) is None or any(map(is_there, journals_of(path))):
         return False
-    cassette = Cassette(path)
+    try:
+        cassette = Cassette(path)
+    except DamagedCassette:  # what is lost of it is recorded again
+        return False
     if cassette.lost & {trial.id for trial in job.trials}:
         return False
     return all(_recorded(job, trial, cassette, anew=False) for trial in job.trials)

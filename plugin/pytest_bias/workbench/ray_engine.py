@@ -26,9 +26,9 @@ from ..cassettes.places import (
     JOURNAL_SUFFIX,
     begun_in,
     cassette_path,
-    content,
     journals_of,
     standing,
+    text_of,
 )
 from ..cassettes.recorder import recording_lock
 from ..contrasts.cases import wanted_of
@@ -362,7 +362,7 @@ def _summed(tallies: Sequence[Tally]) -> Tally:
 def _held(places: Iterable[Path]) -> dict[str, bytes]:
     """The cassettes that stand, plain, by their path in the folder."""
     found = {f"{place.parent.name}/{place.name}": standing(place) for place in places}
-    return {name: content(path) for name, path in found.items() if path is not None}
+    return {name: text_of(path) for name, path in found.items() if path is not None}
 
 
 def _join(parts: Path, places: Iterable[Path]) -> None:

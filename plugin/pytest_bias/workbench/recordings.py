@@ -37,7 +37,7 @@ class Recordings:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._players: dict[tuple[str, str], Players] = {}
-        self._cassettes: dict[tuple[str, str], Cassette] = {}
+        self._cassettes: dict[tuple[str, str], Cassette | BiasError] = {}
         self._outcomes: dict[tuple[str, str, str], tuple[Recorded, tuple[Wanted, ...]]] = {}
         self._held: dict[tuple[str, str, str], Outcome | Wanted] = {}
         self._twins: dict[tuple[str, str], dict[str, str]] = {}
@@ -73,12 +73,17 @@ class Recordings:
         self._twins.clear()
 
     def cassette(self, case: Case) -> Cassette:
-        """The cassette of a case, loaded once per process."""
+        """The cassette of a case, loaded once per process, be it to no avail."""
         key = (case.experiment.id, case.model)
         if key not in self._cassettes:
-            path = cassette_path(self.settings.cassettes, *key)
-            self._cassettes[key] = Cassette(path)
-        return self._cassettes[key]
+            try:
+                self._cassettes[key] = Cassette(cassette_path(self.settings.cassettes, *key))
+            except BiasError as error:
+                self._cassettes[key] = error.with_traceback(None)
+        found = self._cassettes[key]
+        if isinstance(found, BiasError):
+            raise found.with_traceback(None)
+        return found
 
     def published(self, case: Case) -> Replies | None:
         """The published replies a case is about; None where it is about a recording of ours.

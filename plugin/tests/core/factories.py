@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.places import cassette_path, packed_path
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.findings import Arm, Finding
@@ -166,6 +167,14 @@ def record(
     _take(recorder, of, plan(of, of.design()) if trials is None else trials, say)
     recorder.close(of.id, MODEL, merge=merge)
     return path
+
+
+def pack(path: Path) -> Path:
+    """Pack a cassette, as ``gzip -n`` does."""
+    packed = packed_path(path)
+    packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+    return packed
 
 
 def interrupt(

@@ -11,7 +11,6 @@ import pytest
 
 from pytest_bias.cassettes.format import SCOPE_START
 from pytest_bias.cassettes.joint import join
-from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX
 from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cassettes.store import Cassette, write_cassette
@@ -33,7 +32,7 @@ from pytest_bias.settings.settings import read_settings
 from pytest_bias.settings.shards import Shard, read_shard
 
 from . import test_measured
-from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, record
+from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, pack, record
 
 GAME = experiment(ask_twice, replicates=20)
 TRIALS = plan(GAME, GAME.design())
@@ -111,7 +110,7 @@ def test_into_one_that_is_packed_and_knows_a_part(
 ) -> None:
     target = tmp_path / "all"
     join(parts[:1], target)
-    packed = pack(target / GAME.id / parts[0].name).path
+    packed = pack(target / GAME.id / parts[0].name)
     join(parts[1:], target)
     assert [path.name for path in packed.parent.iterdir()] == [packed.name]
     assert list(Cassette(packed).lines_in_order()) == list(Cassette(whole).lines_in_order())

@@ -14,7 +14,7 @@ from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPro
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Protocol, Subject
 from pytest_bias.recording.estimate import SAMPLE, Calls
-from pytest_bias.recording.holdings import Holdings, holdings
+from pytest_bias.recording.holdings import NOTHING_UNASKED, Unasked, unasked_in
 from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits, RecordMode
@@ -176,18 +176,16 @@ def test_further_replicates_may_go_where_they_ask_otherwise_than_a_whole_design(
             raise IndexError
         return (await subject.ask(f"{trial['group']}?", reply=Score)).value
 
-    def held(protocol: Protocol) -> Holdings:
-        of = experiment(protocol, replicates=1)
-        return holdings(of, Players(MODEL), Cassette(path), of.design())
+    def unasked(protocol: Protocol) -> Unasked:
+        return unasked_in(experiment(protocol, replicates=1), Players(MODEL), Cassette(path))
 
     path = record(tmp_path, experiment(ask_twice))
-    found = held(ask_twice)
-    assert (found.trials, found.recorded, found.unasked) == (2, 2, frozenset())
-    found = held(shortly)
-    assert (len(found.unasked), len(found.removable)) == (12, 0)
+    assert unasked(ask_twice) == NOTHING_UNASKED
+    found = unasked(shortly)
+    assert (len(found.conditions), len(found.removable)) == (12, 0)
     record(tmp_path, experiment(shortly, replicates=1))
-    found = held(shortly)
-    assert (len(found.unasked), len(found.removable)) == (12, 12)
+    found = unasked(shortly)
+    assert (len(found.conditions), len(found.removable)) == (12, 12)
 
 
 def test_a_selection_plans_what_is_selected_and_calls_nothing_else_stale(tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.packed import pack, unpack
-from pytest_bias.cassettes.places import cassette_path, packed_path
+from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorder import Recorder, salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.driver import drive_at_once
@@ -61,8 +60,6 @@ class Disk:
             folder = self.elsewhere / str(self.cuts)
             _lay_out(folder, left)
             place = cassette_path(folder, OF.id, MODEL)
-            if place.exists() and packed_path(place).exists():
-                pack(place)  # as the error says: the two hold the same
             salvage(place, anew=True)
             found = [Cassette(place, anew=True)]
             if not found[0].unfinished:
@@ -164,12 +161,3 @@ def test_nothing_that_was_kept_is_lost(disk: Disk, mode: str) -> None:
     recording(disk, slice(0, 4), anew=mode == "all")
     assert len(set(disk.kept)) == len(TRIALS)
     assert disk.cuts > 50
-
-
-@needs_proc
-def test_packing_loses_nothing(disk: Disk) -> None:
-    recording(disk, slice(0, 2))
-    for change in (pack, unpack):
-        before = disk.cuts
-        change(cassette_path(disk.root, OF.id, MODEL))
-        assert disk.cuts > before

@@ -19,7 +19,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.cassettes.measured import KEY_VARIABLE
-from pytest_bias.cassettes.packed import pack
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
@@ -35,6 +34,7 @@ from pytest_bias.recording.job import Job
 from pytest_bias.report.results import results_text
 from pytest_bias.settings.settings import Limits, RecordMode
 
+from ..core.factories import pack
 from .harness import CORPUS
 
 MODEL = "simulated/even"
@@ -140,7 +140,7 @@ def _write_recordings(scratch: Path) -> None:
     path = cassette_path(scratch / "whole", raw.id, MODEL)
     journal = _interrupted(scratch / "journal", Cassette(path), raw)
     _keep("journals", f"{raw.id}{JOURNAL_SUFFIX}", journal.read_bytes())
-    _keep("cassettes", f"{raw.id}.jsonl.gz", pack(path).path.read_bytes())
+    _keep("cassettes", f"{raw.id}.jsonl.gz", pack(path).read_bytes())
     capped = recorded(scratch / "capped", raw, calls=5)
     _keep("cassettes", f"{raw.id}.capped.jsonl", capped.read_bytes())
 

@@ -1,13 +1,11 @@
-"""``pytest-bias cassettes list, verify, diff, prune`` in a suite."""
+"""``pytest-bias cassettes verify`` and ``prune`` in a suite."""
 
 from __future__ import annotations
 
 import gzip
-import json
-import shutil
 from pathlib import Path
-from typing import Any
 
+from ..core.factories import pack
 from ..runs import command
 from .suites import REPLICATES, Suite
 
@@ -21,11 +19,6 @@ def run(suite: Suite, *arguments: str, status: int = 0) -> tuple[str, str]:
     done = command(suite.path, "cassettes", *arguments)
     assert done.returncode == status, done.stderr
     return done.stdout, done.stderr
-
-
-def rows(suite: Suite, *arguments: str, status: int = 0) -> list[dict[str, Any]]:
-    out, _ = run(suite, *arguments, "--json", status=status)
-    return list(json.loads(out))
 
 
 def path(suite: Suite, name: str = "simulated--even") -> Path:
@@ -49,29 +42,6 @@ def ask_of_none(suite: Suite) -> None:
     """Ask of a low cue no more."""
     suite.change("bias_tests/coin/experiment.py", '"low": "low"', '"none": "none"')
     suite.tests('low="low"', 'low="none"')
-
-
-def test_list_says_what_is_recorded_and_what_is_missing(suite: Suite) -> None:
-    out, _ = run(suite, "list")
-    head, *lines = out.splitlines()
-    assert head.split()[:6] == [
-        *("experiment", "model", "trials", "recorded", "missing", "unasked"),
-    ]
-    assert [line.split()[:6] for line in lines] == [
-        ["game-coin", f"simulated/{name}", str(TRIALS), str(TRIALS), "0", "0"]
-        for name in ("biased", "even")
-    ]
-    suite.change("bias_tests/coin/experiment.py", f"replicates={REPLICATES}", "replicates=2 * 10")
-    run(suite, "pack", str(path(suite)))
-    path(suite, "simulated--biased").write_text("no cassette\n", "utf-8")
-    shutil.copytree(suite.cassettes / "game-coin", suite.cassettes / "game-gone")
-    biased, even, *gone = rows(suite, "list", status=1)
-    assert (even["recorded"], even["missing"], even["form"]) == (TRIALS, 16, "text, packed")
-    assert even["bytes"] == path(suite).with_name("simulated--even.jsonl.gz").stat().st_size
-    assert even["oldest"] == even["newest"] != ""
-    assert (biased["lines"], biased["bytes"]) == (None, len("no cassette\n"))
-    assert "line 1: this is not a cassette header" in biased["problem"]
-    assert "belongs at game-coin" in gone[1]["problem"]
 
 
 def test_verify_names_damage_and_what_is_asked_no_more(suite: Suite) -> None:
@@ -111,20 +81,18 @@ def test_prune_removes_what_is_asked_no_more_and_keeps_a_copy(suite: Suite) -> N
     _, wrong = run(suite, "prune", "--yes", str(path(suite)), status=2)
     assert "finish that with --bias-record=missing" in wrong
     journal.unlink()
-    (row,) = rows(suite, "prune", "--yes", str(path(suite)))
-    assert (suite.path / row["copy"]).read_bytes() == before
-    (left,) = rows(suite, "verify", str(path(suite)))
-    assert (left["recorded"], left["lines"]) == (REPLICATES - FEWER, REPLICATES)
-    assert left["unasked"] == 0
-    (suite.path / row["copy"]).replace(path(suite))
+    run(suite, "prune", "--yes", str(path(suite)))
+    (copy,) = path(suite).parent.glob("*.before-*")
+    assert copy.read_bytes() == before
+    out, _ = run(suite, "verify", str(path(suite)))
+    assert f": {REPLICATES} lines, whole and asked for\n" in out
 
 
 def test_prune_leaves_what_a_trial_may_go_on_to_ask(suite: Suite) -> None:
     """Nobody knows that before it is recorded whole: another judge asks after the first miss."""
     whole = path(suite).read_bytes()
     ask_otherwise(suite)
-    run(suite, "pack", str(path(suite)))
-    packed = path(suite).with_name("simulated--even.jsonl.gz")
+    packed = pack(path(suite))
     before = packed.read_bytes()
     stay = f"{REPLICATES} stay, as their trials are not recorded whole\n"
     out, _ = run(suite, "prune", str(packed))
@@ -137,39 +105,15 @@ def test_prune_leaves_what_a_trial_may_go_on_to_ask(suite: Suite) -> None:
     out, _ = run(suite, "prune", "--yes", str(packed))
     assert f" of high, {REPLICATES} of low; {REPLICATES} removed, and {packed.name}.before-" in out
     assert f" is the file as it was; {REPLICATES} stay" in out
-    assert rows(suite, "list", str(packed))[0]["lines"] == REPLICATES
     (copy,) = packed.parent.glob("*.before-*")
     assert copy.read_bytes() == before
     assert gzip.decompress(before) == whole
 
 
-def test_diff_counts_by_condition(suite: Suite) -> None:
-    one, other = (str(path(suite, name)) for name in NAMES)
-    same = rows(suite, "diff", one, one)
-    assert [(row["condition"], row["same"]) for row in same] == [
-        ("high", REPLICATES),
-        ("low", REPLICATES),
-    ]
-    found = rows(suite, "diff", one, other, status=1)
-    assert [(row["same"], row["reply"]) for row in found] == [(1, 11), (0, 12)]
-    out, _ = run(suite, "diff", "cassettes", "cassettes")
-    assert out.splitlines()[0].split() == [
-        *("cassette", "condition", "same", "reply", "request", "only_a", "only_b")
-    ]
-    ask_of_none(suite)
-    run(suite, "prune", "--yes", other)
-    found = rows(suite, "diff", one, other, status=1)
-    assert [(row["only_a"], row["only_b"]) for row in found] == [(0, 0), (REPLICATES, 0)]
-    _, wrong = run(suite, "diff", one, "cassettes", status=2)
-    assert "a folder is held against a folder" in wrong
-
-
 def test_what_cannot_be_looked_at_is_a_usage_error(suite: Suite) -> None:
     for arguments, words in (
-        (["list", "nowhere"], "nowhere is no cassette"),
+        (["verify", "nowhere"], "nowhere is no cassette"),
         (["verify", "--suite", "nowhere"], "nowhere: there is no such package"),
-        (["prune", "--design", "huge"], "huge"),
-        (["diff", "cassettes"], "required: B"),
         (["join", "cassettes"], "required: --into"),
         ([], "required: COMMAND"),
     ):
