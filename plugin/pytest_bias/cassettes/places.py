@@ -95,7 +95,7 @@ def lines_in(path: Path) -> Iterator[bytes]:
     file: BufferedIOBase = BytesIO(read_file(path) or b"")
     packed = path.suffix == PACKED_SUFFIX
     if packed:
-        file = BufferedReader(gzip.GzipFile(fileobj=file), _PIECE)  # type: ignore[arg-type]
+        file = BufferedReader(gzip.GzipFile(fileobj=file), _PIECE)
     size, number, problem = 0, 1, ""
     try:
         while line := file.readline(LONGEST_LINE):

@@ -297,6 +297,6 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
     write_atomically(aside, before)
     write_content(path, (line + b"\n" for line in lines))
     return (
-        f"{path}, line {shown or '1'}: damaged, so what stood there is recorded again; the "
+        f"{path.name}, line {shown or '1'}: damaged, so what stood there is recorded again; the "
         f"{replies} other replies count. The file as it was is kept as {aside.name}"
     )

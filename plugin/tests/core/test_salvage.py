@@ -53,7 +53,7 @@ def test_a_changed_byte_anywhere_costs_the_replies_it_stands_in(place: Path, for
         with pytest.raises(DamagedCassette, match=f"line {number}: .* skips damaged lines"):
             Cassette(place)
         (said,) = salvage(place, anew=False)
-        assert said.startswith(f"{file}, line {number}")
+        assert said.startswith(f"{file.name}, line {number}")
         assert f"the {kept} other replies count" in said
         assert REPLIES - 2 <= kept == len(Cassette(place))
         (before,) = aside(file)
@@ -73,7 +73,7 @@ def test_only_the_lost_trial_is_recorded_again(place: Path, form: str) -> None:
     file.write_bytes(b"\n".join(lines))
     file = pack(file) if form == "packed" else file
     (said,) = salvage(place, anew=False)
-    assert said.startswith(f"{file}, line {number + 1}: damaged, so what stood there is recorded")
+    assert said.startswith(f"{file.name}, line {number + 1}: damaged, so what stood there is recorded")
     cassette, trials = missing(JOB, place, anew=False)
     assert cassette.provenance == PROVENANCE
     assert [trial.id for trial in trials] == ["b#1"]

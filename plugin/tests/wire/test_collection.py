@@ -666,7 +666,7 @@ def test_a_damaged_cassette_is_left_as_it_is(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"half a head")
     for mode in ("missing", "all"):
-        assert "this is not a cassette header" in refused(tmp_path, mode=mode)
+        assert "line 1: no reply in it is intact" in refused(tmp_path, mode=mode)
     assert path.read_bytes() == b"half a head"
 
 

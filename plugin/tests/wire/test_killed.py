@@ -215,7 +215,7 @@ def test_killed_and_a_line_damaged_only_that_is_paid_again(
         job, _ = recorded(of, tmp_path, server.url, mode=mode)
     assert (job.problems, job.calls, endpoint.answered.total()) == ([], 1, 81)
     (said,) = job.salvaged
-    assert "the 79 replies on the others count" in said
+    assert "the 79 other replies count" in said
     (aside,) = files(tmp_path) - {path.name}
     assert aside.startswith(f"{journal.name}.damaged-")
     assert path.with_name(aside).read_bytes() == damaged
