@@ -73,7 +73,7 @@ def test_only_the_lost_trial_is_recorded_again(place: Path, form: str) -> None:
     file.write_bytes(b"\n".join(lines))
     file = pack(file) if form == "packed" else file
     (said,) = salvage(place, anew=False)
-    assert said.startswith(f"{file.name}, line {number + 1}: damaged, so what stood there is recorded")
+    assert said.startswith(f"{file.name}, line {number + 1}: damaged, ")
     cassette, trials = missing(JOB, place, anew=False)
     assert cassette.provenance == PROVENANCE
     assert [trial.id for trial in trials] == ["b#1"]
