@@ -81,45 +81,51 @@ from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.collector import Terms, collect
 from pytest_bias.recording.job import Job
+from pytest_bias.settings.roster import EndpointEntry
 from pytest_bias.settings.settings import Limits
 
 url, concurrency, folder = sys.argv[1:]
 terms = Terms(
     mode="all",
     folder=Path(folder),
-    context=ProviderContext({}, simulated_url=url),
+    context=ProviderContext({}, endpoints={"served": EndpointEntry("openai-chat", f"{url}/v1")}),
     limits=Limits(concurrency=int(concurrency)),
 )
 trials = plan(THINGS, THINGS.design())
-(report,) = collect([Job(THINGS, Players("simulated/even"), trials)], terms, lambda _: None).jobs
+(report,) = collect([Job(THINGS, Players("served/even"), trials)], terms, lambda _: None).jobs
 if report.problems or report.calls != len(trials):
     sys.exit(f"{report.calls} calls of {len(trials)}: {report.problems}")
 """
 """Script ``collecting``: records the experiment at a URL, so many at once, into a folder."""
 
-BODIES = """
-import runpy
+_SERVING = """
+import json
 import sys
+from dataclasses import asdict
 
 from experiment import answer
 
-from pytest_bias.providers.simulator.server import SimulatorServer
+from tests.support.server import Server, running
 
 
-class Keeping(SimulatorServer):
-    def respond(self, incoming):
-        with open("bodies.jsonl", "ab") as file:
-            file.write(incoming.data + b"\\n")
-        return super().respond(incoming)
+class Noting(Server):
+    def respond(self, path, headers, data):
+        with open("sent.log", "ab") as file:
+            file.write(data + b"\\n")
+        return super().respond(path, headers, data)
+
+    def note(self, asked):
+        with open("served.log", "a") as file:
+            file.write(json.dumps(asdict(asked)) + "\\n")
 
 
-server = Keeping([answer])
-server.start()
-sys.argv = ["collecting.py", server.url, "10", sys.argv[1]]
-runpy.run_path("collecting.py")
-server.stop()
+with running(Noting((answer,), latency=float(sys.argv[1]))) as server:
+    print(server.url, flush=True)
+    sys.stdin.read()
 """
-"""Script ``bodies``: the bodies that recording sends, a line each, in ``bodies.jsonl``."""
+
+LOG = "served.log"
+"""A line for each request to :func:`serving`, in the folder of the suite."""
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
@@ -186,17 +192,36 @@ def run(
 
 
 @contextmanager
-def serving(suite: Path, *options: str) -> Iterator[str]:
-    """Serve the subjects of the module ``experiment`` in a process of its own; its URL."""
-    command = [sys.executable, "-m", "pytest_bias.cli.entry", "serve", "experiment", "--port", "0"]
+def serving(suite: Path, latency: float = 0.0) -> Iterator[str]:
+    """Serve the subjects of the module ``experiment`` in a process of its own; its URL.
+
+    Each reply takes ``latency`` seconds. The suite's roster has the server as ``served``.
+    """
+    write(suite, serving=_SERVING)
+    (suite / LOG).write_text("")
     with subprocess.Popen(  # noqa: S603  (our own command)
-        [*command, *options], cwd=suite, stdout=subprocess.PIPE, text=True
+        [sys.executable, "serving.py", str(latency)],
+        cwd=suite,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as server:
         try:
             assert server.stdout is not None  # noqa: S101  (it was asked for)
-            yield server.stdout.readline().split()[-1]
+            url = server.stdout.readline().strip()
+            roster = f'[endpoints.served]\nwire = "openai-chat"\nbase_url = "{url}/v1"\n'
+            (suite / "bias_models.toml").write_text(roster)
+            yield url
         finally:
-            server.terminate()
+            server.communicate()
+
+
+def keep_bodies(suite: Path) -> None:
+    """Keep the bodies that recording sends, a line each, in ``bodies.jsonl``."""
+    write(suite, collecting=COLLECTING)
+    with serving(suite) as url:
+        run("bodies", [sys.executable, "collecting.py", url, "10", "kept"], suite)
+    (suite / "sent.log").rename(suite / "bodies.jsonl")
 
 
 def median_and_spread(values: Sequence[float]) -> tuple[float, float]:

@@ -34,13 +34,14 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.common import (
-    BODIES,
     COLLECTING,
     EXPERIMENT,
     HYPOTHESIS,
+    LOG,
     PLUGIN,
     PYTEST,
     Spent,
+    keep_bodies,
     median_and_spread,
     run,
     say,
@@ -50,7 +51,6 @@ from benchmarks.common import (
 
 MEMORY_TRIALS = (2_000, 20_000)
 
-_LOG = "served.jsonl"
 _OK = 200
 _PEER = "inspect_ai"
 
@@ -88,8 +88,7 @@ async def through_openai(url, workers):
 
         async def work():
             for body in bodies:
-                extra = {"pytest_bias_seed": body.pop("pytest_bias_seed")}
-                await client.chat.completions.create(**body, extra_body=extra)
+                await client.chat.completions.create(**body)
 
         await asyncio.gather(*(work() for _ in range(workers)))
 
@@ -184,9 +183,9 @@ def main() -> int:
 
 def _speed(suite: Path, given: argparse.Namespace) -> None:
     _write_suite(suite, given.calls)
-    _run(Row("bodies", (sys.executable, "bodies.py")), suite)
-    with serving(suite, "--latency", str(given.latency), "--log", _LOG) as url:
-        (suite / "pytest.ini").write_text(f"[pytest]\nbias_simulated_url = {url}\n")
+    keep_bodies(suite)
+    (suite / "pytest.ini").write_text("[pytest]\n")
+    with serving(suite, given.latency) as url:
         rows = _rows(url, given.concurrency, given.inspect_python)
         measured = {row.name: Measured() for row in rows}
         for number in range(given.rounds):
@@ -199,13 +198,14 @@ def _speed(suite: Path, given: argparse.Namespace) -> None:
 def _write_suite(suite: Path, trials: int) -> None:
     experiment = EXPERIMENT.format(levels=2, replicates=trials // 2)
     write(suite, experiment=experiment, test_case=HYPOTHESIS)
-    write(suite, collecting=COLLECTING, bodies=BODIES, bare=_BARE, peer=INSPECT)
+    write(suite, collecting=COLLECTING, bare=_BARE, peer=INSPECT)
 
 
 def _rows(url: str, concurrency: int, inspect_python: Path | None) -> list[Row]:
     how = (url, str(concurrency))
     limit = f"--bias-concurrency={concurrency}"
-    whole = (*PYTEST, *PLUGIN, "--bias-record=all", limit, "--bias-cassettes")
+    model = "--bias-model=served/even"
+    whole = (*PYTEST, *PLUGIN, model, "--bias-record=all", limit, "--bias-cassettes")
     rows = [
         Row("bare httpx2.AsyncClient", (sys.executable, "bare.py", "httpx2", *how)),
         Row("bare AsyncOpenAI", (sys.executable, "bare.py", "openai", *how)),
@@ -226,7 +226,7 @@ def has_inspect(python: Path) -> bool:
 
 
 def _measure(row: Row, suite: Path, calls: int, measured: Measured) -> None:
-    log = suite / _LOG
+    log = suite / LOG
     before = log.stat().st_size
     measured.spent.append(_run(row, suite))
     with log.open("rb") as file:

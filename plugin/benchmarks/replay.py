@@ -17,7 +17,7 @@ what a row imports too; a run with ``--trials 20`` beside one with more tells th
 - inspect_ai: the same prompts as samples, answered by its own cache, as no server runs any more;
   in the Python that ``--inspect-python`` names.
 
-The replies are recorded once, before timing, from a simulated subject on loopback.
+The replies are recorded once, before timing, from a simulated subject.
 
 With ``--scale`` the third row alone, at so many trials each: what loading the cassette takes in a
 process that has imported what it needs, and the run from cassette to verdict, with its peak
@@ -39,13 +39,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.common import (
-    BODIES,
-    COLLECTING,
     EXPERIMENT,
     HYPOTHESIS,
     PLUGIN,
     PYTEST,
     Spent,
+    keep_bodies,
     median_and_spread,
     run,
     say,
@@ -299,8 +298,7 @@ def _inspect(folder: Path, trials: int, python: Path) -> Row:
     """Fill inspect's own cache; the row that is answered from it."""
     folder.mkdir()
     write(folder, experiment=EXPERIMENT.format(levels=trials, replicates=1), peer=INSPECT)
-    write(folder, bodies=BODIES, collecting=COLLECTING)
-    run("bodies", [sys.executable, "bodies.py", "kept"], folder)
+    keep_bodies(folder)
     with serving(folder) as url:
         # Not resolved: a virtual environment is known by the link to its interpreter.
         command = (str(python.absolute()), "peer.py", url, "100", "logs", "cached")

@@ -28,6 +28,7 @@ from pathlib import Path
 from benchmarks.common import (
     EXPERIMENT,
     HYPOTHESIS,
+    LOG,
     median_and_spread,
     note,
     run,
@@ -36,7 +37,6 @@ from benchmarks.common import (
     write,
 )
 
-_LOG = "served.jsonl"
 _COLUMNS = ("first call", "served", "end", "wall", "driver", "load")
 
 
@@ -80,16 +80,15 @@ def _row(
             experiment=EXPERIMENT.format(levels=2, replicates=calls // 2),
             cases=HYPOTHESIS,
         )
-        log = folder / _LOG
-        with serving(folder, "--latency", str(latency), "--log", str(log)) as url:
-            (folder / "pytest.ini").write_text(f"[pytest]\nbias_simulated_url = {url}\n")
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        with serving(folder, latency):
             command = [sys.executable, "-m", "pytest_bias.cli.entry", "record"]
-            command += ["benchmark-numbers", "--suite", "cases", "--model", "simulated/even"]
+            command += ["benchmark-numbers", "--suite", "cases", "--model", "served/even"]
             command += ["--concurrency", str(concurrency), *options]
             began = time.monotonic()
             spent = run(name, command, folder)
             ended = time.monotonic()
-        served = [json.loads(line) for line in log.read_text().splitlines()]
+        served = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
         if len(served) != calls:
             sys.exit(f"{name}: {len(served)} calls, and not {calls}")
         first = min(each["at"] for each in served)

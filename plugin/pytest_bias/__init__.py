@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from .experiments.records import Outcome as Outcome, Record as Record, Records as Records
     from .experiments.replies import Within as Within
     from .experiments.stimuli import PromptTemplate as PromptTemplate, Stimuli as Stimuli
-    from .providers.simulator.exchange import dice as dice
+    from .providers.simulated import dice as dice
     from .report.escapes import csv_text as csv_text
     from .statistics.anova import factorial_anova as factorial_anova
     from .statistics.blocks import one_sample as one_sample
@@ -136,7 +136,7 @@ _HOMES = {
         "experiments.records": "Outcome Record Records",
         "experiments.replies": "Within",
         "experiments.stimuli": "PromptTemplate Stimuli",
-        "providers.simulator.exchange": "dice",
+        "providers.simulated": "dice",
         "report.escapes": "csv_text",
         "statistics.anova": "factorial_anova",
         "statistics.blocks": "one_sample",

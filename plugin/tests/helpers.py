@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -12,8 +13,7 @@ from typing import Any, TypeVar
 
 from hypothesis import settings
 
-from pytest_bias.experiments.experiment import SimulatedAnswer, SimulatedPrompt
-from pytest_bias.providers.simulator.server import SimulatorServer
+from pytest_bias.experiments.experiment import SimulatedPrompt
 
 T = TypeVar("T")
 
@@ -85,20 +85,6 @@ class Endpoint:
             self._changed.notify_all()
 
 
-@contextmanager
-def serving(*answers: SimulatedAnswer, **settings: Any) -> Iterator[SimulatorServer]:
-    """A running server."""
-    server = SimulatorServer(answers, **settings)
-    server.start()
-    try:
-        yield server
-    finally:
-        for answer in answers:
-            if isinstance(answer, Endpoint):
-                answer.release()
-        server.stop()
-
-
 class Asked(BaseHTTPRequestHandler):
     """A call to a server that is :func:`answering`, with its body."""
 
@@ -112,13 +98,24 @@ class _Listener(ThreadingHTTPServer):
     request_queue_size = 128
     """Of the five it has else the sixth of calls at once is asked again a second later."""
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that went away; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 @contextmanager
-def answering(answer: Answer) -> Iterator[tuple[str, list[str]]]:
-    """A server that answers every call so: its URL, and the paths it was asked for."""
+def answering(answer: Answer, *, lasting: bool = False) -> Iterator[tuple[str, list[str]]]:
+    """A server that answers every call so: its URL, and the paths it was asked for.
+
+    ``lasting`` connections are kept for the next call.
+    """
     seen: list[str] = []
 
     class Handler(Asked):
+        protocol_version = "HTTP/1.1" if lasting else "HTTP/1.0"
+        wbufsize = -1 if lasting else 0  # else a small reply waits for an acknowledgement
+
         def do_POST(self) -> None:
             seen.append(self.path)
             self.body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -16,7 +16,7 @@ from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import replay
-from pytest_bias.providers.simulator.exchange import SUBJECTS
+from pytest_bias.providers.simulated import SUBJECTS
 from tests.core.factories import Script, completion
 
 from .. import test_all_in_one as at_once

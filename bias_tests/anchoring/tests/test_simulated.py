@@ -14,7 +14,7 @@ from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.providers.simulator.exchange import SUBJECTS, dice
+from pytest_bias.providers.simulated import SUBJECTS, dice
 from tests.core.factories import Script
 
 from ..experiment import ANCHORING

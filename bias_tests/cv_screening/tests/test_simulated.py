@@ -13,7 +13,7 @@ from pytest_bias.contrasts.findings import CellClaim
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
-from pytest_bias.providers.simulator.exchange import SUBJECTS
+from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.verdicts.verdict import Verdict
 
 from ..experiment import CV_SCREENING, CVS, VARIANTS

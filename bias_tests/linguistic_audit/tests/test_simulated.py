@@ -15,7 +15,7 @@ from pytest_bias import SimulatedPrompt, is_refusal, log_length, sentiment
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Message, Place
-from pytest_bias.providers.simulator.exchange import SUBJECTS
+from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.verdicts.verdict import Verdict
 
 from .. import simulated

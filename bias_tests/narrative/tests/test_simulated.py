@@ -21,7 +21,7 @@ from pytest_bias.experiments.experiment import Players, SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.providers.players import SIMULATED_JUDGE
-from pytest_bias.providers.simulator.exchange import PROGRAMS, SUBJECTS
+from pytest_bias.providers.simulated import PROGRAMS, SUBJECTS
 from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.verdicts.verdict import units_words
 

@@ -26,7 +26,7 @@ from ..experiments.canonical import digest
 from ..experiments.design import is_control
 from ..experiments.measures import MISSING, MeasureValue
 from ..experiments.records import Outcome, record_of
-from ..providers.simulator.exchange import SUBJECTS
+from ..providers.simulated import SUBJECTS
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered

@@ -107,7 +107,7 @@ def command_line() -> argparse.ArgumentParser:
     _of_studies(group)
     _of_results(group)
     _of_recordings(group)
-    _of_subjects(group)
+    _of_local_models(group)
     return parser
 
 
@@ -334,18 +334,7 @@ def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:
     command.file("paths", "PATH", meaning, nargs=nargs)
 
 
-def _of_subjects(group: _Group[Any]) -> None:
-    serve = _Command(group, "serve", "serve._serve", "serve simulated subjects over HTTP",
-        "Serve simulated subjects on loopback until interrupted, in the wire formats of OpenAI "
-        "(Chat Completions, Responses), Anthropic (Messages) and Google (generateContent). They "
-        "are programs that stand in for models.",
-        "pytest-bias serve --port 8808 --latency 0.2")
-    about = f"package of experiments ({SUITE})"
-    serve.takes("suite", nargs="?", default=SUITE, help=about)
-    serve.takes("--port", type=int, default=8808, help="port (8808; 0 for a free one)")
-    about = "what every reply takes (0)"
-    serve.takes("--latency", type=float, default=0.0, metavar="SECONDS", help=about)
-    serve.file("--log", "PATH", "add one JSON line per request to this file; no prompt, no key")
+def _of_local_models(group: _Group[Any]) -> None:
     local = group.add_parser("local",
         help="list models on this machine, install their weights",
         description="Models on this machine: GGUF files, or packages that carry one, named in the "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import keyword
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
@@ -42,8 +41,6 @@ def _new(given: argparse.Namespace) -> int:
     if said:
         tell(said)
     tell("to record a simulated subject, a program that stands in for a model, once:")
-    if find_spec("openai") is None:
-        tell("  pip install 'pytest-bias[openai]'")
     tell(f"  pytest {target}{model} --bias-record=missing")
     tell(f"then, offline:\n  pytest {target}{'' if configured else model}")
     return 0

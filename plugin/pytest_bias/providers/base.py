@@ -44,8 +44,8 @@ NO_KEY = "none-needed"
 class Call:
     """The terms of a call beside its request.
 
-    ``seed`` is the per-trial seed: simulated endpoints are always sent it, others where the
-    request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
+    ``seed`` is the per-trial seed: simulated subjects always draw by it, models are sent it where
+    the request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
     :data:`~..experiments.messages.DROPPABLE` is not to be sent, because the model refuses it.
     """
 
@@ -116,14 +116,12 @@ class Endpoint:
     """The address at which a wire format is spoken, and as whom.
 
     ``provider`` is its name in ``provider/model``; ``base_url`` is None for the vendor's own;
-    ``simulated`` endpoints are sent every trial's seed, and only they may answer as simulated.
     ``started`` is one that was started for this recording alone.
     """
 
     provider: str
     api_key: str = field(repr=False)
     base_url: str | None = None
-    simulated: bool = False
     started: bool = False
 
 
@@ -139,8 +137,6 @@ class ProviderContext:
 
     environ: Mapping[str, str] = field(repr=False)
     answers: Sequence[SimulatedAnswer] = ()
-    simulated_url: str | None = None
-    simulated_wire: str = DEFAULT_WIRE
     endpoints: Mapping[str, EndpointEntry] = field(default_factory=dict)
     local: Mapping[str, LocalEntry] = field(default_factory=dict)
     wires: Mapping[str, str] = field(default_factory=dict)

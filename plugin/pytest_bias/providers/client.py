@@ -43,7 +43,6 @@ from .sdk import (
     proxy_words,
     retry_after,
 )
-from .simulator.exchange import SEED_FIELD
 from .transport import Refused, at_one_go, guarded, loopback_client
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
@@ -76,14 +75,13 @@ class Client:
         self.sdk = sdk = load_sdk(vendor.name, vendor.name)
         self.vendor = vendor
         self.endpoint = endpoint
-        self.own = not endpoint.simulated and endpoint.provider != vendor.name
+        self.own = endpoint.provider != vendor.name
         self.transport = importlib.import_module("httpx2")  # the SDK's own
         where = f"[endpoints.{endpoint.provider}] base_url" if self.own else vendor.variable
-        where = "bias_simulated_url" if endpoint.simulated else where
         bad = BadSetting(option=where, value="…", problem="it is not a URL")
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
-        direct = endpoint.simulated or is_loopback(endpoint.base_url)
+        direct = is_loopback(endpoint.base_url)
         http = (
             loopback_client(self.transport, endpoint.base_url)
             if direct
@@ -104,7 +102,7 @@ class Client:
             raise bad
         # Those of the environment are for the vendor: they may hold its keys, under any name.
         custom = list(map(str, self.api._custom_headers.values()))  # noqa: SLF001  (no other way)
-        if self.own or endpoint.simulated:
+        if self.own:
             for name in vendor.personal:
                 setattr(self.api, name, None)
             self.api._custom_headers = {"Authorization": f"Bearer {endpoint.api_key}"}  # noqa: SLF001
@@ -127,8 +125,7 @@ class Client:
         """SDK, version and API, and the host where it is not the vendor's."""
         wire = f"{self.vendor.name} {self.sdk.__version__}, {api}"
         theirs = self.url.rstrip("/") == self.vendor.url
-        ours = self.endpoint.simulated or self.endpoint.started
-        return wire if ours or theirs else f"{wire} at {host(self.url)}"
+        return wire if self.endpoint.started or theirs else f"{wire} at {host(self.url)}"
 
     async def close(self) -> None:
         """Close every connection."""
@@ -176,8 +173,7 @@ class Client:
             return unsent(model, "it holds characters that cannot be encoded")
         except (self.sdk.APIError, ValueError) as error:
             return reply_failure(model, what, error)
-        led_there = "" if self.own else self.vendor.variable
-        return answered(model, reply, latency, self.endpoint, what, led_there)
+        return answered(model, reply, latency, what)
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
         """A failure in the words of the endpoint, without its credentials."""
@@ -195,7 +191,7 @@ class Client:
         return connection_failure(model, error, said, self.route)
 
     def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
-        answer = filtered_answer(self.endpoint, error.response, self._secrets.purged)
+        answer = filtered_answer(error.response, self._secrets.purged)
         if answer is not None:
             return answer
         try:
@@ -250,13 +246,11 @@ class ClientAdapter(Adapter):
         api, endpoint = self._api, self._client.endpoint
         name = f"{endpoint.provider}/{model}"
         request, dropped = effective(request, call.dropped)
-        if api.seedless and request.parameters.seeded and not endpoint.simulated:
+        if api.seedless and request.parameters.seeded:
             problem = f"{api.seedless} takes no seed (Parameters.seeded)"
             return CallFailed(model=name, problem=problem, kind="parameter", parameter="seeded")
         body, sent = self._body(model, request, call)
         body = {"model": model, **body}
-        if endpoint.simulated:
-            body[SEED_FIELD] = call.seed
         answer = await self._client.exchange(
             name, api.path, body, request, call.timeout, sent=sent, what=api.what
         )

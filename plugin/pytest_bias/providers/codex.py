@@ -34,7 +34,6 @@ from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Provider, ProviderContext
 from .completion import counts, status_failure, unencodable
 from .sdk import SHORTEST_SECRET, Secrets, named_secrets, now, parsed
-from .simulator.exchange import PROGRAMS
 from .transport import LONGEST_REPLY
 
 _VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
@@ -101,7 +100,7 @@ class Codex:
         second; it is None where Codex reports that it had to try again.
         """
         name = f"codex/{model}"
-        dropped = _checked(name, model, request, call)
+        dropped = _checked(name, request, call)
         async with self._slots:
             # Codex tells the model the folder's name, so the name says nothing of what this is.
             with TemporaryDirectory() as folder:
@@ -216,15 +215,10 @@ def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:
     return ran.stdout if ran.returncode == 0 else ""
 
 
-def _checked(name: str, model: str, request: Request, call: Call) -> tuple[str, ...]:
+def _checked(name: str, request: Request, call: Call) -> tuple[str, ...]:
     """The parameters that are left out; CallFailed for what Codex cannot be asked."""
     problem = None
-    if model in PROGRAMS:
-        problem = (
-            "this is a simulated subject's name, and its replies must not pass as a model's; "
-            f"record simulated/{model}"
-        )
-    elif [message.role for message in request.messages] != ["user"]:
+    if [message.role for message in request.messages] != ["user"]:
         problem = (
             "codex exec takes one prompt: no system prompt, and no conversation, because every "
             "call begins a new session. Experiments fit that ask all of a trial in one user "

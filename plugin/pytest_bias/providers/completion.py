@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Parameters, Request, token_count
-from .base import Endpoint
-from .sdk import is_marked, now, parsed
+from .sdk import now, parsed
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
@@ -236,28 +235,10 @@ class ReplyBody:
     latency: float
 
 
-def answered(
-    model: str, body: object, latency: float, endpoint: Endpoint, what: str, led_there: str
-) -> ReplyBody | CallFailed:
-    """A parsed reply, if it comes from whom it should.
-
-    ``led_there`` is the variable that leads to the endpoint, empty where the roster does.
-    """
-    if not endpoint.simulated and is_marked(body):
-        mend = f"unset {led_there}" if led_there else "mend its base_url in the roster"
-        problem = (
-            "the endpoint serves simulated subjects (pytest-bias serve), and their replies "
-            f"must not pass as a model's; {mend}, or record simulated/{model.partition('/')[2]}"
-        )
-        return CallFailed(model=model, problem=problem, kind="fatal")
+def answered(model: str, body: object, latency: float, what: str) -> ReplyBody | CallFailed:
+    """A parsed reply, where it can be ``what`` was asked for."""
     if not isinstance(body, dict):
         return reply_failure(model, what, TypeError())
-    if endpoint.simulated and not is_marked(body):
-        problem = (
-            "the reply lacks the simulator's mark, so it is not a simulated subject's: "
-            "bias_simulated_url does not lead to pytest-bias serve"
-        )
-        return CallFailed(model=model, problem=problem, kind="fatal")
     return ReplyBody(body, latency)
 
 
@@ -334,14 +315,12 @@ def is_filtered(body: Mapping[str, Any]) -> bool:
     return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
 
 
-def filtered_answer(
-    endpoint: Endpoint, response: Any, purged: Callable[[object], object]
-) -> ReplyBody | None:
+def filtered_answer(response: Any, purged: Callable[[object], object]) -> ReplyBody | None:
     """The body of HTTP 400 where a filter stopped the prompt or the reply; None where none did.
 
     It was answered then, and the next prompt may not be refused.
     """
-    if response.status_code != HTTPStatus.BAD_REQUEST or endpoint.simulated:
+    if response.status_code != HTTPStatus.BAD_REQUEST:
         return None
     try:
         body = purged(parsed(response.text))

@@ -43,7 +43,6 @@ from .completion import (
     unencodable,
     unsent,
 )
-from .simulator.exchange import SEED_FIELD
 from .transport import Refused, at_one_go, guarded, loopback_client
 
 _NAME = "google"
@@ -123,16 +122,15 @@ class GoogleContents(Adapter):
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._own = not endpoint.simulated and endpoint.provider != _NAME
+        own = endpoint.provider != _NAME
         self._url = endpoint.base_url or _DEFAULT_URL
-        where = f"[endpoints.{endpoint.provider}] base_url" if self._own else _BASE_URL
-        where = "bias_simulated_url" if endpoint.simulated else where
+        where = f"[endpoints.{endpoint.provider}] base_url" if own else _BASE_URL
         if not sdk.is_url(self._url):
             raise BadSetting(option=where, value="…", problem="it is not an http(s) URL")
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         self._key = sdk.Secrets(key)
         self._secrets = sdk.Secrets(key, url=self._url)
-        direct = endpoint.simulated or sdk.is_loopback(self._url)
+        direct = sdk.is_loopback(self._url)
         self._route = self._secrets.told(address(self._url))
         self._route += "" if direct else sdk.proxy_words(self._url)
         self.place = self._route
@@ -178,7 +176,7 @@ class GoogleContents(Adapter):
         """SDK, version and API, and the host where it is not Google's."""
         wire = f"google-genai {self._genai.__version__}, generateContent"
         theirs = self._url.rstrip("/") == _DEFAULT_URL
-        return wire if self._endpoint.simulated or theirs else f"{wire} at {sdk.host(self._url)}"
+        return wire if theirs else f"{wire} at {sdk.host(self._url)}"
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -193,8 +191,7 @@ class GoogleContents(Adapter):
         if problem is not None:
             return problem
         request, dropped = effective(request, call.dropped)
-        # Simulated endpoints have a field of their own for the seed, which is always sent.
-        seed = None if self._endpoint.simulated else sdk.vendor_seed(call.seed)
+        seed = sdk.vendor_seed(call.seed)
         fields, sent = asked_fields(request, _NAMES, *_SCHEMA_FIELDS, seed=seed)
         responses: list[Any] = []
         token = _RESPONSES.set(responses)
@@ -209,7 +206,7 @@ class GoogleContents(Adapter):
                 reply = await at_one_go(generated)
             body = self._key.purged(sdk.parsed(reply.sdk_http_response.body or ""))
         except self._errors.APIError as error:
-            stopped = filtered_answer(self._endpoint, error.response, self._secrets.purged)
+            stopped = filtered_answer(error.response, self._secrets.purged)
             told = self._secrets.told
             return (
                 google_failure(name, error, told, sent, self.place)
@@ -224,8 +221,7 @@ class GoogleContents(Adapter):
         finally:
             _RESPONSES.reset(token)
         latency = responses[-1].elapsed.total_seconds()
-        led_there = "" if self._own else _BASE_URL
-        answer = answered(name, body, latency, self._endpoint, _WHAT, led_there)
+        answer = answered(name, body, latency, _WHAT)
         if not isinstance(answer, ReplyBody):
             return answer
         return completion(name, answer, read_contents, _WHAT, dropped, self._secrets.told)
@@ -244,8 +240,6 @@ class GoogleContents(Adapter):
     def _config(self, request: Request, call: Call, fields: Mapping[str, Any]) -> Any:
         types = self._genai.types
         options: dict[str, Any] = {"timeout": max(1, math.ceil(call.timeout * 1000))}
-        if self._endpoint.simulated:
-            options["extra_body"] = {SEED_FIELD: call.seed}
         config: dict[str, Any] = {
             **fields,
             "http_options": types.HttpOptions(**options),

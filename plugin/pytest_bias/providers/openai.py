@@ -75,8 +75,7 @@ class OpenAIChat(ClientAdapter):
     ) -> tuple[dict[str, Any], dict[str, str]]:
         limit = self._limit(model)
         names = {"temperature": "temperature", "max_output_tokens": limit, "seeded": "seed"}
-        seed = None if self._client.endpoint.simulated else vendor_seed(call.seed)
-        fields, sent = asked_fields(request, names, "response_format", seed=seed)
+        fields, sent = asked_fields(request, names, "response_format", seed=vendor_seed(call.seed))
         messages = [{"role": m.role, "content": m.text} for m in request.messages]
         body = {"messages": messages, **fields}
         if request.schema is not None:

@@ -15,7 +15,7 @@ from ..settings.published import PUBLISHED, TABLE, is_tabled
 from ..settings.roster import LOCAL, ModelEntry, Roster, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
-from .simulator.exchange import PROGRAMS, SUBJECTS
+from .simulated import PROGRAMS, SUBJECTS
 
 SAME = "same"
 """Setting of the judge under which every subject grades its own replies."""

@@ -17,7 +17,6 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, ur
 from urllib.request import getproxies, proxy_bypass
 
 from ..errors import MissingPackage
-from .simulator.exchange import FINGERPRINT
 
 LEAST_MAJORS = {"openai": 3, "anthropic": 2, "google-genai": 3}
 """Distribution of an SDK → the least major version that is understood, as in pyproject.toml."""
@@ -262,11 +261,6 @@ def parsed(text: str) -> object:
         if not level:
             return cast("object", value)
     raise ValueError("nested too deeply")
-
-
-def is_marked(body: object) -> bool:
-    """Return whether a reply body carries the mark of the simulator, which all its formats do."""
-    return isinstance(body, dict) and body.get("system_fingerprint") == FINGERPRINT
 
 
 def now() -> str:

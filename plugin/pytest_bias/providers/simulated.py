@@ -1,50 +1,128 @@
-"""Simulated subjects: programs that stand in for models, reached over HTTP like a model.
+"""Simulated subjects: programs that stand in for models and answer in this process.
 
-The calls go through a vendor's official SDK to a loopback server, so that recording a simulated
-subject exercises everything that recording a real one does.
+A reply is a function of the subject's name, the messages and the per-trial seed alone, so that a
+recording can be made again. Ids and times in its body are constant for the same reason. Limits,
+budget and journal hold for it as for any model.
 """
 
 from __future__ import annotations
 
-from ..errors import UnknownName
-from ..experiments.messages import Completion, Request
-from .base import NO_KEY, SIMULATED, Call, Endpoint, Provider, ProviderContext, open_wire
-from .simulator.server import SimulatorServer
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from typing import Literal, get_args
 
-# The SDKs of Anthropic and Google add the version to the base URL themselves.
-_PATHS = {"anthropic": "", "google": "", "openai-chat": "/v1", "openai-responses": "/v1"}
+from ..errors import CallFailed
+from ..experiments.canonical import compact, digest
+from ..experiments.experiment import SimulatedAnswer, SimulatedPrompt, simulated_text
+from ..experiments.messages import Completion, Request
+from ..experiments.replay import JUDGE
+from .base import SIMULATED, Call, Provider, ProviderContext
+
+SubjectName = Literal["even", "biased", "drifted"]
+"""``even`` has no bias, ``biased`` has known ones, ``drifted`` is an upgrade of ``biased`` that
+fixes one and worsens another. Each experiment's ``simulated.py`` declares what is planted."""
+
+SUBJECTS: tuple[str, ...] = get_args(SubjectName)
+
+PROGRAMS: tuple[str, ...] = (*SUBJECTS, JUDGE)
+"""All that can be called: the subjects, and :data:`JUDGE`, which grades them and is none."""
+
+WIRE = "no SDK: answered in the recording process"
+"""What a cassette says these replies came through."""
+
+_ID_LENGTH = 24
+
+
+def dice(subject: str, seed: int) -> random.Random:
+    """Random numbers of a subject for one per-trial seed: the same for the same two, always."""
+    return random.Random(int(digest(f"{subject}:{seed}"), 16))  # noqa: S311  (no secret)
 
 
 def open_simulated(context: ProviderContext) -> Provider:
-    """Subjects behind ``bias_simulated_url``, or else behind a server started here."""
-    wire = context.simulated_wire
-    if wire not in _PATHS:
-        raise UnknownName(kind="wire format", name=wire, known=_PATHS)
-    if context.simulated_url is not None:
-        return _Simulated(None, context.simulated_url, wire)
-    server = SimulatorServer(context.answers)
-    server.start()
-    try:
-        return _Simulated(server, server.url, wire)
-    except BaseException:
-        server.stop()
-        raise
+    """Subjects that answer as the experiments' ``simulated`` functions do."""
+    return _Simulated(context.answers)
 
 
 class _Simulated:
-    def __init__(self, server: SimulatorServer | None, url: str, wire: str) -> None:
-        self._server = server
-        endpoint = Endpoint(SIMULATED, NO_KEY, f"{url}{_PATHS[wire]}", simulated=True)
-        self._inner = open_wire(wire, endpoint)
+    """Asks ``answers`` in turn; the first that recognises a prompt answers it."""
 
-    def wire(self, model: str) -> str:
-        return f"{self._inner.wire(model)} over loopback HTTP"
+    def __init__(self, answers: Sequence[SimulatedAnswer]) -> None:
+        self._answers = answers
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (alike for all)
+        return WIRE
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        return await self._inner.complete(model, request, call)
+        from .sdk import now  # noqa: PLC0415  (not where nothing is recorded)
+
+        await asyncio.sleep(0)  # other calls, and signals, have their turn
+        prompt = SimulatedPrompt(model, request.messages, call.seed)
+        began = time.perf_counter()
+        text = self._text(prompt)
+        body = reply_body(prompt, text)
+        return Completion(
+            text=text,
+            finish="stop",
+            served_model=model,
+            usage=dict(zip(("input", "output"), word_counts(prompt, text), strict=True)),
+            latency=round(time.perf_counter() - began, 6),
+            recorded_at=now(),
+            body=body,
+            dropped=tuple(sorted(request.given & call.dropped)),
+        )
 
     async def aclose(self) -> None:
-        """Close the connections, then stop the server if it was started here."""
-        await self._inner.aclose()
-        if self._server is not None:
-            self._server.stop()
+        """Nothing was opened."""
+
+    def _text(self, prompt: SimulatedPrompt) -> str:
+        try:
+            said = (simulated_text(answer, prompt) for answer in self._answers)
+            text = next((each for each in said if each is not None), None)
+        except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
+            problem = f"the simulated subject failed: {type(error).__name__}: {error}"
+        else:
+            if text is not None:
+                return text
+            problem = (
+                "no simulated subject recognises this prompt; give the experiment a function "
+                "simulated=… that answers it (see SimulatedPrompt)"
+            )
+        name = f"{SIMULATED}/{prompt.subject}"
+        raise CallFailed(model=name, problem=problem, kind="fatal")
+
+
+def reply_body(prompt: SimulatedPrompt, text: str) -> dict[str, object]:
+    """The body of a reply, in the form of OpenAI's chat completions.
+
+    Committed cassettes hold such bodies: they stay as they are, byte for byte.
+    """
+    said = digest(compact([message.text for message in prompt.messages]))
+    name = digest(f"{prompt.subject}:{prompt.seed}:{said}")[:_ID_LENGTH]
+    asked, replied = word_counts(prompt, text)
+    return {
+        "id": f"chatcmpl-simulated-{name}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": prompt.subject,
+        "system_fingerprint": "pytest-bias-simulated",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": "stop",
+            }
+        ],
+        "usage": {
+            "prompt_tokens": asked,
+            "completion_tokens": replied,
+            "total_tokens": asked + replied,
+        },
+    }
+
+
+def word_counts(prompt: SimulatedPrompt, text: str) -> tuple[int, int]:
+    """Words in the prompt and in the reply, which stand in for tokens."""
+    asked = sum(len(message.text.split()) for message in prompt.messages)
+    return asked, len(text.split())

@@ -173,8 +173,8 @@ def loopback_client(transport: ModuleType, url: str | None, **options: Any) -> A
 class _Spread:
     """A transport of several pools that take turns.
 
-    A pool looks at every connection whenever one is taken or given back. Simulated subjects
-    answer in waves, and behind a hundred answers at once a hundred calls wait for that.
+    A pool looks at every connection whenever one is taken or given back. Where a server answers in
+    waves, a hundred calls wait for that behind a hundred answers at once.
     """
 
     def __init__(self, pools: list[Any]) -> None:

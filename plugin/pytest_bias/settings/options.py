@@ -161,12 +161,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                "accepted of that counts on, so that small steps from version to version cannot "
                "add up", where="option"),
     ),
-    "Simulated subjects": (
-        Option("simulated_url", "URL", "base URL of a running pytest-bias serve", where="ini"),
-        Option("simulated_wire", "WIRE",
-               "wire format they are asked in: openai-chat, openai-responses, anthropic or "
-               "google", where="ini", default="openai-chat"),
-    ),
 }
 # fmt: on
 OPTIONS: Mapping[str, Option] = {each.name: each for part in SECTIONS.values() for each in part}

@@ -216,8 +216,6 @@ class Settings:
     dataset_license: str = OPTIONS["dataset_license"].default
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
-    simulated_url: str | None = None
-    simulated_wire: str = OPTIONS["simulated_wire"].default
     roster: Path | None = None
     env_file: Path | None = None
     judge: str | None = None

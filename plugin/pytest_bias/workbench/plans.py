@@ -162,8 +162,6 @@ def terms_of(bench: Workbench, experiments: Iterable[Experiment], limits: Limits
         context=ProviderContext(
             environ=read_environment(settings.environ, settings.env_file),
             answers=[each.simulated for each in experiments if each.simulated is not None],
-            simulated_url=settings.simulated_url,
-            simulated_wire=settings.simulated_wire,
             endpoints=bench.roster.endpoints,
             providers=settings.providers,
             local=bench.roster.local,

@@ -11,7 +11,7 @@ from pytest_bias.errors import BadSetting, UnknownName
 from pytest_bias.experiments.experiment import Players
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.providers.players import SAME, SIMULATED_JUDGE, check_models, judge_of, players_of
-from pytest_bias.providers.simulator.exchange import SUBJECTS
+from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster
 from pytest_bias.settings.settings import Settings
 

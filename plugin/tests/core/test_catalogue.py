@@ -12,6 +12,7 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.cli.entry import main
+from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import compact, plain
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.workbench.suite import find_experiments
@@ -155,3 +156,26 @@ def test_what_the_author_has_to_mend_is_said(tmp_path: Path, protocol: str, said
     done = of_own(tmp_path, protocol, "list", "own")
     assert done.returncode == 2
     assert said in done.stderr
+
+
+DECORATED = "from pytest_bias import hypotheses\n@hypotheses()\ndef test_it(): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "text", "words"),
+    [
+        (1, "experiment.py", "import not_installed_anywhere\n", "cannot be imported .*not_inst"),
+        (2, "experiment.py", "import sys; sys.exit(0)\n", "cannot be imported .SystemExit: 0"),
+        (3, "alone/test_many.py", DECORATED, "declares cases and is in no package"),
+    ],
+)
+def test_a_suite_that_is_not_imported_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str, text: str, words: str
+) -> None:
+    package = tmp_path / f"suite_with_a_gap_{number}"
+    (package / "alone").mkdir(parents=True)
+    (package / "__init__.py").write_text("", encoding="ascii")
+    (package / name).write_text(text, encoding="ascii")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(BadSetting, match=words):
+        list(find_experiments(package.name))

@@ -136,8 +136,6 @@ WRONG = {
     "cassettes verify no": "no",
     "cassettes prune no": "no",
     "cassettes join cassettes": "required: --into",
-    "serve no_such": "suite=no_such: ",
-    "serve --port 70000": "--port=70000: must be from 0 to 65535",
     "local list --roster none.md": "none.md",
     "local install nobody": "unknown local model 'nobody'",
 }

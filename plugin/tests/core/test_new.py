@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cli import new
 from pytest_bias.settings.budget import read_budget
 
 from ..runs import command
@@ -98,14 +97,9 @@ def test_a_table_that_is_written_otherwise_is_left_alone_and_what_to_add_is_said
     assert TABLE.read_text("utf-8") == text
 
 
-def test_where_the_sdk_is_not_installed_its_installation_comes_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(new, "find_spec", lambda _: None)
+def test_beside_a_configuration_the_model_is_named_in_the_command() -> None:
     Path("pytest.ini").touch()
-    text = "\n".join(told("tone"))
-    assert "once:\n  pip install 'pytest-bias[openai]'\n  pytest bias_tests/tone" in text
-    assert text.endswith("offline:\n  pytest bias_tests/tone --bias-model simulated/even")
+    assert told("tone")[-1] == "  pytest bias_tests/tone --bias-model simulated/even"
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,6 @@ GIVEN: dict[str, tuple[dict[str, object], dict[str, object], str, object]] = {
     "results asked for": ({}, {"results": "r.json"}, "results_asked", True),
     "gate": ({"gate": "off"}, {"gate": "absolute"}, "gate", "off"),
     "inconclusive": ({}, {"inconclusive": "pass"}, "inconclusive", "pass"),
-    "server": ({}, {"simulated_url": "http://127.0.0.1:1"}, "simulated_url", "http://127.0.0.1:1"),
     "in CI": ({"record_in_ci": True}, {}, "record_in_ci", True),
 }
 

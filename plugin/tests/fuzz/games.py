@@ -35,6 +35,7 @@ from pytest_bias.report.results import results_text
 from pytest_bias.settings.settings import Limits, RecordMode
 
 from ..core.factories import pack
+from ..wire.vendors import VENDORS
 from .harness import CORPUS
 
 MODEL = "simulated/even"
@@ -94,12 +95,9 @@ def recorded(
     *,
     mode: RecordMode = "missing",
     calls: int | None = None,
-    wire: str = "openai-chat",
 ) -> Path:
-    """Record a game with a simulated subject over loopback HTTP; where its cassette belongs."""
-    context = ProviderContext(
-        {KEY_VARIABLE: token_urlsafe(32)}, answers=[answer], simulated_wire=wire
-    )
+    """Record a game with a simulated subject; where its cassette belongs."""
+    context = ProviderContext({KEY_VARIABLE: token_urlsafe(32)}, answers=[answer])
     terms = Terms(mode=mode, folder=folder, context=context, limits=Limits(max_calls=calls))
     collect([Job(of, Players(MODEL), plan(of, of.design()))], terms, lambda _: None)
     return cassette_path(folder, of.id, MODEL)
@@ -145,12 +143,9 @@ def _write_recordings(scratch: Path) -> None:
     _keep("cassettes", f"{raw.id}.capped.jsonl", capped.read_bytes())
 
 
-def _write_replies(scratch: Path) -> None:
-    of = GAMES["fuzz-raw"]
-    for wire in ("anthropic", "google", "openai-chat", "openai-responses"):
-        path = recorded(scratch / wire, of, wire=wire)
-        last = [each.completion.body for each in Cassette(path).interactions()][-1]
-        body = {name: value for name, value in last.items() if name != "system_fingerprint"}
+def _write_replies() -> None:
+    for wire, vendor in VENDORS.items():
+        body = vendor.says(_TEXT)
         _keep("replies", f"{wire}.json", json.dumps(body, ensure_ascii=False, indent=1))
     events = (
         {"type": "thread.started", "thread_id": "t-1"},
@@ -207,7 +202,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         _write_recordings(Path(scratch))
-        _write_replies(Path(scratch))
+        _write_replies()
     _write_given(Path(__file__).parents[3])
 
 

@@ -19,7 +19,6 @@ from pytest_bias.experiments.records import Records, record_of
 from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.experiments.replies import accept_object
 from pytest_bias.providers.anthropic_messages import read_message
-from pytest_bias.providers.base import NO_KEY, Endpoint
 from pytest_bias.providers.codex import Credentials, Ran, completion_of
 from pytest_bias.providers.completion import (
     ReplyBody,
@@ -141,7 +140,6 @@ _READERS: Mapping[str, Callable[[dict[str, Any]], Completion]] = {
     "openai-chat.json": read_chat,
     "openai-responses.json": read_response,
 }
-_ENDPOINT = Endpoint("lab", NO_KEY, "https://lab.example/v1")
 _SECRETS = Secrets("a-key-of-somebody-0123456789")
 
 
@@ -162,7 +160,7 @@ class Replies(Target[Completion]):
             body = _SECRETS.purged(parsed(text))
         except ValueError as error:
             raise reply_failure("lab/m", "a reply", error) from error
-        answer = answered("lab/m", body, 0.1, _ENDPOINT, "a reply", "")
+        answer = answered("lab/m", body, 0.1, "a reply")
         if isinstance(answer, ReplyBody):
             found = completion("lab/m", answer, _READERS[origin], "a reply", (), str)
             if isinstance(found, Completion):

@@ -141,7 +141,7 @@ def record(
     models: Sequence[str] = MODELS,
     judge: str | None = None,
 ) -> None:
-    """Record the games of modules with every model, through the simulator, into ``folder``."""
+    """Record the games of modules with every model, into ``folder``."""
     for game in map(game_of, sources):
         assert game.simulated is not None
         report = collect(

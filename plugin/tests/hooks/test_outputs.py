@@ -117,8 +117,7 @@ def test_ini_keys(suite: Suite) -> None:
         "bias_models = simulated/even\nbias_report = off",
         "bias_models = simulated/biased\nbias_report = page.html\nbias_results = found.json\n"
         "bias_cassettes = tapes\nbias_replicates = 10\nbias_design = gate\nbias_gate = off\n"
-        "bias_inconclusive = pass\nbias_record = none\n"
-        "bias_simulated_url = http://127.0.0.1:9",
+        "bias_inconclusive = pass\nbias_record = none",
     )
     (suite.path / "below").mkdir()
     result = suite.run("-v", "--rootdir=.", "bias_tests")

@@ -329,9 +329,9 @@ def test_of_a_server_that_quotes_the_prompt(planted: Suite) -> None:
         saying(400, {"Content-Type": "application/json"}, body.encode())(call)
 
     with answering(quote) as (url, asked):
-        with (planted.path / "pytest.ini").open("a", encoding="utf-8") as ini:
-            ini.write(f"bias_simulated_url = {url}\n")
-        result = run(planted, *RECORD)
+        roster = f'[endpoints.mine]\nwire = "openai-chat"\nbase_url = "{url}/v1"\n'
+        planted.file("bias_models.toml", roster)
+        result = run(planted, "--bias-model=mine/any", *RECORD)
     assert asked
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*a call failed (fatal); this experiment keeps no text*"])
@@ -343,7 +343,7 @@ global CALLS
     if CALLS == 9:
         import sys, threading
         print("held back", flush=True, file=sys.__stdout__)
-        threading.Event().wait(60)
+        threading.Event().wait(2)
 """
 
 

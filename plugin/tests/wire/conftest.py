@@ -8,13 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 
-import httpx2
-import openai
 import pytest
 import respx
 
 from pytest_bias.providers.base import Provider
-from pytest_bias.providers.simulator.server import SimulatorServer
 
 from .line import line_to
 from .mocker import HTTPX2Mocker
@@ -58,16 +55,3 @@ def opened() -> Iterator[Callable[[str], tuple[Provider, asyncio.Runner]]]:
     """The line to each vendor, opened once, in whatever order the tests ask for them."""
     with ExitStack() as stack:
         yield cache(lambda wire: stack.enter_context(line_to(VENDORS[wire])))
-
-
-@pytest.fixture(scope="module")
-def openai_sdk(server: SimulatorServer) -> Iterator[openai.OpenAI]:
-    """A client of the simulator that a module's ``server`` is."""
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def raw(server: SimulatorServer) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=server.url, trust_env=False) as client:
-        yield client

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from email.message import Message as Headers
 from typing import Any, Literal, get_args
 
 from pytest_bias.experiments.experiment import SimulatedAnswer
-from pytest_bias.providers.simulator.exchange import FINGERPRINT, Body, Problem
-from pytest_bias.providers.simulator.listener import Incoming, Outgoing, outgoing, route_of
-from pytest_bias.providers.simulator.server import Served, SimulatorServer
 
+from ..support.server import Outgoing, Served, Server, outgoing, running
 from .vendors import VENDORS
 from .vendors.google_contents import DETAIL
 
@@ -57,19 +56,19 @@ _OTHERWISE = {"refusal": "content_filter", "content_filter": "refusal"}
 """Some vendors have one mark for what a filter and for what a model will not say."""
 
 
-class FaultyServer(SimulatorServer):
+class FaultyServer(Server):
     """Plants ``faults``; ``slow`` and ``retry_after`` are in seconds, ``met`` is by request."""
 
     def __init__(
         self,
-        answers: Iterable[SimulatedAnswer],
+        answers: tuple[SimulatedAnswer, ...],
         faults: Faults = (),
         *,
         slow: float = 1.0,
         retry_after: float = 1.0,
         **settings: Any,
     ) -> None:
-        super().__init__([*answers], **settings)
+        super().__init__(answers, **settings)
         self._slow, self._retry_after = slow, retry_after
         self.met: dict[int, Fault | None] = {}
         self.plant(faults)
@@ -79,32 +78,33 @@ class FaultyServer(SimulatorServer):
         turns = iter(()) if callable(faults) else iter(faults)
         self._choose = faults if callable(faults) else lambda _: next(turns, None)
 
-    def respond(self, incoming: Incoming) -> Outgoing | None:
+    def respond(self, path: str, headers: Headers, data: bytes) -> Outgoing | None:
         """Quote the key back that the client sent, where it is refused."""
-        reply, headers = super().respond(incoming), incoming.headers
-        key = headers["Authorization"] or headers["x-api-key"] or headers["x-goog-api-key"] or ""
+        reply = super().respond(path, headers, data)
+        names = ("Authorization", "x-api-key", "x-goog-api-key")
+        key = next(filter(None, map(headers.get, names)), "")
         quoted = key.removeprefix("Bearer ").encode()
         return reply and replace(reply, data=reply.data.replace(b"{key}", quoted))
 
-    def _reply(self, asked: Served, given: Body | Problem) -> Outgoing | None:
+    def reply(self, asked: Served, body: Mapping[str, Any]) -> Outgoing | None:
         fault = self._choose(asked)
-        if fault == "refused_parameter" and "'temperature'" not in str(given):
+        if fault == "refused_parameter" and "'temperature'" not in str(body):
             fault = None
         self.met[asked.number] = fault
         if fault == "timeout":
-            self._stopping.wait()
+            self.stopping.wait()
         if fault in ("timeout", "drop"):
             return None
         if fault == "slow":
-            self._stopping.wait(self._slow)
+            self.stopping.wait(self._slow)
         if fault not in (None, "slow", "malformed"):
-            return self._planted(fault, route_of(asked.path).wire.name, asked.model)
-        reply = super()._reply(asked, given)
+            return self._planted(fault, asked.wire, asked.model)
+        reply = super().reply(asked, body)
         if fault == "malformed" and reply:
             return replace(reply, data=reply.data[: len(reply.data) // 2])
         return reply
 
-    def _planted(self, fault: Fault, wire: str, model: str | None) -> Outgoing:
+    def _planted(self, fault: Fault, wire: str, model: str) -> Outgoing:
         vendor = VENDORS[wire]
         if fault == "refused_parameter":
             refused = (body for body, name in vendor.refused.values() if name == "temperature")
@@ -113,7 +113,7 @@ class FaultyServer(SimulatorServer):
             ends = {end: body for body, _, end in reversed([*vendor.finishes.values()])}
             body = ends.get(fault) or ends[_OTHERWISE[fault]]
             name = "modelVersion" if wire == "google" else "model"
-            return outgoing(200, body | {name: model, "system_fingerprint": FINGERPRINT})
+            return outgoing(200, body | {name: model})
         status, message = _ERRORS[fault]
         said = vendor.refusing(message)
         if wire == "anthropic":
@@ -129,8 +129,5 @@ class FaultyServer(SimulatorServer):
 def faulty(*answers: SimulatedAnswer, **settings: Any) -> Iterator[FaultyServer]:
     """A running server."""
     server = FaultyServer(answers, **settings)
-    server.start()
-    try:
+    with running(server):
         yield server
-    finally:
-        server.stop()

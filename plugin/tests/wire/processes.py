@@ -20,6 +20,7 @@ from pytest_bias.recording.job import Job
 from pytest_bias.settings.settings import Limits
 
 from ..core.factories import ask_twice, experiment
+from ..support.server import over_http
 
 REPOSITORY = Path(__file__).parents[3]
 MODEL = "simulated/even"
@@ -95,7 +96,7 @@ def _record(
     terms = Terms(
         mode=mode,
         folder=Path(folder),
-        context=ProviderContext({}, simulated_url=url),
+        context=ProviderContext({}, providers=over_http(url)),
         limits=Limits(concurrency=CONCURRENCY),
         order_seed=order_seed,
     )

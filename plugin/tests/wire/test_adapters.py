@@ -26,7 +26,6 @@ from pytest_bias.providers.base import (
     open_provider,
     open_wire,
 )
-from pytest_bias.providers.simulator.exchange import FINGERPRINT
 
 from . import mocker
 from .faulty import Fault, FaultyServer, faulty
@@ -37,7 +36,6 @@ from .vendors.vendor import SCHEMA, TURNS, Vendor
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
-MARK = {"system_fingerprint": FINGERPRINT}
 SEEDED = Request(REQUEST.messages, Parameters(seeded=True))
 GATEWAY = "https://gateway.example:8443"
 
@@ -407,40 +405,6 @@ def test_a_call_ends_with_its_time(line: Line) -> None:
     assert (caught.value.kind, caught.value.answered) == ("transient", False)
 
 
-def test_replies_of_the_simulator_are_refused(line: Line) -> None:
-    vendor = line.vendor
-    route = line.answers(json=vendor.five | MARK)
-    failure = line.failed()
-    assert failure.fatal
-    assert f"unset {vendor.base_url}, or record simulated/{vendor.model}" in str(failure)
-    assert route.call_count == 1
-    line.answers(json=vendor.five | {"system_fingerprint": "fp_1"})
-    assert line.ask().text == "Five."
-    line.elsewhere(GATEWAY).respond(json=vendor.five | MARK)
-    with pytest.raises(CallFailed, match="mend its base_url in the roster"):
-        line.once(lambda: vendor.at(GATEWAY))
-
-
-def simulated(vendor: Vendor) -> Provider:
-    return vendor.at(GATEWAY, "none-needed", simulated=True)
-
-
-def test_a_simulated_subject_is_sent_the_trial_s_seed_and_answers_with_the_mark(
-    line: Line,
-) -> None:
-    route = line.elsewhere(GATEWAY).respond(json=line.vendor.five | MARK)
-    for parameters in (Parameters(), Parameters(seeded=True)):
-        request = Request(REQUEST.messages, parameters)
-        assert line.once(lambda: simulated(line.vendor), request).text == "Five."
-        found = body_of(route)
-        assert found.pop("pytest_bias_seed") == SEED
-        assert "seed" not in json.dumps(found)
-    line.elsewhere(GATEWAY).respond(json=line.vendor.five)
-    unmarked = mocker.failed(lambda: simulated(line.vendor), model=line.vendor.model)
-    assert unmarked.fatal
-    assert "bias_simulated_url does not lead to pytest-bias serve" in str(unmarked)
-
-
 # fault → kind of the failure, and was the call answered?
 FAULTS: dict[Fault, tuple[str, bool]] = {
     "rate_limit": ("rate_limit", True),
@@ -466,7 +430,7 @@ def server() -> Iterator[FaultyServer]:
 def test_faults_on_a_real_connection(vendor: Vendor, server: FaultyServer, fault: Fault) -> None:
     server.plant([fault])
     failure = mocker.failed(
-        lambda: vendor.at(server.url, simulated=True),
+        lambda: vendor.at(server.url),
         Request(REQUEST.messages, Parameters(0.5)),
         model="even",
         timeout=0.2 if fault == "timeout" else 30.0,
@@ -522,17 +486,13 @@ def test_no_credential_of_the_endpoint_is_told(line: Line) -> None:
         assert secret not in str(caught.value)
 
 
-@pytest.mark.parametrize("simulated", [False, True], ids=["own", "simulated"])
 def test_credentials_for_a_vendor_do_not_go_elsewhere(
-    line: Line,
-    monkeypatch: pytest.MonkeyPatch,
-    simulated: bool,  # noqa: FBT001  (a parameter of the test)
+    line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in line.vendor.foreign.items():
         monkeypatch.setenv(name, value)
-    reply = line.vendor.five | (MARK if simulated else {})
-    route = line.elsewhere(GATEWAY).respond(json=reply)
-    assert line.once(lambda: line.vendor.at(GATEWAY, simulated=simulated)).text == "Five."
+    route = line.elsewhere(GATEWAY).respond(json=line.vendor.five)
+    assert line.once(lambda: line.vendor.at(GATEWAY)).text == "Five."
     name, value = line.vendor.own_header
     headers = route.calls.last.request.headers
     assert headers[name] == value
@@ -658,9 +618,9 @@ def test_wire_names_sdk_version_api_and_host(vendor: Vendor, url: str, named: st
     assert mocker.wire(opened, vendor.model) == vendor.api + named
 
 
-def test_wire_does_not_name_the_vendor_s_own_host_nor_the_simulator_s(vendor: Vendor) -> None:
+def test_wire_does_not_name_the_vendor_s_own_host(vendor: Vendor) -> None:
     def spelled_out() -> Provider:
         return vendor.opened(**{vendor.base_url: f"{vendor.home}/"})
 
-    opened = (vendor.opened, spelled_out, lambda: simulated(vendor))
+    opened = (vendor.opened, spelled_out)
     assert {mocker.wire(each, vendor.model) for each in opened} == {vendor.api}

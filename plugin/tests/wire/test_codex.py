@@ -17,17 +17,17 @@ import pytest
 
 from pytest_bias.errors import BadSetting, CallFailed
 from pytest_bias.experiments.canonical import compact
-from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
 from pytest_bias.providers.codex import Codex, Credentials, Ran, completion_of
-from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.providers.transport import LONGEST_REPLY
 
-from ..helpers import there
+from ..helpers import Asked, answering, saying, there
 from . import mocker
 from .mocker import SECRET, UNBELIEVABLE
+from .vendors.openai_chat import error
+from .vendors.openai_responses import RESPONSES
 
 SCHEMA = {
     "type": "object",
@@ -300,17 +300,6 @@ def test_parameters_that_may_be_dropped_are_named_as_dropped(stage: Stage) -> No
     assert stage.ask(dropped=dropped).dropped == ()
     failed = stage.failed(asked, dropped=frozenset({"temperature"}))
     assert failed.parameter == "max_output_tokens"
-
-
-@pytest.mark.parametrize("model", ["even", "biased", "drifted"])
-def test_simulated_subjects_cannot_pass_for_models(stage: Stage, model: str) -> None:
-    async def ask() -> Completion:
-        return await open_provider("codex", stage.context()).complete(model, REQUEST, CALL)
-
-    with pytest.raises(CallFailed, match=f"record simulated/{model}") as caught:
-        asyncio.run(ask())
-    assert caught.value.kind == "fatal"
-    assert stage.told == []
 
 
 def test_usage_that_is_missing_is_left_out(stage: Stage) -> None:
@@ -660,18 +649,27 @@ def test_the_real_codex_over_loopback(
     here.mkdir()
     (here / "AGENTS.md").write_text("Always answer with the word marzipan.", encoding="utf-8")
     monkeypatch.chdir(here)
-    # Past the guard that keeps simulated replies from passing as a model's.
-    monkeypatch.setattr(codex, "PROGRAMS", ())
-    asked: list[SimulatedPrompt] = []
+    asked: list[dict[str, Any]] = []
 
-    def say(prompt: SimulatedPrompt) -> str:
-        asked.append(prompt)
-        return '{"months": 5}'
+    def answer(call: Asked) -> None:
+        body = json.loads(call.body or "{}")
+        if body.get("model") != "gpt-5.1":
+            saying(404, {}, json.dumps(error(f"no model {body.get('model')}")).encode())(call)
+            return
+        asked.append(body)
+        reply = RESPONSES.says('{"months": 5}')
+        events: list[dict[str, Any]] = [
+            {"type": "response.created", "response": reply | {"output": []}}
+        ]
+        for index, item in enumerate(reply["output"]):
+            events.append(
+                {"type": "response.output_item.done", "output_index": index, "item": item}
+            )
+        events.append({"type": "response.completed", "response": reply})
+        text = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+        saying(200, {"Content-Type": "text/event-stream"}, text.encode())(call)
 
-    server = SimulatorServer([say])
-    server.start()
     config = Path(real.environ["CODEX_HOME"]) / "config.toml"
-    config.write_text(CONFIG % server.url, encoding="utf-8")
     request = Request((Message("user", PROMPT),), Parameters(), "Ruling", SCHEMA)
 
     async def ask(model: str) -> Completion:
@@ -679,20 +677,19 @@ def test_the_real_codex_over_loopback(
         assert provider.wire(model).startswith("codex ")
         return await provider.complete(model, request, CALL)
 
-    try:
-        completion = asyncio.run(ask("even"))
+    with answering(answer) as (url, _):
+        config.write_text(CONFIG % url, encoding="utf-8")
+        completion = asyncio.run(ask("gpt-5.1"))
         with pytest.raises(CallFailed, match="nonesuch") as caught:
             asyncio.run(ask("nonesuch"))
-    finally:
-        server.stop()
     assert (completion.text, completion.finish) == ('{"months": 5}', "stop")
     assert completion.usage["input"] > 0
     assert completion.usage["output"] > 0
     assert completion.latency is not None
-    (prompt,) = asked
-    assert prompt.messages[-1] == Message("user", PROMPT)
-    assert [message.role for message in prompt.messages].count("user") == 1
-    told = " ".join(message.text for message in prompt.messages)
+    (body,) = asked
+    said = ["".join(p["text"] for p in i["content"]) for i in body["input"] if i["role"] == "user"]
+    assert [text for text in said if "<environment_context>" not in text] == [PROMPT]
+    told = json.dumps(body)
     assert "marzipan" not in told
     assert str(here) not in told
     assert caught.value.kind == "fatal"

@@ -1,4 +1,4 @@
-"""Recording from end to end: the real SDK, loopback HTTP, cassettes in a folder."""
+"""Recording from end to end: calls in process or over loopback HTTP, cassettes in a folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import re
 import signal
 import socket
 import sys
-import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -36,6 +35,7 @@ from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import ProviderContext
+from pytest_bias.providers.simulated import WIRE
 from pytest_bias.recording.caller import Progress, Retries, silent
 from pytest_bias.recording.collector import CollectionReport, Terms, collect
 from pytest_bias.recording.job import Job, JobReport
@@ -44,14 +44,19 @@ from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.settings import Limits, RecordMode, Settings
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
-from ..helpers import Endpoint, serving
+from ..helpers import Endpoint
+from ..support.server import over_http, serving
 from .processes import CONCURRENCY, MODEL, REPOSITORY, Recorders
 
 QUICK = Retries(base=0.001, ceiling=0.001)
 """Tries again at once: the waits themselves are tested on a clock of their own."""
 
 
-def terms(folder: Path, url: str | None, **given: Any) -> Terms:
+At = str | Endpoint | None
+"""What simulated subjects are: the URL of a server, or an endpoint that answers in process."""
+
+
+def terms(folder: Path, at: At, **given: Any) -> Terms:
     """Terms with retries that wait for next to nothing.
 
     ``environ``, ``answers`` and other terms of providers go to the context, ``concurrency`` and
@@ -60,7 +65,9 @@ def terms(folder: Path, url: str | None, **given: Any) -> Terms:
     own = {
         each.name: given.pop(each.name) for each in fields(ProviderContext) if each.name in given
     }
-    context = ProviderContext(**{"environ": {}, "simulated_url": url, **own})
+    answers = [at] if isinstance(at, Endpoint) else []
+    over = over_http(at) if isinstance(at, str) else {}
+    context = ProviderContext(**{"environ": {}, "answers": answers, "providers": over, **own})
     limits = {each.name: given.pop(each.name) for each in fields(Limits) if each.name in given}
     return Terms(
         mode=given.pop("mode", "missing"),
@@ -86,30 +93,24 @@ def job_of(
 def collected(
     jobs: Sequence[Job],
     folder: Path,
-    url: str | None,
+    at: At,
     progress: Progress = silent,
     **given: Any,
 ) -> CollectionReport:
     """Record ``jobs`` on terms that are those of :func:`terms`."""
-    return collect(jobs, terms(folder, url, **given), progress)
+    return collect(jobs, terms(folder, at, **given), progress)
 
 
 def recorded(
     of: Experiment,
     folder: Path,
-    at: str | Endpoint | None,
+    at: At,
     *,
     model: str = MODEL,
     trials: Sequence[Trial] | None = None,
     **given: Any,
 ) -> tuple[JobReport, CollectionReport]:
-    """Record one experiment; the report of the job and of the whole.
-
-    ``at`` is a URL, or an endpoint that is served as long as it takes.
-    """
-    if isinstance(at, Endpoint):
-        with serving(at) as server:
-            return recorded(of, folder, server.url, model=model, trials=trials, **given)
+    """Record one experiment; the report of the job and of the whole."""
     report = collected([job_of(of, model, trials=trials)], folder, at, **given)
     return report.jobs[0], report
 
@@ -141,8 +142,6 @@ def files(folder: Path) -> set[str]:
 
 
 def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
-    import openai  # noqa: PLC0415
-
     of, endpoint = experiment(ask_twice, replicates=20), Endpoint()
     job, report = recorded(of, tmp_path, endpoint)
     assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
@@ -153,8 +152,7 @@ def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     header = Cassette(job.cassette).header
     assert header is not None
     assert header.provenance.simulated
-    wire = f"openai {openai.__version__}, chat completions over loopback HTTP"
-    assert header.provenance.wire == wire
+    assert header.provenance.wire == WIRE
     assert header.provenance.recorded_with.startswith("pytest-bias ")
     assert files(tmp_path) == {"simulated--even.jsonl"}
     before = cassette_path(tmp_path, of.id, MODEL).read_bytes()
@@ -165,15 +163,29 @@ def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     assert is_whole(of, tmp_path)
 
 
-def test_a_server_of_its_own_is_started_where_none_is_named(tmp_path: Path) -> None:
-    threads = threading.active_count()
-    of = experiment(replicates=2)
-    job, _ = recorded(of, tmp_path, None, answers=[Endpoint()])
-    assert job.problems == []
-    assert is_whole(of, tmp_path)
-    names = {thread.name for thread in threading.enumerate()}
-    assert "pytest-bias-simulator" not in names
-    assert threading.active_count() <= threads + CONCURRENCY
+@pytest.mark.parametrize(
+    ("fails", "words"),
+    [
+        (lambda: 1 / 0, "the simulated subject failed: ZeroDivisionError: division by zero"),
+        (dict, "simulated=broken: gave a dict; text"),
+    ],
+)
+def test_a_simulated_subject_that_fails_is_named_at_once(
+    tmp_path: Path, fails: Callable[[], Any], words: str
+) -> None:
+    def broken(_: SimulatedPrompt) -> Any:
+        return fails()
+
+    job, report = recorded(experiment(), tmp_path, None, answers=[broken])
+    assert (job.recorded, report.tallies[0].failures) == (0, {"fatal": 1})
+    assert words in job.problems[0]
+
+
+def test_the_first_experiment_that_recognises_a_prompt_answers(tmp_path: Path) -> None:
+    of, endpoint = experiment(replicates=2), Endpoint()
+    recorded(of, tmp_path, None, answers=[lambda _: None, partial(_scoring, 2), endpoint])
+    assert scores(of, tmp_path) == [2] * 4
+    assert endpoint.arrived.total() == 0
 
 
 @pytest.mark.requirement("ANCHOR-14")
@@ -204,13 +216,12 @@ def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
 
 def test_progress_is_told_before_the_first_trial_and_after_each(tmp_path: Path) -> None:
     of, seen = experiment(replicates=2), []
-    with serving(Endpoint()) as server:
-        collected(
-            [job_of(of)],
-            tmp_path,
-            server.url,
-            lambda tally: seen.append((tally.replies, tally.trials, tally.wanted)),
-        )
+    collected(
+        [job_of(of)],
+        tmp_path,
+        Endpoint(),
+        lambda tally: seen.append((tally.replies, tally.trials, tally.wanted)),
+    )
     assert seen[0] == (0, 0, 4)
     assert seen[-1] == (4, 4, 4)
     # After every reply, and after every trial.
@@ -251,7 +262,7 @@ def interrupted_at(calls: int, of: Experiment, folder: Path, mode: RecordMode, s
     say = f'{{"score": {score}}}'
     endpoint._say = lambda _: say if endpoint.answered.total() <= calls else None
     job, _ = recorded(of, folder, endpoint, mode=mode)
-    assert "HTTP 422" in job.problems[0]
+    assert "no simulated subject recognises this prompt" in job.problems[0]
 
 
 def scores(of: Experiment, folder: Path, *, trials: Sequence[Trial] | None = None) -> list[Any]:
@@ -271,7 +282,7 @@ def test_an_interrupted_all_is_not_mixed_with_what_was_recorded(tmp_path: Path) 
     assert scores(of, tmp_path) == [5] * 6
     assert Cassette(path).interrupted == 0
     kept = journal.read_bytes()
-    problem = refused(tmp_path, url=Endpoint())
+    problem = refused(tmp_path, at=Endpoint())
     assert f"{journal} is left of an interrupted --bias-record=all" in problem
     assert "--bias-record=all, or delete the file" in problem
     assert (path.read_bytes(), journal.read_bytes()) == (before, kept)
@@ -285,7 +296,7 @@ def killed(
     monkeypatch: pytest.MonkeyPatch,
     of: Experiment,
     folder: Path,
-    at: str | Endpoint,
+    at: At,
     **given: Any,
 ) -> JobReport:
     """Record, and be killed before anything is merged."""
@@ -331,7 +342,7 @@ def test_what_is_journalled_is_merged_without_a_provider(
         header = Cassette(job.cassette).header
         assert header is not None
         assert header.provenance.simulated
-        assert header.provenance.wire.endswith("chat completions over loopback HTTP")
+        assert header.provenance.wire == WIRE
 
 
 def test_an_analysis_says_what_stands_only_in_a_journal(
@@ -359,11 +370,10 @@ def test_an_analysis_says_what_stands_only_in_a_journal(
 
 
 def test_a_first_recording_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    with serving(Endpoint(lambda _: None)) as server:
-        for mode in ("missing", "all"):
-            job, _ = recorded(experiment(), tmp_path, server.url, mode=mode)
-            assert "HTTP 422" in job.problems[0]
-            assert list(tmp_path.iterdir()) == []
+    for mode in ("missing", "all"):
+        job, _ = recorded(experiment(), tmp_path, Endpoint(lambda _: None), mode=mode)
+        assert "no simulated subject recognises this prompt" in job.problems[0]
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
@@ -387,7 +397,7 @@ def test_a_trial_recorded_in_part_pays_only_the_rest(tmp_path: Path) -> None:
     endpoint = Endpoint(first_turns_only)
     job, _ = recorded(of, tmp_path, endpoint)
     assert job.recorded == 0
-    assert "HTTP 422" in job.problems[0]
+    assert "no simulated subject recognises this prompt" in job.problems[0]
     assert job.calls == 1  # such an error is every trial's
     job, _ = recorded(of, tmp_path, Endpoint())
     assert (job.recorded, job.calls, job.problems) == (8, 15, [])
@@ -493,8 +503,7 @@ def test_where_there_is_no_hang_up_nothing_is_asked_of_it(monkeypatch: pytest.Mo
 def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
     of, other = experiment(replicates=50), experiment(id="other")
     endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGINT) if n == 3 else None)
-    with serving(endpoint) as server:
-        report = collected([job_of(of), job_of(other)], tmp_path, server.url)
+    report = collected([job_of(of), job_of(other)], tmp_path, endpoint)
     assert report.jobs[1].problems == ["not begun: the recording was interrupted"]
     assert report.jobs[1].calls == 0
 
@@ -615,22 +624,21 @@ def test_a_rehearsal_that_helps_nothing_is_followed_by_one_trial_alone(
 
 def test_problems_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
     broken, whole = experiment(_breaks, id="broken"), experiment()
-    with serving(Endpoint()) as server:
-        report = collected([job_of(broken), job_of(whole)], tmp_path, server.url)
+    report = collected([job_of(broken), job_of(whole)], tmp_path, Endpoint())
     assert [bool(job.problems) for job in report.jobs] == [True, False]
     assert is_whole(whole, tmp_path)
 
 
 def refused(tmp_path: Path, **given: Any) -> str:
-    job, _ = recorded(experiment(), tmp_path, given.pop("url", None), **given)
+    job, _ = recorded(experiment(), tmp_path, given.pop("at", None), **given)
     assert (job.calls, job.recorded, len(job.problems)) == (0, 0, 1)
     return job.problems[0]
 
 
 def test_another_recorder(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, "tiny", MODEL)
-    with recording_lock(path), serving(Endpoint()) as server:
-        assert "is being recorded by another process" in refused(tmp_path, url=server.url)
+    with recording_lock(path):
+        assert "is being recorded by another process" in refused(tmp_path, at=Endpoint())
     assert files(tmp_path) == set()
 
 
@@ -642,8 +650,9 @@ def test_a_missing_key(tmp_path: Path) -> None:
 
 def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)
-    assert "pip install 'pytest-bias[openai]'" in refused(tmp_path)
-    assert "pytest-bias-simulator" not in {thread.name for thread in threading.enumerate()}
+    environ = {"OPENAI_API_KEY": "x"}
+    problem = refused(tmp_path, model="openai/gpt-5.1", environ=environ)
+    assert "pip install 'pytest-bias[openai]'" in problem
 
 
 def test_a_provider_that_is_down(tmp_path: Path) -> None:

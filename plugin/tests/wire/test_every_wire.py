@@ -1,8 +1,7 @@
-"""One experiment over every wire: the real SDKs record it, and offline it is one analysis."""
+"""One experiment over every wire: the real SDKs record what is recorded in process."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -25,8 +24,6 @@ from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.providers.base import WIRES
-from pytest_bias.providers.simulator.exchange import dice
-from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.recording.job import JobReport
 from pytest_bias.session.run import Run
 from pytest_bias.session.workspace import Workspace
@@ -35,8 +32,7 @@ from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.analysis import Analysis
 
 from ..core.factories import ask_once, ask_twice, experiment
-from ..helpers import serving
-from ..hooks.suites import Suite, section
+from ..support.server import Server, over_http, serving
 from .faulty import FAULTS, Fault, Faults, FaultyServer, faulty
 from .processes import MODEL
 from .test_collection import files, outcomes
@@ -54,12 +50,10 @@ APIS = {
 }
 
 
-def recorded(
-    of: Experiment, folder: Path, server: SimulatorServer, wire: str, **given: Any
-) -> JobReport:
+def recorded(of: Experiment, folder: Path, server: Server, wire: str, **given: Any) -> JobReport:
     """Record trials of ``of`` over ``wire``, a hundred at once."""
-    given = {"concurrency": 100, **given}
-    return recorded_over(of, folder, server.url, simulated_wire=wire, **given)[0]
+    given = {"concurrency": 100, "providers": over_http(server.url, wire), **given}
+    return recorded_over(of, folder, None, **given)[0]
 
 
 def test_these_are_all_wires_there_are() -> None:
@@ -78,10 +72,12 @@ def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
     return found
 
 
-def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
-    """What was said in every trial, and what became of it."""
-    found = outcomes(ANCHORING, folder, model, trials=plan(ANCHORING, DESIGN))
-    return [(each.trial, each.prompts, each.result, each.missing) for each in found]
+def replies(path: Path) -> dict[str, tuple[object, ...]]:
+    """Key of each interaction → what was asked, what was said, and the words of both."""
+    return {
+        each.key: (each.messages, each.completion.text, each.completion.usage)
+        for each in Cassette(path).interactions()
+    }
 
 
 @pytest.mark.requirement("AUDIT-08", "CV-15")
@@ -89,8 +85,10 @@ def texts(folder: Path, model: str) -> list[tuple[object, ...]]:
 def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wire: str) -> None:
     model, trials = "simulated/drifted", plan(ANCHORING, DESIGN)
     assert ANCHORING.simulated is not None
+    given: dict[str, Any] = {"model": model, "trials": trials}
+    in_process = {**given, "answers": [ANCHORING.simulated]}
+    own = recorded_over(ANCHORING, tmp_path / "own", None, **in_process)[0]
     with serving(ANCHORING.simulated) as server:
-        given = {"model": model, "trials": trials}
         job = recorded(ANCHORING, tmp_path / "cassettes", server, wire, **given)
         served = server.served
     assert (job.problems, job.recorded) == ([], len(trials))
@@ -98,9 +96,10 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wi
     assert set(Counter(each.seed for each in served).values()) == {1}  # each call was made once
 
     # The server is gone: what follows is offline.
+    assert replies(job.cassette) == replies(own.cassette)
     found = analysed(tmp_path / "cassettes", model, tmp_path / "found")
     shipped = analysed(SHIPPED, model, tmp_path / "shipped")
-    assert f"{APIS[wire]} over loopback HTTP" in found.recording.wire
+    assert f"{APIS[wire]} at {server.url}" in found.recording.wire
     # Three turns a trial, and those asked again because the reply was invalid.
     assert job.calls == found.recording.interactions
     assert job.calls >= 3 * len(trials)
@@ -111,50 +110,6 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wi
     }
     # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from.
     assert dumps(replace(found, recording=shipped.recording)) == dumps(shipped)
-    assert texts(tmp_path / "cassettes", model) == texts(SHIPPED, model)
-
-
-def said(prompt: SimulatedPrompt) -> str:
-    """What a subject without the planted effect says in the game."""
-    cue = "high" if "cue is high" in prompt.messages[-1].text else "low"
-    number = 10 + round(dice(prompt.subject, prompt.seed).gauss(0, 1))
-    return json.dumps({"number": number, "cue": cue})
-
-
-def test_pytest_records_over_the_wire_of_the_ini_file_and_replays_without_a_server(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    wire = "anthropic"
-    for name in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "COV_CORE_SOURCE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("COLUMNS", "200")
-    (tmp_path / "game-coin").mkdir()
-    suite = Suite(pytester, monkeypatch, recordings=tmp_path).write()
-    with serving(said) as server:
-        ini = f"bias_simulated_wire = {wire}\nbias_simulated_url = {server.url}\nbias_report = off"
-        suite.change("pytest.ini", "bias_report = off", ini)
-        live = suite.run("--bias-record=missing")
-        assert {each.model for each in server.served} == {"even"}
-    live.assert_outcomes(passed=4)
-    header = json.loads(
-        (suite.cassettes / "game-coin" / "simulated--even.jsonl").read_text().partition("\n")[0]
-    )
-    assert APIS[wire] in header["provenance"]["wire"]
-    offline = suite.run()
-    offline.assert_outcomes(passed=4)
-    assert section(offline)[-3:] == section(live)[-3:]
-
-
-def test_pytest_refuses_a_wire_nobody_speaks(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("CI", raising=False)
-    (tmp_path / "game-coin").mkdir()
-    suite = Suite(pytester, monkeypatch, recordings=tmp_path).write()
-    suite.change("pytest.ini", "bias_report = off", "bias_simulated_wire = telex\nbias_report=off")
-    refused = suite.run("--bias-record=missing")
-    assert refused.ret != 0
-    refused.stdout.fnmatch_lines("*unknown wire format 'telex'*")
 
 
 PASSING: dict[Fault, int | None] = {
@@ -311,7 +266,7 @@ def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wire", APIS)
-def test_no_proxy_or_certificates_of_the_environment_are_for_a_simulated_endpoint(
+def test_no_proxy_or_certificates_of_the_environment_are_for_an_endpoint_on_loopback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: str
 ) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):

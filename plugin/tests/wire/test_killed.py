@@ -17,10 +17,10 @@ from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
-from pytest_bias.providers.simulator.server import Served
 
 from ..core.factories import ask_twice, experiment
-from ..helpers import Endpoint, serving
+from ..helpers import Endpoint
+from ..support.server import Served, serving
 from .processes import CONCURRENCY, MODEL, Recorders
 from .test_collection import files, is_whole, recorded
 

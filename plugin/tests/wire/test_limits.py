@@ -23,12 +23,12 @@ from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import CAP
-from pytest_bias.providers.simulator.server import Served
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
+from ..support.server import Served
 from .faulty import Fault, Faults, FaultyServer, faulty
 from .processes import MODEL
 from .test_collection import (

@@ -83,13 +83,6 @@ def test_an_invalid_prompt_that_no_filter_refused_is_fatal(router: respx.MockRou
     assert mocker.failed(CHAT.opened).fatal
 
 
-def test_nothing_is_filtered_where_a_simulated_subject_is_asked(
-    router: respx.MockRouter,
-) -> None:
-    router.post(OWN_URL).respond(400, json=error("filtered", code="content_filter"))
-    assert mocker.failed(lambda: CHAT.at(GATEWAY, simulated=True)).fatal
-
-
 FIELDS_NAMED = {
     "response_format": "schema",
     "response_format.type": "schema",

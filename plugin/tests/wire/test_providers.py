@@ -37,11 +37,11 @@ from pytest_bias.providers.base import (
     split_model,
 )
 from pytest_bias.providers.completion import address, connection_failure
-from pytest_bias.providers.simulator.exchange import FINGERPRINT
 from pytest_bias.providers.transport import at_one_go
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
-from ..helpers import answering, saying, serving
+from ..helpers import answering, saying
+from ..support.server import serving
 from . import mocker
 from .mocker import REQUEST, SECRET
 from .vendors import VENDORS
@@ -398,7 +398,7 @@ def test_a_cancellation_reaches_a_call_where_it_waits() -> None:
 
 @vendors
 def test_a_port_where_nobody_listens_is_paid_nothing(vendor: Vendor) -> None:
-    nobody = partial(vendor.at, "http://127.0.0.1:1", "none-needed", simulated=True)
+    nobody = partial(vendor.at, "http://127.0.0.1:1", "none-needed")
     failure = mocker.failed(nobody)
     assert (failure.kind, failure.answered) == ("transient", True)
 
@@ -541,13 +541,6 @@ def test_a_number_that_none_can_be_stands_as_it_was_sent() -> None:
         {"number": digits},
         10**299,
     ]
-
-
-def test_the_mark_of_the_simulator() -> None:
-    assert sdk.is_marked({"system_fingerprint": FINGERPRINT})
-    bodies: list[object] = [{}, [], None, FINGERPRINT, {"system_fingerprint": None}]
-    for body in bodies:
-        assert not sdk.is_marked(body)
 
 
 NOON = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)

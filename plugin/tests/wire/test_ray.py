@@ -16,15 +16,15 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias.experiments.experiment import SimulatedAnswer
-from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.settings.settings import Limits, Settings
 from pytest_bias.settings.shards import Shard
 from pytest_bias.workbench.shard_worker import ShardOrder, ShardWorker
 
 from .. import forked
-from ..helpers import Endpoint, serving
+from ..helpers import Endpoint
 from ..hooks.suites import INI, TESTS, experiment_source
 from ..runs import suites_apart
+from ..support.server import Server, serving
 
 CLUSTER = """
 import os, sys, ray
@@ -37,6 +37,8 @@ sys.stdin.read()
 ray.shutdown()
 """
 OF_THE_MOMENT = re.compile(rb'"(latency|recorded_at|checksum|sum)":("[^"]*"|[0-9.e-]+)')
+MODEL = "game/even"
+ROSTER = '[endpoints.game]\nwire = "openai-chat"\nbase_url = "{}/v1"\n'
 TRIALS = 48
 SHARDS = 2
 CONCURRENCY = 6
@@ -115,13 +117,14 @@ class Place:
         file.write_text(text.replace(old, new), encoding="utf-8")
 
     def cassette(self, folder: str = "cassettes") -> Path:
-        return self.path / folder / "game-coin" / "simulated--even.jsonl"
+        return self.path / folder / "game-coin" / "game--even.jsonl"
 
     @contextmanager
     def recording(
-        self, server: SimulatorServer, *options: str, python: str = sys.executable
+        self, server: Server, *options: str, python: str = sys.executable
     ) -> Iterator[subprocess.Popen[str]]:
-        (self.path / "pytest.ini").write_text(f"{INI}bias_simulated_url = {server.url}\n")
+        (self.path / "pytest.ini").write_text(INI.replace("simulated/even", MODEL))
+        (self.path / "bias_models.toml").write_text(ROSTER.format(server.url))
         command = [python, "-m", "pytest_bias.cli.entry", "record", "game-coin"]
         size = ("--replicates", str(TRIALS // 2), "--concurrency", str(CONCURRENCY))
         with subprocess.Popen(  # noqa: S603  (our own command)
@@ -136,14 +139,14 @@ class Place:
             finally:
                 process.kill()
 
-    def record(self, server: SimulatorServer, *options: str) -> tuple[int, str]:
+    def record(self, server: Server, *options: str) -> tuple[int, str]:
         """Exit status, and what was said; who starts a cluster is no fork, nor its workers."""
         python = sys.executable if "--address" in options else forked.python()
         with self.recording(server, *options, python=python) as process:
             said = process.communicate()[1]
             return process.returncode, said
 
-    def on_ray(self, server: SimulatorServer, *options: str) -> tuple[int, str]:
+    def on_ray(self, server: Server, *options: str) -> tuple[int, str]:
         return self.record(server, "--engine", "ray", "--shards", str(SHARDS), *options)
 
 
@@ -179,21 +182,22 @@ def test_a_worker_killed_in_mid_run_and_the_cassette_is_that_of_one_process(plac
     endpoint, cap = Endpoint(SAY, limit=12), TRIALS + 4 * CONCURRENCY
     options = ("--engine", "ray", "--shards", str(SHARDS), "--max-calls", str(cap))
     place.environ["SOME_API_KEY"] = "of the driver"
-    with serving(endpoint) as server, place.recording(server, *options) as process:
-        heard(process, r" [1-9]\d*/48 trials")
-        endpoint.wait_for_arrivals(13)
-        pids = {int(each.name.partition("-")[2]) for each in place.path.glob("pid-*")}
-        victim = min(pids - {process.pid})
-        assert "SOME_API_KEY" not in (place.path / f"pid-{victim}").read_text()
-        os.kill(victim, signal.SIGKILL)
-        heard(process, r"shard \d/2: its worker died \(ActorDiedError: .*\); \d+ replies are kept")
-        endpoint.release()
-        said = process.communicate()[1]
-        assert process.returncode == 0, said
-    assert endpoint.answered.total() <= endpoint.arrived.total() <= cap
-    # Paid twice are at most those that were in flight in the one that was killed.
-    assert endpoint.answered.total() - TRIALS <= CONCURRENCY // SHARDS
-    with serving(Endpoint(SAY)) as server:
+    with serving(endpoint) as server:
+        with place.recording(server, *options) as process:
+            heard(process, r" [1-9]\d*/48 trials")
+            endpoint.wait_for_arrivals(13)
+            pids = {int(each.name.partition("-")[2]) for each in place.path.glob("pid-*")}
+            victim = min(pids - {process.pid})
+            assert "SOME_API_KEY" not in (place.path / f"pid-{victim}").read_text()
+            os.kill(victim, signal.SIGKILL)
+            died = r"shard \d/2: its worker died \(ActorDiedError: .*\); \d+ replies are kept"
+            heard(process, died)
+            endpoint.release()
+            said = process.communicate()[1]
+            assert process.returncode == 0, said
+        assert endpoint.answered.total() <= endpoint.arrived.total() <= cap
+        # Paid twice are at most those that were in flight in the one that was killed.
+        assert endpoint.answered.total() - TRIALS <= CONCURRENCY // SHARDS
         assert place.record(server, "--cassettes", "one")[0] == 0
     assert same(place.cassette()) == same(place.cassette("one"))
     assert [each.name for each in place.path.glob("cassettes*")] == ["cassettes"]
@@ -274,12 +278,11 @@ def test_no_call_is_sent_before_it_is_acknowledged(tmp_path: Path) -> None:
     endpoint, booked = Endpoint(SAY), 0
     with serving(endpoint) as server:
         settings = Settings(
-            models=("simulated/even",),
+            models=(MODEL,),
             record="missing",
             cassettes=tmp_path,
             report=None,
             results=None,
-            simulated_url=server.url,
             limits=Limits(concurrency=12),
             shard=Shard(1, 1),
         )
@@ -288,7 +291,7 @@ def test_no_call_is_sent_before_it_is_acknowledged(tmp_path: Path) -> None:
             suite=str(package),
             place=str(Path.cwd()),
             settings=settings,
-            roster=None,
+            roster=ROSTER.format(server.url).encode(),
             parts=3,
         )
         worker = ShardWorker()
@@ -299,4 +302,4 @@ def test_no_call_is_sent_before_it_is_acknowledged(tmp_path: Path) -> None:
             worker.acknowledge(booked)
         (job,) = told.jobs
     assert job.calls == endpoint.arrived.total() == booked == 24
-    assert told.files["game-coin/simulated--even.jsonl"].count(b'{"key":') == 24
+    assert told.files["game-coin/game--even.jsonl"].count(b'{"key":') == 24

@@ -1,7 +1,7 @@
 """The README's commands for a real model, as they stand there, with a vendor's double on loopback.
 
-The double answers as the simulated subject ``even`` does, but under the asked model's name and
-without the simulator's mark: to the SDK and the suite it is the vendor.
+The double answers as the simulated subject ``even`` does, but under the asked model's name: to
+the SDK and the suite it is the vendor.
 """
 
 from __future__ import annotations
@@ -12,21 +12,19 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from pytest_bias.experiments.canonical import digest
-from pytest_bias.experiments.experiment import SimulatedAnswer
-from pytest_bias.providers.simulator.exchange import FINGERPRINT, SEED_FIELD
-from pytest_bias.providers.simulator.listener import Incoming, Outgoing
-from pytest_bias.providers.simulator.server import SimulatorServer
 from pytest_bias.workbench.suite import find_experiments
 
 from .. import forked
+from ..support.server import Outgoing, Served, Server, running
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,37 +39,26 @@ def block() -> list[str]:
     return commands.replace("\\\n", "").splitlines()
 
 
-class Vendor(SimulatorServer):
-    """What a vendor's endpoint is to its clients."""
+class Vendor(Server):
+    """What a vendor's endpoint is to its clients: each prompt is answered by a seed of its own."""
 
-    def __init__(self, answers: list[SimulatedAnswer]) -> None:
-        super().__init__(answers)
-        self.asked: Counter[str] = Counter()
+    asked: ClassVar[Counter[str]] = Counter()
 
-    def respond(self, incoming: Incoming) -> Outgoing | None:
-        body = json.loads(incoming.data)
-        model, said = body["model"], digest(json.dumps(body["messages"]))
-        assert SEED_FIELD not in body, "a vendor is sent no seed of ours"
+    def reply(self, asked: Served, body: Mapping[str, Any]) -> Outgoing | None:
+        said = digest(json.dumps(body["messages"]))
         self.asked[said] += 1
         seed = int(digest(f"{said} {self.asked[said]}")[:8], 16)
-        asked = json.dumps(body | {"model": "even", SEED_FIELD: seed}).encode()
-        reply = super().respond(replace(incoming, data=asked))
-        if reply is None:
-            return None
-        data = json.loads(reply.data) | {"model": model, "system_fingerprint": "fp_1"}
-        assert FINGERPRINT not in json.dumps(data)
+        reply = super().reply(replace(asked, model="even", seed=seed), body)
+        assert reply is not None
+        data = json.loads(reply.data) | {"model": asked.model}
         return replace(reply, data=json.dumps(data).encode())
 
 
 @contextmanager
-def vendor() -> Iterator[Vendor]:
+def vendor() -> Iterator[Server]:
     found = [each.simulated for each in find_experiments("bias_tests")]
-    server = Vendor([each for each in found if each is not None])
-    server.start()
-    try:
+    with running(Vendor(tuple(each for each in found if each is not None))) as server:
         yield server
-    finally:
-        server.stop()
 
 
 @pytest.fixture
@@ -104,7 +91,7 @@ def run(command: str, checkout: Path, **environ: str) -> subprocess.CompletedPro
     )
 
 
-def told(server: Vendor) -> dict[str, str]:
+def told(server: Server) -> dict[str, str]:
     """Where the vendor is, and not to wait: an experiment asks for one call a second."""
     return {"OPENAI_BASE_URL": f"{server.url}/v1", "PYTEST_ADDOPTS": "--bias-qpm=1000000"}
 

@@ -1,4 +1,4 @@
-"""Recording what keeps no text: the real SDK, loopback HTTP, whole trials, and no word on disk."""
+"""Recording what keeps no text: whole trials, and no word on disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from pytest_bias.verdicts.analysis import analyse
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..core.in_memory import NOTHING_KEPT
 from ..core.test_measured import CANARY, KEY
-from ..helpers import Endpoint, serving
+from ..helpers import Endpoint
+from ..support.server import serving
 from .processes import CONCURRENCY, MODEL, Recorders
 from .test_collection import (
     collected,

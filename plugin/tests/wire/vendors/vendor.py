@@ -107,10 +107,9 @@ class Vendor:
         context = ProviderContext({self.key: SECRET} | environ, wires=self.wires)
         return open_provider(self.provider, context)
 
-    def at(self, base: str, key: str = SECRET, *, simulated: bool = False) -> Provider:
-        """A provider of another endpoint, of the user's own or simulated."""
-        name = "simulated" if simulated else "gateway"
-        return open_wire(self.wire, Endpoint(name, key, base + self.own_base, simulated=simulated))
+    def at(self, base: str, key: str = SECRET) -> Provider:
+        """A provider of another endpoint, of the user's own."""
+        return open_wire(self.wire, Endpoint("gateway", key, base + self.own_base))
 
 
 LITELLM = {

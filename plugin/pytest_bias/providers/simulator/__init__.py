@@ -1,1 +1,0 @@
-"""Simulated subjects with planted bias, and the server through which they are reached."""

@@ -1,0 +1,1 @@
+"""What tests run against that is no part of the program."""
