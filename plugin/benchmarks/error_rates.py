@@ -231,7 +231,7 @@ def truth_of(of: Registered, name: str, subject: str) -> float | None:
     return math.exp(planted) if isinstance(claim, bias.RateRatio | bias.Selection) else planted
 
 
-def touches(one: Any, other: Any, at: str = "") -> bool:  # noqa: ANN401  (claims of any kind)
+def touches(one: Any, other: Any, at: str = "") -> bool:
     """Return whether what is planted in one (``at`` one level) may move the other's estimate.
 
     It does not if they are about other measures, or differences between levels of other factors:

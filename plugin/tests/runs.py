@@ -93,8 +93,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
     What is about its process (its end, signals, what it imports) is run as one.
     """
-    from pytest_bias.cli.calibrate import declared_by  # noqa: PLC0415  (only where one is)
-    from pytest_bias.cli.entry import main  # noqa: PLC0415
+    from pytest_bias.cli.entry import main  # noqa: PLC0415  (only where one is)
 
     out, wrong = io.StringIO(), io.StringIO()
     with suites_apart(), chdir(folder), redirect_stdout(out), redirect_stderr(wrong):
@@ -102,7 +101,6 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             status = main(arguments)
         except SystemExit as ended:
             status = int(str(ended.code))
-    declared_by.cache_clear()
     return subprocess.CompletedProcess(arguments, status, out.getvalue(), wrong.getvalue())
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..settings.cores import cores
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
 
@@ -247,53 +245,6 @@ def _of_results(group: _Group[Any]) -> None:
         compare.takes(name.lower(), metavar=name, help="a baseline file (….json)")
     compare.file("--markdown", "FILE", "write the comparison in Markdown")
     compare.json()
-    _of_calibration(group)
-
-
-def _of_calibration(group: _Group[Any]) -> None:
-    draw = _Command(group, "calibrate", "calibrate._calibrate",
-        "measure how often verdicts err, on fresh draws of simulated subjects",
-        "Draw a simulated subject anew, again and again, in this process: no HTTP, no cassette, "
-        "nothing is called. Each draw goes through protocol, replies, parser, measures, analysis "
-        "and gate, and is a line of FILE. What stands in FILE is not drawn again, so a run that "
-        "was interrupted goes on where it was.",
-        "pytest-bias calibrate cv-screening --draws 40 --out draws.jsonl")
-    draw.experiments("*", "ids; by default all of the suite")
-    draw.takes("--subject", default="even",
-        help="who is drawn, and what is planted in it (even); of a model with a recording "
-        "(PROVIDER/MODEL) the replies are dealt out anew over its trials")
-    draw.takes("--accepted", default="", metavar="SUBJECT",
-        help="hold every draw against an accepted one of this subject, as an upgrade")
-    draw.takes("--design", default=_DESIGN, help=f"name of the design drawn ({_DESIGN})")
-    draw.takes("--replicates", type=_positive, help="replicates, in place of its own")
-    draw.takes("--draws", type=_positive, default=10, help="number of draws (10)")
-    draw.takes("--seed", type=int, default=1, help="decides all chance (1)")
-    draw.takes("--jobs", type=_positive, default=cores(), help="processes (all cores)")
-    about = "begin nothing after so many hours (24)"
-    draw.takes("--hours", type=_hours, default=24.0, help=about)
-    draw.takes("--grid", choices=("gate", "full"),
-        help="draw a whole grid of subjects in place of one, and say what keeps its bound: gate "
-        "takes a minute (bounds with three Monte Carlo errors of grace), full takes hours")
-    draw.file("--out", "FILE", "where the draws are kept (JSON Lines)")
-    about = "draw nothing, sum up what stands in files; exit status 1 where a bound is broken"
-    draw.file("--report", "FILE", about, nargs="+")
-    draw.file("--summary", "FILE", "write the summary, as JSON")
-    draw.json()
-
-
-def _hours(text: str) -> float:
-    with suppress(ValueError):
-        if (hours := float(text)) >= 0:
-            return hours
-    problem = f"{text!r} is not a number of 0 or more"
-    raise argparse.ArgumentTypeError(problem)
-
-
-def _positive(text: str) -> int:
-    if text.isdecimal() and (number := int(text)):
-        return number
-    problem = f"{text!r} is not a whole number of 1 or more"
-    raise argparse.ArgumentTypeError(problem)
 
 
 def _of_recordings(group: _Group[Any]) -> None:

@@ -18,6 +18,7 @@ from ..cassettes.places import SUFFIX, packed_path, place_of
 from ..errors import NotShipped, ReportNotWritten, UnknownName
 from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
+from ..settings.settings import ERROR_RATES
 from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
 from . import tell
@@ -84,7 +85,7 @@ def _init(given: argparse.Namespace) -> int:
     if given.recordings:
         units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
     units += [path.relative_to(suite) for path in sorted((suite / SUITE).glob("*.py"))]
-    units += [Path(str(OPTIONS["calibration"].default))]
+    units += [Path(ERROR_RATES)]
     is_new = not (into / _BUDGET).exists()
     try:
         _copy(suite, into, [*units, _BUDGET, _ROSTER])

@@ -101,7 +101,7 @@ def _study(given: argparse.Namespace) -> Study:
 @_told
 def _plan(given: argparse.Namespace) -> int:
     study = _study(given)
-    plan = make_plan(study.bench, study.cases, from_here)
+    plan = make_plan(study.bench, study.cases)
     for line in [plan.to_json().rstrip()] if given.json else plan_lines(plan):
         tell(_typed(line.replace(*_TO_RECORD)))
     return 2 if plan.problems else 0

@@ -55,10 +55,10 @@ MOST_TRIALS = 1_000_000
 class SimulatedPrompt:
     """All a simulated subject may see: the messages, a seed, and its own name.
 
-    ``planted`` is empty but for calibration: measure → how much higher than else the expected
-    value of what is measured of this trial is to be, in the measure's unit. ``MEASURE*`` is of a
-    rate, and the logarithm of the factor by which it is to be multiplied; a group's name after
-    that is of the items of that group.
+    ``planted`` is empty but where error rates are measured: measure → how much higher than else
+    the expected value of what is measured of this trial is to be, in the measure's unit.
+    ``MEASURE*`` is of a rate, and the logarithm of the factor by which it is to be multiplied; a
+    group's name after that is of the items of that group.
     """
 
     subject: str

@@ -109,9 +109,8 @@ class RecordingPlan:
     """The plan of a recording; ``problems`` name what could not be planned, and why.
 
     ``characteristics`` are what the designs pass: of all that is selected, then of each
-    experiment; ``calibrating`` is the command that draws those which were not, empty where all
-    were. ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US dollars)
-    are the caps that would stop the recording.
+    experiment. ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US
+    dollars) are the caps that would stop the recording.
     """
 
     version: int
@@ -122,7 +121,6 @@ class RecordingPlan:
     max_calls: int | None
     budget: float | None
     characteristics: tuple[Characteristics, ...] = ()
-    calibrating: str = ""
 
     def to_json(self) -> str:
         """The plan as indented JSON text, the same for the same plan."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,9 +71,9 @@ def _leading(plan: RecordingPlan) -> Iterator[str]:
     body: list[tuple[str, str]] = []
     for each in plan.characteristics:
         if each.made == "nobody answers":
-            said = "cannot be calibrated: no simulated subject answers it"
+            said = "no error rates: no simulated subject answers it"
         elif each.passes is None:
-            said = "not calibrated for this design"
+            said = "no error rates of this design"
         else:
             chances = (each.passes, each.unchanged, each.accepted)
             said = "".join(_chance(chance).rjust(_CHANCE) for chance in chances)
@@ -89,23 +87,12 @@ def _leading(plan: RecordingPlan) -> Iterator[str]:
     if drawn:
         multiplied = any(each.made == "multiplied" for each in drawn)
         yield from wrapped(f"{_DRAWN}{f' {_MULTIPLIED}' * multiplied}", "  ")
-    if plan.calibrating:
-        yield from ("  To calibrate:", *_command(plan.calibrating))
 
 
 def _whole(each: Characteristics, plan: RecordingPlan) -> str:
     """All that is selected, and how its figures were made."""
     how = {"drawn together": ", drawn together", "multiplied": ", multiplied"}.get(each.made, "")
     return f"all {len(plan.characteristics) - 1}{how}"
-
-
-def _command(command: str) -> Iterator[str]:
-    """A command in lines that a shell takes for one; options stay with their values."""
-    words = " ".join(shlex.quote(w).replace(" ", "\0") for w in shlex.split(command))
-    bound = re.sub(r"(?<= )(--\S+) (?!-)", "\\1\0", words)
-    *lines, last = textwrap.wrap(bound, WIDTH - 6, break_long_words=False, break_on_hyphens=False)
-    for line in (*(f"{line} \\" for line in lines), last):
-        yield f"    {line}".replace("\0", " ")
 
 
 def _chance(chance: Chance | None) -> str:

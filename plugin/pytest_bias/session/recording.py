@@ -66,7 +66,7 @@ def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     path = state.settings.plan_json
     try:
-        plan = make_plan(run, cases, state.shown)
+        plan = make_plan(run, cases)
         if path is not None:
             write_atomically(path, plan.to_json().encode())
     except BiasError as error:

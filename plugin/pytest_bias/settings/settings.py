@@ -18,6 +18,9 @@ from .shards import Shard, read_shard
 
 FILE_SUFFIX = ".json"
 
+ERROR_RATES = "bias_tests/calibration.json"
+"""The committed error rates of the designs, below rootdir; a plan leads with them."""
+
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
 OnInconclusive = Literal["fail", "pass"]
@@ -233,7 +236,7 @@ class Settings:
     job_summary: Path | None = None
     annotations: bool = False
     error_budget: Path | None = None
-    calibration: Path | None = None
+    error_rates: Path = Path(ERROR_RATES)
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -296,6 +299,7 @@ def read_settings(given: Given) -> Settings:
         baseline=old,
         baseline_asked=given.is_typed("baseline"),
         accept=read_accept(given, read["baselines"]),
+        error_rates=given.rootdir / ERROR_RATES,
         job_summary=job_summary,
         annotations=given.choice("annotations") == "auto" and on_github,
         today=given.today,

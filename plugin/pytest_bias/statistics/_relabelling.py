@@ -297,7 +297,7 @@ def _shuffles(
         )
 
 
-@lru_cache(maxsize=4)  # hypotheses, and draws of a calibration, are about the same blocks
+@lru_cache(maxsize=4)  # hypotheses are about the same blocks
 def _kept_shuffles(
     seed: int, shapes: Sequence[tuple[int, int]], rows: int, total: int
 ) -> Sequence[tuple[NDArray[Any], ...]]:

@@ -99,7 +99,6 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     records: Records | None = None,
     labels: Labels | None = None,
     allocation: Allocation | None = None,
-    lean: bool = False,
     unsaid: Mapping[str, str] = frozen_mapping({}),
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
@@ -107,14 +106,14 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
     and positive controls do not depend on a selection. Without an ``allocation`` the experiment
     has the whole of a suite's alarms. ``records`` are the rows of ``outcomes``, where they are
-    known already. ``lean``: what no verdict rests on is left out of worst
-    cases. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves open.
+    known already. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves
+    open.
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
     experiment = experiment.as_read(outcomes)
     records = records or records_of(outcomes, tuple(experiment.measures))
-    records = replace(records, asked=hypotheses, lean=lean)
+    records = replace(records, asked=hypotheses)
     plain = without_controls(experiment, records)
     agreed = (*with_itself(experiment, plain), *with_people(experiment, plain, labels, records))
     experiment = without_error(experiment, plain, labels, records)

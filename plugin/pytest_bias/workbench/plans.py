@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, cast
 
 from ..cassettes.places import cassette_path
@@ -17,7 +15,7 @@ from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
-from ..experiments.experiment import GATE, Experiment
+from ..experiments.experiment import Experiment
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.caller import Progress
@@ -29,8 +27,6 @@ from ..settings.given import read_environment
 from .analyses import Workbench
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..cassettes.store import Cassette
     from ..contrasts.findings import Finding
     from ..experiments.allocation import Allocation
@@ -178,16 +174,13 @@ def terms_of(bench: Workbench, experiments: Iterable[Experiment], limits: Limits
     )
 
 
-def make_plan(
-    bench: Workbench, cases: Iterable[Case], shown: Callable[[Path], str]
-) -> RecordingPlan:
+def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
     """Plan what recording the selected ``cases`` would do, and say what their designs pass.
 
-    Raises BadSetting when the roster is none, DamagedCalibration for a damaged calibration.
+    Raises BadSetting when the roster is none, DamagedTable for damaged error rates.
     """
     settings = bench.settings
     wanted = _in_shard(bench, cases)
-    found, command = characteristics(bench, [case for case, _ in wanted], shown)
     plan = plan_recording(
         [
             PlanJob(
@@ -206,44 +199,24 @@ def make_plan(
         mode="all" if settings.record == "all" else "missing",
         players_of=bench.players,
     )
-    return replace(plan, characteristics=found, calibrating=command)
+    return replace(plan, characteristics=characteristics(bench, [case for case, _ in wanted]))
 
 
-def characteristics(
-    bench: Workbench, cases: Iterable[Case], shown: Callable[[Path], str]
-) -> tuple[tuple[Characteristics, ...], str]:
-    """Return what the designs of ``cases`` pass, and the command that draws what was not.
+def characteristics(bench: Workbench, cases: Iterable[Case]) -> tuple[Characteristics, ...]:
+    """Return what the designs of ``cases`` pass; nothing where no error rates are committed.
 
-    Nothing where the user wants none. Raises DamagedCalibration for a damaged calibration.
+    Raises DamagedTable where the file of these is damaged.
     """
-    from ..calibration.committed import read_summary  # noqa: PLC0415  (numpy, for a plan only)
-    from ..calibration.drawing import Bench  # noqa: PLC0415
+    from ..baselines.fingerprints import design_digest  # noqa: PLC0415  (for a plan only)
+    from ..recording.characteristics import read_error_rates  # noqa: PLC0415
 
-    settings = bench.settings
-    kept = settings.calibration
-    if kept is None:
-        return (), ""
+    table = read_error_rates(bench.settings.error_rates)
     digests: dict[str, str] = {}
-    for case in cases:
-        name = case.experiment.id
-        registered, allocation = bench.registry[name], bench.allocation(name)
-        ready = Bench(registered=registered, design=case.design, allocation=allocation)
-        digests[name] = "" if case.experiment.simulated is None else ready.digest
-    sized = [] if settings.design == GATE else ["--design", settings.design]
-    sized += [] if settings.replicates is None else ["--replicates", str(settings.replicates)]
-    # What is kept is of the gate design; another one has a file of its own beside it.
-    told = [settings.design, *map(str, filter(None, [settings.replicates]))]
-    own = kept.with_stem("-".join([kept.stem, *told])) if sized else kept
-    found = read_summary(own if own.exists() else kept).of(digests)
-    if all(each.made for each in found if each.experiment):
-        return found, ""
-    drawn = [*sized, "--accepted", "even", "--draws", "400"]
-    if own.exists():  # all of it, as that is what the command replaces
-        drawn = drawn if sized else ["--grid", "full"]
-    elif sized:
-        drawn = [*(name for name, digest in digests.items() if digest), *drawn]
-    files = ["--out", f"{own.stem}.jsonl", "--summary", PurePath(shown(own)).as_posix()]
-    return found, shlex.join(["pytest-bias", "calibrate", *drawn, *files])
+    for case in cases if table is not None else ():
+        name, answers = case.experiment.id, case.experiment.simulated is not None
+        made = design_digest(bench.registry[name], case.design, bench.allocation(name))
+        digests[name] = made if answers else ""
+    return () if table is None else table.of(digests)
 
 
 def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:

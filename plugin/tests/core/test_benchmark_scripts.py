@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import analysis, foreign, power_table, pseudo_replication, upgrade_gate
+from benchmarks import foreign, pseudo_replication, upgrade_gate
 from benchmarks.common import Share
 from pytest_bias.baselines.noninferiority import compared
 
-SCRIPTS = sorted(Path(analysis.__file__).parent.glob("*.py"))
+SCRIPTS = sorted(Path(foreign.__file__).parent.glob("*.py"))
 
 FOREIGN = """
 import own
@@ -108,49 +108,6 @@ def test_the_report_of_false_alarms_tells_cells_that_are_off(
     columns[1]["chi-square on replies"] = Share(300, 1_000)
     assert pseudo_replication.report(columns) == 2
     assert capsys.readouterr().out.count("OFF") == 2
-
-
-def test_a_row_of_the_power_table(capsys: pytest.CaptureFixture[str]) -> None:
-    row = "Anchoring ±.6, 120/arm, SD 2"
-    assert power_table.main(["--simulations", "4", "--row", row]) in {0, 1}
-    lines = capsys.readouterr().out.splitlines()
-    (found,) = [line for line in lines if line.startswith(row)]
-    assert re.findall(r", (\d\.\d\d) ", found) == ["0.50", "0.64", "1.00"]
-
-
-@pytest.mark.parametrize("word", ["Length", "VADER", "Refusal", "Narrative"])
-def test_every_kind_of_design_reaches_verdicts(word: str) -> None:
-    row = next(row for row in power_table.ROWS if row.name.startswith(word))
-    shares = power_table.simulate(row, 1, 8)
-    assert [share.runs for share in shares] == [8, 8, 8]
-    assert shares[2].hits > 0
-
-
-def test_a_cell_of_the_power_table_is_off_beyond_chance_and_rounding() -> None:
-    row = power_table.ROWS[0]
-    assert row.published[0] == 0.78
-    assert not row.is_off(0, Share(780, 1_000))
-    assert not row.is_off(0, Share(720, 1_000))
-    assert row.is_off(0, Share(700, 1_000))
-
-
-def test_the_analysis_that_is_timed_gives_all_its_verdicts() -> None:
-    of = analysis.experiment(1)
-    outcomes = analysis.outcomes_of(of)
-    assert len(outcomes) == 720
-    found = analysis.analysed(of, outcomes)
-    assert len(found.verdicts) == len(analysis.hypotheses()) == 20
-    assert all(verdict.finding is not None for verdict in found.verdicts)
-    helped, rating = analysis.floor(outcomes)
-    assert len(helped) == len(rating) == 8
-    assert all(0 < share < 1 for share in helped)
-    assert all(1 < mean < 5 for mean in rating)
-
-
-def test_a_profile_names_places() -> None:
-    lines = analysis.hottest(lambda: analysis.outcomes_of(analysis.experiment(1)))
-    assert len(lines) == analysis.HOTTEST
-    assert any(re.search(r"design\.py:\d+", line) for line in lines)
 
 
 @pytest.mark.parametrize("row", upgrade_gate.ROWS, ids=lambda row: row.name)

@@ -70,7 +70,6 @@ GOOD = {
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
     "dataset anchoring --output data": f"written: data/{ANCHORING}/simulated--even.parquet",
     "compare accepted/simulated--even.json accepted/simulated--even.json --json": '"problems": []',
-    f"calibrate {ANCHORING} --draws 2 --jobs 1 --out draws.jsonl --json": '"subject":"even"',
     "cassettes verify": "lines, whole and asked for",
     "cassettes prune": "2 cassettes: every line is asked for",
     "cassettes join cassettes --into joined --json": '"parts": 1',
@@ -128,10 +127,6 @@ WRONG = {
     "dataset anchoring": "required: --output",
     "dataset nothing --output data": "unknown experiment 'nothing'",
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
-    "calibrate": "--out: say where the draws are to be kept",
-    "calibrate --report no.jsonl": "no.jsonl: it cannot be read (No such file or directory)",
-    "calibrate --hours nan": "'nan' is not a number of 0 or more",
-    "calibrate nothing --out x.jsonl": "unknown experiment 'nothing'",
     "cassettes": "required: COMMAND",
     "cassettes verify no": "no",
     "cassettes prune no": "no",
@@ -141,8 +136,6 @@ WRONG = {
 }
 WRONG |= dict.fromkeys(
     (
-        "calibrate --out draws.jsonl --summary ./draws.jsonl",
-        "calibrate --report draws.jsonl --summary draws.jsonl",
         f"compare {ACCEPTED} {ACCEPTED} --markdown {ACCEPTED}",
         f"paper {RESULTS} --check none.toml --out {RESULTS}",
     ),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-import shlex
 import subprocess
 from typing import Any, cast
 
 import pytest
-
-from pytest_bias.report.plan_text import WIDTH
 
 from .. import forked
 from .suites import REPLICATES, Suite
@@ -228,66 +224,40 @@ def test_a_protocol_that_fails_is_told_by_the_plan(
     assert "INTERNALERROR" not in result.stdout.str()
 
 
-def _calibrated(suite: Suite, command: str) -> None:
-    """Carry out the command that a plan names, with fewer draws."""
-    name, *words = command.replace("--draws 400", "--draws 20").split()
-    assert name == "pytest-bias"
-    done = subprocess.run(  # noqa: S603  (our own command)
-        [forked.python(), "-m", "pytest_bias.cli.entry", *words],
-        cwd=suite.path, check=False, capture_output=True, text=True,
+def _measured(suite: Suite) -> None:
+    """Draw the table of error rates that a plan leads with."""
+    words = (
+        "draws.jsonl --cell game-coin even 20 even --jobs 1 --table bias_tests/calibration.json"
+    )
+    subprocess.run(  # noqa: S603  (our own script)
+        [forked.python(), "-m", "benchmarks.error_rates", *words.split()],
+        cwd=suite.path, check=True, capture_output=True,
     )  # fmt: skip
-    assert "20 of 20 draws" in done.stderr
-
-
-def _named(result: pytest.RunResult) -> str:
-    """The command, as a shell reads its lines."""
-    at = result.outlines.index("  To calibrate:")
-    lines = [*itertools.takewhile(bool, result.outlines[at + 1 :])]
-    assert max(map(len, lines)) <= WIDTH
-    return shlex.join(shlex.split("".join(line.removesuffix("\\") for line in lines)))
 
 
 def test_the_plan_leads_with_what_the_design_passes(suite: Suite) -> None:
-    lines = suite.run(PLAN, OPENAI)
-    assert lines.outlines[lines.outlines.index(TITLE) + 2] == (
-        "game-coin  not calibrated for this design"
-    )
-    _calibrated(suite, _named(lines))
+    lines = suite.run(PLAN, OPENAI).outlines
+    assert lines[lines.index(TITLE) + 2].split()[:2] == ["trials", "recorded"]
+    _measured(suite)
     result = suite.run(PLAN, "--bias-plan-json=plan.json", OPENAI)
     at = result.outlines.index(TITLE) + 2
     heads, row = result.outlines[at : at + 2]
     assert heads.split("  ")[-1] == " … bias accepted".strip()
     assert re.fullmatch(r"game-coin( +(≥ )?\.\d+( ± \.\d+)? \(20\)){2} +not drawn", row)
-    assert not any("To calibrate" in line for line in result.outlines)
     plan = json.loads((suite.path / "plan.json").read_text(encoding="utf-8"))
-    summary = json.loads((suite.path / "bias_tests" / "calibration.json").read_text("utf-8"))
+    table = json.loads((suite.path / "bias_tests" / "calibration.json").read_text("utf-8"))
     (said,) = plan["characteristics"]
-    (passes,) = [rate for rate in summary["rates"] if rate["what"] == "passes"]
+    (passes,) = [rate for rate in table["rates"] if rate["what"] == "passes"]
     assert said["passes"]["share"] == passes["hits"] / 20
     assert (said["experiment"], said["made"], said["accepted"]) == ("game-coin", "drawn", None)
-
-
-def test_no_figure_of_another_design_is_told(suite: Suite) -> None:
-    _calibrated(suite, _named(suite.run(PLAN, OPENAI)))
     more = suite.run(PLAN, OPENAI, "--bias-replicates=14")
-    assert "game-coin  not calibrated for this design" in more.outlines
-    command = _named(more)
-    assert "game-coin --replicates 14 " in command
-    _calibrated(suite, command)
-    for arguments in ([], ["--bias-replicates=14"]):
-        found = suite.run(PLAN, OPENAI, *arguments)
-        assert any(re.search(r"^game-coin .*\(20\)", line) for line in found.outlines)
+    assert "game-coin  no error rates of this design" in more.outlines
     suite.tests("margin=2.0", "margin=2.5")  # another claim is another design
-    assert "game-coin  not calibrated for this design" in suite.run(PLAN, OPENAI).outlines
+    assert "game-coin  no error rates of this design" in suite.run(PLAN, OPENAI).outlines
 
 
-def test_a_project_may_want_no_prospects(suite: Suite) -> None:
-    lines = suite.run(PLAN, OPENAI, "-o", "bias_calibration=off").outlines
-    assert lines[lines.index(TITLE) + 2].split()[:2] == ["trials", "recorded"]
-
-
-def test_a_damaged_calibration_is_named(suite: Suite) -> None:
+def test_a_damaged_table_of_error_rates_is_named(suite: Suite) -> None:
     suite.file("bias_tests/calibration.json", '{"format": 1, "rates": [{}]}')
     result = suite.run(PLAN, OPENAI)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*calibration.json, line 1: it is no summary of a calibration*"])
+    result.stderr.fnmatch_lines(["*calibration.json: it is no table of error rates*"])

@@ -1,1 +1,0 @@
-"""Error rates of a suite, measured on fresh draws of simulated subjects."""
