@@ -200,7 +200,7 @@ def decoded(
     """Return what ``read`` makes of a line's JSON; DamagedCassette when either is none of ours."""
     body = checked_line(line, path, number)
     try:
-        return read(_parsed(body))
+        return read(json.loads(body))
     except _UNREADABLE as error:
         raise _unreadable(path, number, error) from None
 
@@ -211,37 +211,9 @@ def _unreadable(path: str, number: int, error: Exception) -> DamagedCassette:
     return DamagedCassette(path=path, line=number, problem=problem)
 
 
-def _parsed(line: bytes) -> Any:
-    """The JSON of a line, mostly by a parser that takes a third of the time of Python's own.
-
-    That one knows no half of a surrogate pair and no deep nesting, so what it refuses the other
-    reads, or words the error.
-    """
-    from pydantic_core import from_json  # noqa: PLC0415  (not where nothing is read)
-
-    try:
-        return from_json(line)
-    except ValueError:
-        return json.loads(line)
-
-
 def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteraction:
     """The interaction of a line; DamagedCassette when it is not what was written."""
     return decoded(line, path, number, _interaction)
-
-
-def decode_completion(line: bytes, path: str, number: int) -> Completion:
-    """The reply alone of an interaction's line: all that a replay takes of it.
-
-    DamagedCassette when it is not what was written, as of the whole interaction.
-    """
-    return decoded(line, path, number, _replied)
-
-
-def _replied(parsed: dict[str, Any]) -> Completion:
-    # Looked up, not read: the rest of it is nothing that a replay needs.
-    _ = parsed["request"], parsed["place"]
-    return _completion(parsed)
 
 
 def _completion(parsed: dict[str, Any]) -> Completion:

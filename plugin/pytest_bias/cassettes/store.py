@@ -145,7 +145,7 @@ class Cassette:
     def lookup(self, key: str) -> Completion | None:
         """Return the reply recorded under ``key``; None when nothing was."""
         found = self._lines.get(key)
-        return None if found is None else cassette_format.decode_completion(*found)
+        return None if found is None else cassette_format.decode_interaction(*found).completion
 
     def measured(self, key: str) -> MeasuredTrial | None:
         """The measured trial whose opening interaction has ``key``; None when there is none."""

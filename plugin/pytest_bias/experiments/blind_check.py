@@ -7,14 +7,12 @@ protocol catches: a judge that is told is an error, live, in rehearsal and on re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 
 from ..errors import JudgeNotBlind
 from .canonical import compact
 from .design import Trial
 from .experiment import Experiment
 from .judges import texts_hidden
-from .keys import Itself
 from .masking import shown, unescaped
 from .messages import Request
 
@@ -52,15 +50,7 @@ def _places(request: Request) -> Iterator[tuple[str, str]]:
         if (read := unescaped(message.text)) != message.text:
             yield place, read
     if request.schema is not None:
-        yield (
-            "the reply's schema",
-            f"{request.schema_name}\n{_schema_words(Itself(request.schema))}",
-        )
-
-
-@lru_cache
-def _schema_words(of: Itself) -> str:
-    return _readable(of.schema)
+        yield "the reply's schema", f"{request.schema_name}\n{_readable(request.schema)}"
 
 
 def _readable(value: object) -> str:
