@@ -6,15 +6,14 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from ..errors import NotRecorded
-from ..experiments.canonical import compact, digest
+from ..experiments.canonical import compact
 from ..experiments.design import Condition, Trial
-from ..experiments.keys import parameters_of, request_parts
-from ..experiments.messages import Request
 from ..experiments.replay import Wanted
-from .format import RecordedInteraction, text_digest
-from .measured import MeasuredTrial, measured_key
+from .format import RecordedInteraction, condition_id, interaction_of, text_digest
+from .measured import MeasuredTrial
 from .places import cassettes_in
 from .store import Cassette
 
@@ -93,57 +92,39 @@ def _named(wanted: Wanted) -> str:
 
 def _difference(wanted: Wanted, cassette: Cassette) -> str:
     """The recording nearest to what was wanted, and how it differs, in one or a few lines."""
-    measured = [] if cassette.keeps_text else list(cassette.measured_trials())
-    if measured:
-        return _measured_difference(wanted, measured)
-    place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
-    same_trial = [
-        interaction
-        for interaction in cassette.interactions()
-        if dict(interaction.trial) == wanted.trial.identity
-    ]
-    same_place = [interaction for interaction in same_trial if interaction.place == place]
-    if same_place:
-        return _request_difference(wanted, same_place[0], cassette)
-    if same_trial:
-        return (
-            f"Nearest recording: the same trial, of which {len(same_trial)} interaction(s) are "
-            "recorded, but not this one (an interrupted recording, another protocol, or replies "
-            'that were read leniently and are not now: replies = "lenient").'
-        )
-    return _trial_difference(wanted.trial, [each.trial for each in cassette.interactions()])
-
-
-def _measured_difference(wanted: Wanted, measured: Sequence[MeasuredTrial]) -> str:
-    """The same where only measures are kept: what was asked then is not known."""
-    same_trial = [each for each in measured if dict(each.trial) == wanted.trial.identity]
+    lines = list(cassette.recorded())
+    same_trial = [each for each in lines if dict(each.trial) == wanted.trial.identity]
     if not same_trial:
-        return _trial_difference(wanted.trial, [each.trial for each in measured])
+        return _trial_difference(wanted.trial, [each.trial for each in lines])
+    place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
     for each in same_trial:
-        key = measured_key(wanted.key, each.versions, judge=each.judge)
-        if each.key == key:
-            versions = ", ".join(f"{name} {number}" for name, number in each.versions.items())
-            return (
-                f"Nearest recording: the same trial and question, measured in these versions: "
-                f"{versions}"
-                f"{f', graded by {json.loads(each.judge)[0]}' if each.judge else ''}. The "
-                "experiment's measures, their versions, its retention or its judge have changed "
-                "since, or how replies are read, and what was replied cannot be measured again."
-            )
+        if isinstance(each, MeasuredTrial):
+            return _measured_difference(each)
+        if each.place == place:
+            return _request_difference(wanted, each, cassette)
     return (
-        "Nearest recording: the same trial, but its first question was another: a message, a "
-        "parameter or the schema of the reply has changed, or the experiment or model is another. "
-        f"No text is kept, so no more is known. {_DRIFTED}"
+        f"Nearest recording: the same trial, of which {len(same_trial)} interaction(s) are "
+        "recorded, but not this one (an interrupted recording, another protocol, or replies "
+        'that were read leniently and are not now: replies = "lenient").'
     )
 
 
-def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, object]]) -> str:
+def _measured_difference(nearest: MeasuredTrial) -> str:
+    """What is known where only measures are kept: what was asked then is not."""
+    versions = ", ".join(f"{name} {number}" for name, number in nearest.versions.items())
+    graded = f", graded by {json.loads(nearest.judge)[0]}" if nearest.judge else ""
+    return (
+        f"Nearest recording: the same trial, measured in these versions: {versions}{graded}. Its "
+        "first question, a measure, the retention, the judge or how replies are read has changed "
+        "since. No text is kept, so no more is known, and nothing can be measured again."
+    )
+
+
+def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, Any]]) -> str:
     recorded: dict[str, int] = {}
     for known in trials:
-        condition = "-".join(str(v) for v in _mapping(known["condition"]).values())
-        replicate = known["replicate"]
-        if isinstance(replicate, int):
-            recorded[condition] = max(recorded.get(condition, 0), replicate)
+        condition = condition_id(known)
+        recorded[condition] = max(recorded.get(condition, 0), known["replicate"])
     if trial.condition.id in recorded:
         highest = recorded[trial.condition.id]
         return f"Nearest recording: the same condition, recorded up to replicate {highest}."
@@ -152,46 +133,36 @@ def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, object]]) -> s
 
 
 def _request_difference(wanted: Wanted, nearest: RecordedInteraction, cassette: Cassette) -> str:
-    start = "Nearest recording: the same trial and turn"
-    if changed := _changed(wanted.request, nearest, cassette):
-        return f"{_DRIFTED}\n  {start}, but {changed}"
-    if wanted.request.to == "judge":
-        return f"{start}, but another judge answered; name the one that did with --bias-judge."
-    return f"{start}, but its key is another: it was recorded for another experiment or model."
+    texts = cassette.texts() | {
+        text_digest(message.text): message.text for message in wanted.request.messages
+    }
+    old = _parts(nearest, texts)
+    new = _parts(interaction_of(wanted, nearest.completion), texts)
+    start = "Nearest recording: the same trial and turn, but"
+    for name in old | new:
+        if old.get(name) != new.get(name):
+            changes = _diff(old.get(name, ""), new.get(name, ""))
+            return f"{_DRIFTED}\n  {start} {name} has changed:{changes}"
+    return (
+        f"{start} its key is another: it was recorded for another experiment, model or judge "
+        "(--bias-judge)."
+    )
 
 
-def _changed(request: Request, nearest: RecordedInteraction, cassette: Cassette) -> str:
-    """Name the parts of a request that changed since it was recorded; empty where none has."""
-    now = [(message.role, text_digest(message.text)) for message in request.messages]
-    for number, (message, recorded) in enumerate(
-        zip(request.messages, nearest.messages, strict=False), start=1
-    ):
-        if (message.role, text_digest(message.text)) != recorded:
-            old = cassette.texts().get(recorded[1])
-            changes = _diff(old, message.text) if old is not None else ""
-            if message.role == "assistant":
-                changes = " another reply counts than did (is replies= another?)"
-            return f"message {number} ({message.role}) has changed:{changes}"
-    if len(now) != len(nearest.messages):
-        return f"with {len(nearest.messages)} messages instead of {len(now)}."
-    parameters = parameters_of(request.parameters)
-    if parameters != dict(nearest.parameters):
-        return f"recorded with {dict(nearest.parameters)}, now {parameters}."
-    schema = request_parts(request)["schema"]
-    if (digest(compact(schema, sort_keys=True)) if schema is not None else None) != nearest.schema:
-        return "the schema of the structured reply has changed."
-    return ""
+def _parts(of: RecordedInteraction, texts: Mapping[str, str]) -> dict[str, str]:
+    """The parts of a request by name, as texts; a text that is not known is its digest."""
+    messages = {
+        f"message {number} ({role})": texts.get(text, text)
+        for number, (role, text) in enumerate(of.messages, start=1)
+    }
+    parameters = compact(dict(of.parameters), sort_keys=True)
+    return messages | {"a parameter": parameters, "the reply's schema": of.schema or ""}
 
 
 def _diff(old: str, new: str) -> str:
-    changes = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+    before, after = (text.replace("\r", "\\r").split("\n") for text in (old, new))
+    changes = difflib.unified_diff(before, after, lineterm="", n=0)
     # After two lines with names: a line of a prompt may look like one of them.
     lines = [line for line in islice(changes, 2, None) if not line.startswith("@@")]
-    if not lines:
-        return " only in its line ends" * (old != new)
     shown = lines[:_DIFF_LINES] + (["…"] if len(lines) > _DIFF_LINES else [])
     return "".join(f"\n    {line}" for line in shown)
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}

@@ -153,7 +153,7 @@ def test_a_conversation_that_went_on_from_another_reply_is_refused_in_words(
     with pytest.raises(Unrecorded):
         outcomes_of(lenient(of), path)
     words = explained(lenient(of), path)
-    assert "message 2 (assistant) has changed: another reply counts than did" in words
+    assert "message 2 (assistant) has changed:" in words
 
 
 def test_measures_of_a_strict_recording_serve_where_no_reply_can_have_been_fenced(
@@ -165,7 +165,7 @@ def test_measures_of_a_strict_recording_serve_where_no_reply_can_have_been_fence
     path = record_measures(tmp_path / "fenced", of, said(FENCED, BARE))
     with pytest.raises(Unrecorded):
         read(lenient(of), path)
-    assert "have changed since, or how replies are read, " in explained(lenient(of), path)
+    assert "how replies are read has changed since" in explained(lenient(of), path)
     record_measures(tmp_path / "fenced", lenient(of), said(FENCED))
     assert scores(lenient(of), read(lenient(of), path)) == {(7.0, False)}
     assert scores(of, read(of, path)) == {(5.0, None)}, "both lines stand beside each other"
