@@ -27,6 +27,14 @@ _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
 _NAMED = 5
 """Conditions, differences or verdicts that are named; of more only the number is said."""
+_TOLD = (
+    ("subject", "dropped"),
+    ("subject", "added"),
+    ("subject", "changed"),
+    ("judge", "changed"),
+)
+"""What is said of prompts, in this order. Where a trial could not be followed as far as the judge,
+nobody knows what it is told: that is no change."""
 _SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", "why")
 """Fields of a hypothesis that change what is said of a verdict and never the verdict."""
 
@@ -173,18 +181,26 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[s
 
     Levels that came or went stand before all else, prompts last: where a level changes, they do.
     """
-    before, after = (dict(_leaves({**each, PROMPTS: None}, ())) for each in (old, new))
+    before, after = (dict(_leaves(each, ())) for each in (old, new))
     levels: list[str] = []
     rest: list[str] = []
+    told = {key: list[str]() for key in _TOLD}
     for place in sorted({*before, *after}):
-        if place not in before or place not in after or not _equal(before[place], after[place]):
-            words = _level(place, before, after)
-            (levels if words else rest).append(words or _changed(place, before, after))
-    prompts = (each.get(PROMPTS) for each in (old, new))
-    return (*levels, *rest, *_prompts(*prompts))
-
-
-Leaves = Mapping[tuple[str, ...], object]
+        if place in before and place in after and _equal(before[place], after[place]):
+            continue
+        word = "added" if place not in before else "changed" if place in after else "dropped"
+        match place:
+            case ("factors", factor, "levels", level) if word != "changed":
+                value = dumps((before | after)[place])
+                levels.append(f"factor {factor}: level {level} ({value}) was {word}")
+            case ("prompts", player, condition):
+                if (player, word) in told:
+                    told[player, word].append(condition)
+            case _:
+                one, two = (dumps(x[place]) if place in x else "(none)" for x in (before, after))
+                rest.append(f"{'.'.join(place)}: {one} → {two}")
+    named = [_told(player, word, names) for (player, word), names in told.items() if names]
+    return (*levels, *rest, *named)
 
 
 def _equal(one: object, two: object) -> bool:
@@ -200,50 +216,15 @@ def _leaves(value: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
         yield place, value
 
 
-def _changed(place: tuple[str, ...], before: Leaves, after: Leaves) -> str:
-    old, new = (
-        dumps(leaves[place]) if place in leaves else "(none)" for leaves in (before, after)
-    )
-    return f"{'.'.join(place)}: {old} → {new}"
-
-
-def _level(place: tuple[str, ...], before: Leaves, after: Leaves) -> str:
-    """In words, a level of a factor that came or went; empty of anything else."""
-    match place:
-        case ("factors", factor, "levels", level) if place not in before or place not in after:
-            word = "was added" if place in after else "was dropped"
-            value = (after if place in after else before)[place]
-            return f"factor {factor}: level {level} ({dumps(value)}) {word}"
-        case _:
-            return ""
-
-
-def _prompts(old: object, new: object) -> Iterator[str]:
-    """Name the differences of what is told, by condition."""
-    before, after = (_by_condition(each, "subject") for each in (old, new))
-    dropped = [condition for condition in before if condition not in after]
-    added = [condition for condition in after if condition not in before]
-    for conditions, word in ((dropped, "dropped"), (added, "added")):
-        if conditions:
-            yield f"{_conditions(conditions)} {'was' if len(conditions) == 1 else 'were'} {word}"
-    if changed := [c for c in before if c in after and before[c] != after[c]]:
-        yield f"what the subject is told changed in {_conditions(changed)}"
-    before, after = (_by_condition(each, "judge") for each in (old, new))
-    # Where a trial could not be followed as far as the judge, nobody knows what it is told.
-    if changed := [c for c in before if c in after and before[c] != after[c]]:
-        yield f"what the judge is told changed in {_conditions(changed)}"
-
-
-def _by_condition(prompts: object, player: str) -> Mapping[str, object]:
-    found = prompts.get(player) if isinstance(prompts, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def _conditions(names: Sequence[str]) -> str:
-    """``condition a``, or ``3 conditions (a; b; c)``; of many only the first."""
-    if len(names) == 1:
-        return f"condition {names[0]}"
-    return f"{len(names)} conditions ({first_of(names)})"
+def _told(player: str, word: str, conditions: Sequence[str]) -> str:
+    """Name the conditions of which what is told is another; of many only the first."""
+    one = len(conditions) == 1
+    named = f"condition {conditions[0]}"
+    if not one:
+        named = f"{len(conditions)} conditions ({first_of(conditions)})"
+    if word == "changed":
+        return f"what the {player} is told changed in {named}"
+    return f"{named} {'was' if one else 'were'} {word}"
 
 
 def first_of(named: Sequence[str]) -> str:

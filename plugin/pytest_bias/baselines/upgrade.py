@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cassettes.places import SUFFIX, place_of
-from ..cassettes.staleness import of_others
+from ..cassettes.staleness import stale
 from ..errors import BadSetting
 from ..settings.budget import read_budget
 from ..settings.model_names import answered_words, file_stem
@@ -163,14 +163,23 @@ class Against:
         if not self._recorded(before):
             return None, None
         analysis, digest = self._analysis(before)
-        others = of_others(verdict.experiment, self.old, analysis.recording, self._roster)
+        recording = analysis.recording
+        others = stale(
+            verdict.experiment,
+            self.old,
+            recording,
+            cassette=f"cassette: {recording.cassette}",
+            roster=self._roster,
+            max_age=None,
+            today="",  # however old, it is what others are held against
+        )
         if others is not None and self._settings.gate != "off":
             raise others
         # Of the old model's own baseline all that was ever accepted of it counts.
         known = self._accepted.baseline(self.old)
         entry = entry_of(
             analysis.verdict(verdict.id),
-            analysis.recording,
+            recording,
             self._accepted.fingerprint(before, self._players(before)),
             before=None if known is None else known.entry(verdict.experiment, verdict.id),
         )

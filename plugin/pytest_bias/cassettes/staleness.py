@@ -56,22 +56,19 @@ def stale(
 
     ``cassette`` says where they stand, ``roster`` what the user knows of the models, ``max_age``
     the number of days that the oldest reply may have, None for any; ``today`` is YYYY-MM-DD in
-    UTC.
+    UTC, or empty where the day does not matter, as of an old model that others are held against.
     """
     reasons = [*_others(model, recording, roster)]
+    ages, shut_down = not recording.simulated, roster.entry(model).shut_down
+    if ages and max_age is not None:
+        reasons += _aged(recording, max_age, date.fromisoformat(today))
+    if gone := ages and "" < shut_down <= today:
+        reasons.append(
+            f"the model was shut down on {shut_down}, as the roster says, so nobody is served by "
+            "it. Test the model that took its place; without a gate (ini file: bias_gate=off) "
+            "this one is looked at all the same"
+        )
     published = recording.published is not None
-    again = not published  # nobody can ask again what others did
-    if not recording.simulated:
-        if max_age is not None:
-            reasons += _aged(recording, max_age, date.fromisoformat(today))
-        entry = roster.entry(model)
-        if entry.shut_down and entry.shut_down <= today:
-            again = False
-            reasons.append(
-                f"the model was shut down on {entry.shut_down}, as the roster says, so nobody is "
-                "served by it. Test the model that took its place; without a gate (ini file: "
-                "bias_gate=off) this one is looked at all the same"
-            )
     if not reasons:
         return None
     return StaleRecordings(
@@ -79,17 +76,9 @@ def stale(
         model=model,
         cassette=cassette,
         reasons=reasons,
-        again=again,
+        again=not (published or gone),  # nobody can ask again what others did
         published=published,
     )
-
-
-def of_others(
-    experiment: str, model: str, recording: Recording, roster: Roster
-) -> StaleRecordings | None:
-    """Return the refusal of an old model's replies that are not its own, however old; or None."""
-    reasons = tuple(_others(model, recording, roster))
-    return _refusal(experiment, model, recording, reasons) if reasons else None
 
 
 def served_otherwise(
@@ -107,14 +96,8 @@ def served_otherwise(
         f"{' and '.join(now)} answered under this name, and the accepted baseline is of "
         f"{' and '.join(before)}. Where the new one is meant, accept it (--bias-accept)"
     )
-    return _refusal(experiment, model, recording, [reason])
-
-
-def _refusal(
-    experiment: str, model: str, recording: Recording, reasons: Sequence[str]
-) -> StaleRecordings:
     cassette = f"cassette: {recording.cassette}"
-    return StaleRecordings(experiment=experiment, model=model, cassette=cassette, reasons=reasons)
+    return StaleRecordings(experiment=experiment, model=model, cassette=cassette, reasons=[reason])
 
 
 def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:
@@ -124,19 +107,14 @@ def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:
 
 def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
     """Name each reason for which a reply is another model's, as the subject or as the judge."""
-    yield from _several(recording.served, model)
-    if other := other_model(model, recording.served, roster.entry(model)):
-        yield other.reason
-    judge = recording.judge
-    if judge is not None:
-        yield from _several(recording.judge_served, f"the judge {judge}")
-        if other := other_model(judge, recording.judge_served, roster.entry(judge)):
+    answered = [(model, model, recording.served)]
+    if recording.judge is not None:
+        answered.append((recording.judge, f"the judge {recording.judge}", recording.judge_served))
+    for asked, who, served in answered:
+        if len(served) > 1:
+            yield f"{len(served)} models answered as {who}: {', '.join(served)}"
+        if other := other_model(asked, served, roster.entry(asked)):
             yield other.reason
-
-
-def _several(served: Sequence[str], who: str) -> Iterator[str]:
-    if len(served) > 1:
-        yield f"{len(served)} models answered as {who}: {', '.join(served)}"
 
 
 def _aged(recording: Recording, max_age: int, today: date) -> Iterator[str]:
