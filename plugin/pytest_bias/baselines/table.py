@@ -329,9 +329,8 @@ def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, 
         f"(--bias-model={old} --bias-accept)"
         if (claims := [name for name in names if name])
         else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
-        "no worse: check the experiment out, or, where it is retired, move its recordings "
-        "elsewhere (where another suite keeps it in the same folder, name what is of this one in "
-        "its error budget, bias_budget.toml)"
+        "no worse: check the experiment out, or, where it is retired or another suite's, move its "
+        "recordings elsewhere"
         for experiment, names in by_experiment.items()
     )
 

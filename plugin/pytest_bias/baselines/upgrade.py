@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..cassettes.places import SUFFIX, place_of
 from ..cassettes.staleness import stale
 from ..errors import BadSetting
-from ..settings.budget import read_budget
 from ..settings.model_names import answered_words, file_stem
 from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
@@ -79,14 +78,11 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
 def untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:
     """The experiments that nobody tests though the model is recorded, each without a hypothesis.
 
-    Other suites may keep theirs in the same folder: where the suite has an error budget, only
-    those count that it provides for.
+    All recordings in the folder count: another suite keeps its own in another.
     """
-    budget = read_budget(settings.error_budget)
     recorded = settings.cassettes.glob(f"*/{glob.escape(file_stem(old))}{SUFFIX}*")
     found = {path.parent.name for path in recorded if place_of(path).suffix == SUFFIX}
-    mine = found if budget.path is None else found & budget.shares.keys()
-    return tuple((experiment, "") for experiment in sorted(mine - {*tested}))
+    return tuple((experiment, "") for experiment in sorted(found - {*tested}))
 
 
 class Against:

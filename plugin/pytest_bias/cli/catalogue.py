@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,15 @@ from ..experiments.experiment import Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import Estimator
 from ..report.plan_text import SIGNS, prospects_words, wrapped
-from ..settings.budget import read_budget
-from ..verdicts.analysis import gating_families
+from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
-from ..workbench.suite import declared_for
+from ..workbench.suite import declared_for, whole_suite
 from . import tell, tell_json
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered
+    from ..experiments.allocation import Allocation
     from ..experiments.experiment import Experiment
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
@@ -43,7 +44,9 @@ def _list(given: argparse.Namespace) -> int:
     if given.json:
         tell_json(found)
     elif len(ids) == 1 and given.experiments:
-        for line in _page(registry[ids[0]], found[0]["calls"], given.trial):
+        bench = Workbench(configured(model=[]), registry, partial(whole_suite, given.suite))
+        allocation = bench.allocation(ids[0])
+        for line in _page(registry[ids[0]], allocation, found[0]["calls"], given.trial):
             tell(line)
     elif given.trial:
         problem = f"name one experiment that has it: {', '.join(sorted(ids))}"
@@ -94,12 +97,12 @@ def _tell_table(found: Sequence[Mapping[str, Any]]) -> None:
         tell(f"{name:{widths[0]}}  {columns}  {source}")
 
 
-def _page(entry: Registered, calls: Mapping[str, Any], trial: str) -> Iterator[str]:
+def _page(
+    entry: Registered, allocation: Allocation, calls: Mapping[str, Any], trial: str
+) -> Iterator[str]:
     """An experiment as it is declared, the prompts of a trial, and the gate design's power."""
     experiment = entry.experiment
     conversation = [*_conversation(experiment, trial)]
-    families = gating_families(entry.hypotheses.values())
-    allocation = read_budget(configured().error_budget).of(experiment.id, families)
     yield f"{experiment.id}: {experiment.name}"
     if experiment.source:
         yield from wrapped(f"source: {experiment.source}", "  ")

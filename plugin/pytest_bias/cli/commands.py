@@ -122,7 +122,7 @@ def commands_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPa
 # fmt: off
 def _of_projects(group: _Group[Any]) -> None:
     init = _Command(group, "init", "project._init", "put the shipped experiments into a project",
-        "Copy experiments, their error budget, the roster and the recordings of a simulated "
+        "Copy experiments, the roster and the recordings of a simulated "
         "subject into a project, so that pytest runs them offline. What is there already is kept "
         "as it is.",
         "pytest-bias init anchoring cv-screening --into my-project")

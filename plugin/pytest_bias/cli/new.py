@@ -7,15 +7,12 @@ import keyword
 import tempfile
 from pathlib import Path
 
-from ..cassettes.files import write_atomically
 from ..errors import BadSetting, ReportNotWritten
 from ..experiments.design import LABEL
-from ..settings.options import OPTIONS
 from ..workbench import SUITE
 from ..workbench.suite import TESTS
 from . import tell
 from .project import SUBJECT, configure
-from .shares import with_share
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _ENDING = ".txt"
@@ -27,19 +24,13 @@ def _new(given: argparse.Namespace) -> int:
     target = Path(SUITE, name)
     _check(name, target)
     id_ = name.replace("_", "-")
-    table = Path(str(OPTIONS["error_budget"].default))
-    budget, said = with_share(table, id_) if table.exists() else ("", "")
     try:
         _write(target, {"name": name, "NAME": name.upper(), "id": id_, "title": _title(name)})
         configured = configure(Path())
-        if budget:
-            write_atomically(table, budget.encode())
     except OSError as error:
         path = error.filename2 or error.filename or target
         raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None
     model = f" --bias-model {SUBJECT}"
-    if said:
-        tell(said)
     tell("to record a simulated subject, a program that stands in for a model, once:")
     tell(f"  pytest {target}{model} --bias-record=missing")
     tell(f"then, offline:\n  pytest {target}{'' if configured else model}")

@@ -13,27 +13,21 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..cassettes.files import write_atomically
 from ..cassettes.places import SUFFIX, packed_path, place_of
 from ..errors import NotShipped, ReportNotWritten, UnknownName
-from ..settings.budget import read_budget
 from ..settings.options import OPTIONS
 from ..settings.settings import ERROR_RATES
 from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
 from . import tell
-from .shares import with_share
 
 SUBJECT = "simulated/even"
 """Model that is judged where nobody names another: its recordings travel with the package."""
 
 _RECORDING = f"{SUBJECT.replace('/', '--')}{SUFFIX}"
-_BUDGET, _ROSTER, _CASSETTES = (
-    Path(str(OPTIONS[name].default)) for name in ("error_budget", "roster", "cassettes")
-)
+_ROSTER, _CASSETTES = (Path(str(OPTIONS[name].default)) for name in ("roster", "cassettes"))
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
-_ID = re.compile(r'\bid="([^"]+)"')
-_OWN_ID = re.compile(r'^[^#\n]*\bExperiment\(\s*id="([a-z0-9]+(?:-[a-z0-9]+)*)"', re.MULTILINE)
+_ID = re.compile(r'^    id="([^"]+)"', re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 _KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
@@ -60,43 +54,35 @@ def shipped_suite() -> Path:
     package = Path(__file__).parents[1]
     places = (package / "suite", package.parents[1])
     for place in places:
-        if (place / SUITE).is_dir() and (place / _BUDGET).exists():
+        if (place / SUITE).is_dir() and (place / _ROSTER).exists():
             return place
     raise NotShipped(path=places[0], problem="there are no experiments")
 
 
 def shipped_experiments() -> list[ShippedExperiments]:
     """All that are shipped, by name, without importing any."""
-    suite = shipped_suite()
-    known = read_budget(suite / _BUDGET).shares
-    found = []
-    for module in sorted((suite / SUITE).glob("*/experiment.py")):
-        ids = _ID.findall(module.read_text(encoding="utf-8"))
-        found.append(ShippedExperiments(module.parent, tuple(id_ for id_ in ids if id_ in known)))
-    return found
+    return [
+        ShippedExperiments(module.parent, tuple(_ID.findall(module.read_text(encoding="utf-8"))))
+        for module in sorted((shipped_suite() / SUITE).glob("*/experiment.py"))
+    ]
 
 
 def _init(given: argparse.Namespace) -> int:
     suite, into = shipped_suite(), given.into
     chosen = _chosen(given.experiments)
     ids = [id_ for each in chosen for id_ in each.ids]
-    lacking = list(_lacking_shares(into, ids))
     units = [each.folder.relative_to(suite) for each in chosen]
     if given.recordings:
         units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
     units += [path.relative_to(suite) for path in sorted((suite / SUITE).glob("*.py"))]
     units += [Path(ERROR_RATES)]
-    is_new = not (into / _BUDGET).exists()
     try:
-        _copy(suite, into, [*units, _BUDGET, _ROSTER])
-        lacking += _share_out(into) if is_new else []
+        _copy(suite, into, [*units, _ROSTER])
         configured = configure(into)
     except OSError as error:
         raise ReportNotWritten(
             path=error.filename2 or error.filename or into, problem=error.strerror or str(error)
         ) from None
-    for line in lacking:
-        tell(line)
     workers = " -n 2" if find_spec("xdist") else ""
     typed = f"pytest{workers}" if configured else f"pytest {SUITE}{workers} --bias-model {SUBJECT}"
     if not given.recordings:
@@ -121,35 +107,6 @@ def _recorded(suite: Path, experiment: str) -> Iterator[Path]:
     """The recording of the simulated subject, plain or packed."""
     place = suite / _CASSETTES / experiment / _RECORDING
     yield from (path for path in (place, packed_path(place)) if path.exists())
-
-
-def _lacking_shares(into: Path, ids: Sequence[str]) -> Iterator[str]:
-    """The lines to add where a project's own error budget has no share for an experiment."""
-    table = into / _BUDGET
-    if not table.exists():
-        return
-    shares, ours = read_budget(table).shares, read_budget(shipped_suite() / _BUDGET).shares
-    for id_ in ids:
-        if id_ not in shares:
-            families = ", ".join(f'"{name}"' for name in ours[id_].families)
-            yield (
-                f"{table} has no share for {id_}, without which pytest refuses to judge it; add, "
-                f'with what is left of 1 or taken from others:\n  [shares.{id_}]\n  share = "…"\n'
-                f"  families = [{families}]"
-            )
-
-
-def _share_out(into: Path) -> Iterator[str]:
-    """Give the project's own experiments a share in the table just written, and say so of each."""
-    table = into / _BUDGET
-    for module in sorted((into / SUITE).glob("*/experiment.py")):
-        for id_ in _OWN_ID.findall(module.read_text(encoding="utf-8", errors="replace")):
-            if id_ not in read_budget(table).shares:
-                text, said = with_share(table, id_)
-                if text:
-                    write_atomically(table, text.encode())
-                    said += "; its family is primary: name its own where it has others"
-                yield said
 
 
 def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ALARMS = 0.05
-"""The probability that a suite calls anything BIASED where nothing is, unless its table says less;
-a verdict's own rule allows no more."""
+"""The probability that a suite calls anything BIASED where nothing is, unless ``bias_alpha`` says
+less; a verdict's own rule allows no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +15,12 @@ class Allocation:
 
     ``alarms`` is the probability that the suite calls anything BIASED where nothing is, ``share``
     the experiment's share of it. ``families`` divide that alike, and each its part alike among its
-    hypotheses. ``tabled`` is whether a table says so; without one each experiment has it all.
+    hypotheses.
     """
 
     alarms: float = ALARMS
     share: float = 1.0
     families: tuple[str, ...] = ()
-    tabled: bool = False
 
     @property
     def alpha(self) -> float:

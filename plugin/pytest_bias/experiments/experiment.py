@@ -10,6 +10,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ..errors import BadDesign, BadSetting, UnknownName
+from .allocation import ALARMS
 from .canonical import compact, digest, plain
 from .design import (
     SCREEN,
@@ -143,6 +144,9 @@ class Experiment:
         default, lets neither fences nor anything else stand around it.
     source
         Citation of what the experiment replicates.
+    alpha
+        Probability that the experiment calls anything BIASED where nothing is, its part of the
+        suite's ``bias_alpha``; by default that is divided alike.
     agreements
         Ratings the judge gives twice: where it does not agree with itself, hypotheses on them are
         INCONCLUSIVE.
@@ -187,6 +191,7 @@ class Experiment:
     qpm: int | None = None
     retention: Retention = "raw"
     replies: ReplyPolicy = "strict"
+    alpha: float | None = None
     agreements: Sequence[Agreement] = ()
     blind: Sequence[str] = ()
     source: str = ""
@@ -287,6 +292,10 @@ class Experiment:
             raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
         if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
             raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
+        if self.alpha is not None and not (
+            type(self.alpha) in (int, float) and 0 < self.alpha <= ALARMS
+        ):
+            raise BadDesign(what=what, problem=f"alpha must be above 0, at most {ALARMS:g}")
         if self.retention not in get_args(Retention):
             known = ", ".join(get_args(Retention))
             raise BadDesign(what=what, problem=f"retention must be one of {known}")

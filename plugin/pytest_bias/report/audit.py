@@ -218,7 +218,7 @@ def _experiment(view: RunView, analysis: Analysis, part: RecordPart) -> dict[str
         },
         "preregistration": part.get("preregistration"),
         "error_budget": {
-            **{name: getattr(allocation, name) for name in ("alarms", "share", "tabled")},
+            **{name: getattr(allocation, name) for name in ("alarms", "share")},
             "families": dict(sorted(families.items())),
         },
         "positive_controls": [_of(c, _CONTROL) for c in analysis.controls],

@@ -93,8 +93,7 @@ class LaidDown:
             f"{name}: {number_words(len(ids), 'hypothesis', 'hypotheses')}"
             for name, ids in of["families"].items()
         )
-        alone = "" if of["tabled"] else ", which no budget divides"
-        words = f"false alarms at most {of['alarms'] * of['share']:.2g}{alone}"
+        words = f"false alarms at most {of['alarms'] * of['share']:.2g}"
         return f"{words}; families: {families}" if families else words
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..baselines.accepted import SOON
+from ..experiments.allocation import ALARMS
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..statistics.results import Interval
@@ -164,6 +165,9 @@ def _reservations(view: RunView) -> Iterator[str]:
         yield "of recordings that no longer represent the model"
     if view.unseen:
         yield "a positive control was not seen"
+    alarms = min((each.allocation.alarms for each in view.analyses), default=ALARMS)
+    if alarms < ALARMS:
+        yield f"bias_alpha = {alarms:g}"
     if view.suite != "PASS":
         yield from view.leniencies
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..errors import BadSetting, NoControl
+from ..errors import NoControl
 from ..errors.said import Said
 from ..experiments.checks.manipulation import faults, in_words
 from .items import case_of
@@ -55,16 +55,6 @@ def uncontrolled(run: Run, cases: Iterable[Case]) -> Said:
         except NoControl as error:
             notes.append(f"warning: {error}")
     return Said(notes=tuple(notes))
-
-
-def unbudgeted(run: Run, items: Iterable[pytest.Item]) -> str:
-    """Say which selected experiment the suite's error budget does not provide for; '' if none."""
-    for name in dict.fromkeys(c.experiment.id for item in items if (c := case_of(item))):
-        try:
-            run.allocation(name)
-        except BadSetting as error:
-            return str(error)
-    return ""
 
 
 def drop_without(run: Run, items: list[pytest.Item]) -> tuple[str, Said]:

@@ -25,7 +25,7 @@ from .options import is_given
 from .state import CASE
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Case, Declaration
+    from ..contrasts.cases import Case, Declaration, Registry
     from ..errors.said import Said
     from .run import Run
     from .state import State
@@ -50,7 +50,13 @@ class Collection:
         """The run; made with the first case."""
         from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
 
-        return Run(self.state.settings, self.state.workspace)
+        return Run(self.state.settings, self.state.workspace, self._elsewhere)
+
+    def _elsewhere(self) -> Registry:
+        """What files of the suite declare that are not collected."""
+        from ..workbench.suite import declared_elsewhere  # noqa: PLC0415
+
+        return declared_elsewhere(self.state.suite.elsewhere())
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
@@ -126,10 +132,13 @@ class Collection:
             from .checks import drop_without  # noqa: PLC0415  (only where a design is lacking)
 
             self.state.refused, said = drop_without(self.run, items)
-        if not self.state.refused and "run" in vars(self) and self.run.budget.path is not None:
-            from .checks import unbudgeted  # noqa: PLC0415  (only where there is a budget)
+        if not self.state.refused and any(map(case_of, items)):
+            from ..errors import BadSetting  # noqa: PLC0415  (only where cases are)
 
-            self.state.refused = unbudgeted(self.run, items)
+            try:
+                self.run.shares  # noqa: B018  (of the suite's error budget)
+            except BadSetting as error:
+                self.state.refused = str(error)
         if self.state.refused:
             items.clear()
         return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
 from ..baselines.gate import properties_of, stopped_by, stopped_by_control
 from ..cassettes.misses import all_capped
-from ..contrasts.cases import Case, Declaration, cases_of
+from ..contrasts.cases import Case, Declaration, Registry, cases_of
 from ..errors import BiasError, UnknownName
 from ..experiments.records import carried_out
 from ..settings.settings import Settings
@@ -38,8 +38,13 @@ class CaseResult:
 class Run(Workbench):
     """Holds the state of one process of a session: what is declared, and what each case found."""
 
-    def __init__(self, settings: Settings, workspace: Workspace) -> None:
-        super().__init__(settings)
+    def __init__(
+        self,
+        settings: Settings,
+        workspace: Workspace,
+        whole: Callable[[], Registry] = Registry,
+    ) -> None:
+        super().__init__(settings, whole=whole)
         self.workspace = workspace
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""

@@ -67,7 +67,7 @@ class Given:
 
     def number(self, name: str) -> float | None:
         """Return a number within the table's bounds; None where there is none, or it is off."""
-        value, least = self.text(name), OPTIONS[name].least
+        value, least, most = self.text(name), OPTIONS[name].least, OPTIONS[name].most
         if not value or (OPTIONS[name].may_be_off and value == OFF):
             return None
         assert least is not None, name  # noqa: S101  (the table's own)
@@ -76,9 +76,12 @@ class Given:
             number = float(value)
         except ValueError:
             number = math.nan
-        if not least <= number < math.inf or (whole and not number.is_integer()):
+        if not (least <= number <= most and number < math.inf) or (
+            whole and not number.is_integer()
+        ):
             kind = "a whole number" if whole else "a number"
-            raise self.refusal(name, f"must be {kind} from {least:g} up")
+            up = "up" if most == math.inf else f"to {most:g}"
+            raise self.refusal(name, f"must be {kind} from {least:g} {up}")
         return number
 
     def value(self, name: str) -> Any:

@@ -7,6 +7,7 @@ and ``plugin/benchmarks/reference.py`` makes ``docs/reference/options.md`` of it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
@@ -20,8 +21,8 @@ class Option:
 
     ``takes`` names its value; what takes none is a flag, or has ``choices``. ``where`` says if it
     has an option (``--bias-<name>``), an ini key (``bias_<name>``) or both. ``least`` is the
-    smallest number, a whole one where it is an int. What ``may_be_off`` is switched off by that
-    word; a default path counts only ``if_there`` is something.
+    smallest number, a whole one where it is an int, ``most`` the largest. What ``may_be_off`` is
+    switched off by that word; a default path counts only ``if_there`` is something.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Option:
     default: str = ""
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float = math.inf
     may_be_off: bool = False
     if_there: bool = False
     several: bool = False
@@ -133,9 +135,12 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                where="ini", default="CC-BY-4.0"),
     ),
     "The gate": (
-        Option("error_budget", "PATH",
-               "file that divides the suite's false alarms over its experiments",
-               where="ini", default="bias_budget.toml", if_there=True),
+        Option("alpha", "ALPHA",
+               "probability that a suite calls anything BIASED where nothing is, 0.001 to 0.05",
+               where="ini", default="0.05", least=0.001, most=0.05),
+        Option("experiments", "N",
+               "number of experiments that share bias_alpha (unset: as many as the whole suite "
+               "declares)", where="ini", least=1),
         Option("gate", "", "absolute: BIASED fails; off: report only",
                default="absolute", choices=("absolute", OFF)),
         Option("inconclusive", "",

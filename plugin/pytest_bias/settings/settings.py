@@ -235,7 +235,8 @@ class Settings:
     summary: Path | None = None
     job_summary: Path | None = None
     annotations: bool = False
-    error_budget: Path | None = None
+    alpha: float = float(OPTIONS["alpha"].default)
+    experiments: int | None = None
     error_rates: Path = Path(ERROR_RATES)
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)

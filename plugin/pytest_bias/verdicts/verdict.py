@@ -153,10 +153,8 @@ def allocation_words(allocation: Allocation) -> str:
     """``False alarms: at most 0.0083 in 2 families, 1/6 of the suite's 0.05``."""
     families = number_words(len(allocation.families), "family", "families")
     words = f"False alarms: at most {allocation.alpha:.2g} in {families}"
-    if not allocation.tabled:
-        return f"{words}, as no error budget divides a suite's {allocation.alarms:g}"
     share = Fraction(allocation.share).limit_denominator(1000)
-    return f"{words}, {share} of the suite's {allocation.alarms:g}"
+    return f"{words}, {'all' if share == 1 else share} of the suite's {allocation.alarms:g}"
 
 
 def published_line(published: PublishedColumn) -> str:

@@ -2,40 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registry
+from ..errors import BadSetting
 from ..experiments.allocation import Allocation
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
-from ..settings.budget import read_budget
 from ..settings.published import is_tabled
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis, analyse, gating_families
 from .recordings import Recordings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ..experiments.records import Outcome
     from ..report.replies import TrialBlock
     from ..verdicts.judge_agreement import Labels
 
+_LEAST_PART = 5e-5
+"""The smallest part of an experiment: with less, next to nothing would be called BIASED."""
+
+
+def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> Mapping[str, float]:
+    """The share of ``alpha`` that each experiment has, of a ``number`` that parts are kept for.
+
+    ``parts`` are experiments by id, with the part each has said of itself, or None.
+
+    Raises BadSetting for more experiments than parts, and for parts that are too small or sum to
+    more than ``alpha``.
+    """
+    if len(parts) > number:
+        problem = f"the suite has {len(parts)} experiments ({', '.join(sorted(parts))}); set it "
+        problem += f"to {len(parts)} before there are replies, which makes each part smaller"
+        raise BadSetting(option="bias_experiments", value=number, problem=problem)
+    found = {name: alpha / number if part is None else part for name, part in parts.items()}
+    named = ", ".join(f"{name} {part:.3g}" for name, part in sorted(found.items()))
+    if sum(found.values()) > alpha * (1 + 1e-9):
+        problem = f"the parts of its experiments sum to more: {named}; give less by "
+        problem += "Experiment(alpha=…), or reserve parts for more by bias_experiments"
+        raise BadSetting(option="bias_alpha", value=f"{alpha:g}", problem=problem)
+    if min(found.values(), default=alpha) < _LEAST_PART:
+        problem = f"leaves an experiment less than {_LEAST_PART:.5f}, with which hardly anything "
+        problem += f"would be called BIASED: {named}"
+        raise BadSetting(option="bias_alpha", value=f"{alpha:g}", problem=problem)
+    return {
+        name: 1 / number if parts[name] is None else part / alpha for name, part in found.items()
+    }
+
 
 class Workbench(Recordings):
     """The declarations, recordings and analyses of one process.
 
-    Raises BadSetting or UnknownName for models, tables or an error budget that will not do.
+    ``whole`` gives what else the whole suite declares, where not all of it is in ``registry``.
+
+    Raises BadSetting or UnknownName for models or tables that will not do.
     """
 
-    def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        registry: Registry | None = None,
+        whole: Callable[[], Registry] = Registry,
+    ) -> None:
         super().__init__(settings)
         check_models(settings, self.roster, settings.models)
         if any(map(is_tabled, (*settings.models, settings.baseline or ""))):
             self.tables.check(settings)
-        self.budget = read_budget(settings.error_budget)
         self.registry = registry or Registry()
+        self._whole = whole
         self._analyses: dict[tuple[str, str], Analysis] = {}
         self._records: dict[tuple[str, str], Records] = {}
 
@@ -99,12 +138,24 @@ class Workbench(Recordings):
         return replies_of(case.experiment, case.model, outcomes, rows=rows, text=text)
 
     def allocation(self, experiment_id: str) -> Allocation:
-        """Return the part of the suite's false alarms that an experiment has.
-
-        Raises BadSetting where the error budget does not provide for it.
-        """
+        """Return the part of the suite's false alarms that an experiment has; see `shares`."""
         families = gating_families(self.registry[experiment_id].hypotheses.values())
-        return self.budget.of(experiment_id, families)
+        return Allocation(
+            alarms=self.settings.alpha,
+            share=self.shares[experiment_id],
+            families=tuple(sorted(families)),
+        )
+
+    @cached_property
+    def shares(self) -> Mapping[str, float]:
+        """The share of the suite's false alarms that each experiment has.
+
+        Raises BadSetting where the parts of all do not fit into ``bias_alpha``.
+        """
+        settings = self.settings
+        suites = [self.registry] if settings.experiments else [self._whole(), self.registry]
+        parts = {of.experiment.id: of.experiment.alpha for suite in suites for of in suite}
+        return divided(settings.alpha, settings.experiments or len(parts), parts)
 
     def _labels(self, case: Case, outcomes: Iterable[Outcome]) -> Labels | None:
         """Return people's labels of an experiment with a model; BadLabels for a bad file."""

@@ -128,9 +128,7 @@ class RayEngine:
                 suite=self.suite,
                 place=str(Path.cwd()),
                 # The environment stays here: it holds keys.
-                settings=replace(
-                    settings, limits=limits, environ={}, record_in_ci=True, error_budget=None
-                ),
+                settings=replace(settings, limits=limits, environ={}, record_in_ci=True),
                 roster=None if settings.roster is None else settings.roster.read_bytes(),
                 parts=number,
                 pause=_MINUTE if any(tokens) else pace and _MINUTE / pace * (1 + 1 / pace),

@@ -40,7 +40,7 @@ from .analyses import Workbench
 from .configuration import configured
 from .plans import check_ci, told
 from .plans import record as record_cases
-from .suite import declared_for
+from .suite import declared_for, whole_suite
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
@@ -247,7 +247,7 @@ class Study:
         if not settings.models and asked.get("model") != []:
             problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
             raise BadSetting(option="--bias-model", value=None, problem=problem)
-        self.bench = Workbench(settings, registry)
+        self.bench = Workbench(settings, registry, partial(whole_suite, suite))
         self.cases = [
             self.bench.sized(Case("hypothesis", registry[name].experiment, model, design))
             for name, design in self._designs(names, whole=not experiments)
@@ -279,8 +279,8 @@ class Study:
         ``told`` is called with every trial when it has been recorded.
 
         Raises RecordingRefused where ``CI`` is set, unless it is allowed, and BiasError when the
-        prompts of an experiment are at fault or the error budget has no share for it; nothing is
-        called then.
+        prompts of an experiment are at fault or parts of bias_alpha do not fit; nothing is called
+        then.
         """
         self.check()
         return record_cases(self.bench, self.cases, progress, progress.say, held, told)
@@ -288,10 +288,10 @@ class Study:
     def check(self) -> None:
         """Raise what keeps the study from being recorded; see :meth:`record`."""
         check_ci(self.bench.settings)
+        self.bench.shares  # noqa: B018  (refused where they do not fit)
         for experiment in {case.experiment.id: case.experiment for case in self.cases}.values():
             for fault in faults(experiment):
                 raise fault
-            self.bench.allocation(experiment.id)  # refused where the budget has no share for it
 
     def results(self, case: Case) -> Results:
         """Analyse a case's experiment with its model; nothing is called.

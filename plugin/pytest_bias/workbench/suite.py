@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pkgutil
 import sys
@@ -88,6 +89,37 @@ def registry_of(modules: Iterable[ModuleType]) -> Registry:
         for declared in declared_in(module):
             registry.add(declared)
     return registry
+
+
+def whole_suite(suite: str | os.PathLike[str]) -> Registry:
+    """The declarations of a suite; none where there is no such package."""
+    try:
+        is_there = importlib.util.find_spec(_importable(suite)) is not None
+    except (ImportError, ValueError):
+        is_there = False
+    return registry_of(suite_modules(suite)) if is_there else Registry()
+
+
+def declared_elsewhere(files: Iterable[Path]) -> Registry:
+    """What files of a suite declare that nobody asked for; they are imported for it.
+
+    Raises BadSetting where one cannot be, as the suite's experiments cannot be counted then.
+    """
+    problem = (
+        "is not set, and the experiments of the whole suite cannot be counted: {}; mend that, "
+    )
+    problem += "or set it to their number"
+    modules: list[ModuleType] = []
+    for folder in sorted({path.parent for path in files}):
+        if not (folder / "__init__.py").is_file():
+            why = problem.format(f"{folder} has cases and no __init__.py")
+            raise BadSetting(option="bias_experiments", value=None, problem=why)
+        try:
+            modules += suite_modules(folder)
+        except BadSetting as error:
+            why = problem.format(error.problem)
+            raise BadSetting(option="bias_experiments", value=None, problem=why) from error
+    return registry_of(dict.fromkeys(modules))
 
 
 def find_experiments(suite: str) -> Iterator[Experiment]:

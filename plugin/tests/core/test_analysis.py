@@ -175,7 +175,7 @@ def test_families_divide_the_alarms_of_their_experiment_alike() -> None:
 
 
 def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:
-    share = Allocation(share=1 / 6, families=("primary",), tabled=True)
+    share = Allocation(share=1 / 6, families=("primary",))
     whole = analysis(SCORES, mean()).verdicts[0]
     found = analysis(SCORES, mean(), allocation=share)
     (verdict,) = found.verdicts

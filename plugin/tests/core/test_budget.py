@@ -1,125 +1,81 @@
-"""The table that divides a suite's false alarms: what it gives, and what it refuses."""
+"""How the probability of a false alarm is divided over a suite's experiments."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from bias_tests.anchoring import test_all_in_one, test_anchoring
-from bias_tests.cv_screening import test_cv_screening
-from bias_tests.linguistic_audit import test_linguistic_audit
-from bias_tests.narrative import test_narrative
-from bias_tests.recommendation import test_recommendation
 
-from pytest_bias.contrasts.cases import Registered, Registry, declared_in
+from pytest_bias.contrasts.cases import Registered
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.allocation import Allocation
-from pytest_bias.settings.budget import Budget, read_budget
-from pytest_bias.verdicts.analysis import gating_families
 from pytest_bias.verdicts.verdict import allocation_words
+from pytest_bias.workbench.analyses import divided
+from pytest_bias.workbench.study import Study
+from pytest_bias.workbench.suite import registry_of, suite_modules
 
 ROOT = Path(__file__).parents[3]
-MODULES = (
-    *(test_all_in_one, test_anchoring, test_cv_screening, test_linguistic_audit),
-    *(test_narrative, test_recommendation),
-)
-
-TABLE = """
-alarms = 0.04
-[shares.coin]
-share = "1/6"
-families = ["b", "a"]
-[shares."card game"]
-share = 0.5
-families = ["primary"]
-"""
+FAMILIES = {
+    "anchoring-prosecutor-sentencing": ("primary", "refusals"),
+    "anchoring-prosecutor-sentencing-all-in-one": ("primary", "refusals"),
+    "cv-screening": ("anonymised", "any-difference", "groups", "impact", "missing"),
+    "linguistic-audit": ("missing", "names with english", "primary"),
+    "narrative-personas": (
+        *("by scenario", "hesitation", "interactions", "missing", "pro-social", "ses"),
+    ),
+    "recommendation": ("authors", "missing"),
+}
 
 
-def budget(tmp_path: Path, text: str = TABLE) -> Budget:
-    path = tmp_path / "bias_budget.toml"
-    path.write_text(text, encoding="utf-8")
-    return read_budget(path)
-
-
-def test_a_share_is_a_fraction_of_the_alarms(tmp_path: Path) -> None:
-    found = budget(tmp_path).of("coin", ["a", "b"])
-    assert found.alpha == pytest.approx(0.04 / 6)
-    assert found.scale == pytest.approx(0.04 / 6 / 0.05)
-    assert found.families == ("a", "b")
-    assert allocation_words(found) == (
+def test_alpha_is_divided_alike_over_the_experiments_it_is_reserved_for() -> None:
+    assert divided(0.05, 6, {"a": None, "b": 0.025}) == {"a": 1 / 6, "b": 0.5}
+    assert divided(0.04, 1, {"a": None}) == {"a": 1}
+    share = Allocation(alarms=0.04, share=1 / 6, families=("a", "b"))
+    assert allocation_words(share) == (
         "False alarms: at most 0.0067 in 2 families, 1/6 of the suite's 0.04"
     )
 
 
-def test_without_a_table_each_experiment_has_them_all() -> None:
-    found = read_budget(None).of("coin", ["b", "a"])
-    assert found == Allocation(alarms=0.05, share=1.0, families=("a", "b"))
-    assert found.scale == 1
-    assert "no error budget divides" in allocation_words(found)
-
-
 @pytest.mark.parametrize(
-    ("experiment", "families", "words"),
+    ("alpha", "number", "parts", "words"),
     [
-        ("dice", ["a"], '[shares."dice"]: there is none; the table names: coin, card game'),
-        ("coin", ["a", "b", "c"], "[shares.\"coin\"] families: lacks 'c', which its hypotheses"),
-        ("coin", ["a"], "[shares.\"coin\"] families: names 'b', which no hypothesis that gates"),
+        (
+            0.05,
+            1,
+            {"a": None, "b": None},
+            "bias_experiments=1: the suite has 2 experiments (a, b",
+        ),
+        (0.05, 2, {"a": 0.04, "b": None}, "bias_alpha=0.05: the parts of its experiments sum to"),
+        (0.05, 1001, {"a": None}, "bias_alpha=0.05: leaves an experiment less than 0.00005"),
+        (0.05, 2, {"a": 1e-12, "b": None}, "leaves an experiment less than 0.00005"),
     ],
 )
-def test_what_it_does_not_name(
-    tmp_path: Path, experiment: str, families: list[str], words: str
+def test_parts_that_do_not_fit_are_refused(
+    alpha: float, number: int, parts: dict[str, float | None], words: str
 ) -> None:
     with pytest.raises(BadSetting) as raised:
-        budget(tmp_path).of(experiment, families)
+        divided(alpha, number, parts)
     assert words in str(raised.value)
-    assert str(tmp_path / "bias_budget.toml") in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('share = "1/6"', 'share = "2/3"', "[shares]: all shares come to 7/6, which is more"),
-        ('share = "1/6"', 'share = "1/0"', '[shares."coin"] share: must be above 0 and at most 1'),
-        ('share = "1/6"', 'share = "-1/6"', '[shares."coin"] share: must be above 0'),
-        ('share = "1/6"', "share = true", '[shares."coin"] share: must be above 0'),
-        ('share = "1/6"', "", '[shares."coin"]: needs share = "1/6"'),
-        ('["b", "a"]', '"b"', '[shares."coin"] families: must be a list of names'),
-        ("alarms = 0.04", "alarms = 0.1", "alarms: must be a number above 0, at most 0.05"),
-        ("alarms = 0.04", "alarm = 0.04", "alarm: is not known here"),
-        (TABLE, "", "[shares]: needs a table for each experiment"),
-        ("alarms = 0.04", "alarms = ", "not TOML: Invalid value (at line 2, column 10)"),
-    ],
-)
-def test_what_it_refuses(tmp_path: Path, old: str, new: str, words: str) -> None:
-    with pytest.raises(BadSetting) as raised:
-        budget(tmp_path, TABLE.replace(old, new))
-    assert words in str(raised.value)
-
-
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(BadSetting, match="the file: cannot be read"):
-        read_budget(tmp_path)
 
 
 def shipped() -> list[Registered]:
     """What the six experiments declare."""
-    registry = Registry()
-    for module in MODULES:
-        for declared in declared_in(module):
-            registry.add(declared)
-    return list(registry)
+    return list(registry_of(suite_modules(ROOT / "bias_tests")))
 
 
-def test_the_shipped_table_gives_each_experiment_the_same_share() -> None:
-    budget = read_budget(ROOT / "bias_budget.toml")
-    given = [
-        budget.of(each.experiment.id, gating_families(each.hypotheses.values()))
-        for each in shipped()
-    ]
-    assert len(given) == len(budget.shares) == 6
-    assert {Fraction(each.share).limit_denominator(1000) for each in given} == {Fraction(1, 6)}
-    assert sum(each.alpha for each in given) == pytest.approx(0.05)
+@pytest.mark.parametrize("number", ["", "bias_experiments = 6"])
+@pytest.mark.parametrize("named", [[], ["cv-screening"], [ROOT / "bias_tests/narrative"]])
+def test_each_shipped_experiment_has_a_sixth_whatever_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, named: list[str]
+) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{number}\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    study = Study(named, ROOT / "bias_tests", model=["simulated/even"])
+    for case in study.cases:
+        found = study.bench.allocation(case.experiment.id)
+        families = FAMILIES[case.experiment.id]
+        assert found == Allocation(alarms=0.05, share=1 / 6, families=families)
+    assert len(study.cases) == (1 if named else 6)
 
 
 @pytest.mark.parametrize("registered", shipped(), ids=lambda each: each.experiment.id)

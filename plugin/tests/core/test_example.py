@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_bias import Experiment, MeanDifference, PositiveControl, plan
-from pytest_bias.settings.budget import read_budget
 from pytest_bias.verdicts.analysis import analyse
 
 from ..runs import run_here
@@ -25,20 +23,6 @@ def example() -> str:
     )
     assert len(found) == 1, "a new example on the page needs a test of its own"
     return str(found[0])
-
-
-def test_the_repository_s_error_budget_has_room_for_it_as_the_page_says(tmp_path: Path) -> None:
-    (added,) = re.findall(
-        r"^```toml\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
-    table = PAGE.parents[1].joinpath("bias_budget.toml").read_text("utf-8")
-    path = tmp_path / "bias_budget.toml"
-    path.write_text(table.replace('"1/6"', '"1/7"') + added, encoding="utf-8")
-    shares = read_budget(path).shares
-    names: dict[str, Any] = {}
-    exec(example(), names)  # noqa: S102  (our own page)
-    assert shares[names["EGGS"].id].families == ("primary",)
-    assert {each.share for each in shares.values()} == {1 / 7}
 
 
 def test_the_example_collects_a_case_per_condition_control_and_hypothesis(

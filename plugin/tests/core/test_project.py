@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.cli import project
-from pytest_bias.settings.budget import read_budget
 from pytest_bias.workbench.suite import find_experiments
 
 from ..runs import command
@@ -40,7 +38,6 @@ def test_an_id_brings_its_package_and_nothing_of_others(here: Path) -> None:
         "written: bias_tests/__init__.py",
         "written: bias_tests/charts.py",
         "written: bias_tests/calibration.json",
-        "written: bias_budget.toml",
         "written: bias_models.toml",
         "written: pytest.toml",
         "next: pytest -n 2",
@@ -136,42 +133,12 @@ def test_a_project_file_that_says_nothing_of_pytest_configures_nothing(here: Pat
     assert "written: pytest.toml" in told(AUDIT)
 
 
-def test_an_own_error_budget_gets_the_share_said_that_it_lacks(here: Path) -> None:
-    own = '[shares.mine]\nshare = 1\nfamilies = ["primary"]\n'
-    (here / "bias_budget.toml").write_text(own, encoding="utf-8")
-    text = "\n".join(told(AUDIT))
-    assert f"bias_budget.toml has no share for {AUDIT}" in text
-    assert 'families = ["missing", "names with english", "primary"]' in text
-
-
-def test_experiments_of_ones_own_get_a_share_of_the_table_that_is_written(here: Path) -> None:
-    for name in ("politeness", "tone"):
-        assert command(here, "new", name).returncode == 0
-    module = here / "bias_tests" / "tone" / "experiment.py"
-    text = module.read_text("utf-8")
-    written = '# Experiment(id="old")\nWORDS = \'Experiment(id="no.id")\'\n'
-    module.write_text(f"{text}{written}", encoding="utf-8")
-    text = "\n".join(told(AUDIT))
-    shares = read_budget(here / "bias_budget.toml").shares
-    for name, part in (("politeness", 1 / 7), ("tone", 1 / 8)):
-        assert shares[name].families == ("primary",)
-        assert shares[name].share == pytest.approx(1 / 8)
-        assert f"{name} has {Fraction(part).limit_denominator(9)} of the suite's false" in text
-    assert not {"old", "no", "no.id"} & shares.keys()
-    assert "its family is primary: name its own where it has others" in text
-    assert told(AUDIT)[-1] == "next: pytest -n 2"
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["anchorin"], "unknown experiment 'anchorin'; known: anchoring, "),
         (["--into", "taken"], "taken was not written: File exists"),
         (["anchoring", "--into", "file"], "bias_tests was not written: File exists"),
-        (
-            ["anchoring", "--into", "damaged"],
-            "bias_error_budget=damaged/bias_budget.toml: not TOML",
-        ),
         (["--into", "broken"], "ini-file=broken/pyproject.toml: cannot be read: "),
         (["--recordings=yes"], "ignored explicit argument 'yes'"),
     ],
@@ -180,7 +147,6 @@ def test_what_cannot_be_done_says_why(here: Path, arguments: list[str], said: st
     (here / "taken").touch()
     for folder, name in (
         ("file", "bias_tests"),
-        ("damaged", "bias_budget.toml"),
         ("broken", "pyproject.toml"),
     ):
         (here / folder).mkdir()

@@ -36,7 +36,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     assert "programs that stand in for models: simulated" in lines[0]
     assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
     assert lines[3] == (
-        "  False alarms: at most 0.05 in 1 family, as no error budget divides a suite's 0.05"
+        "  False alarms: at most 0.05 in 1 family, all of the suite's 0.05"
     )
     assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
     assert lines[5].startswith(f"  {LINE}")
@@ -150,6 +150,16 @@ def test_inconclusive(suite: Suite) -> None:
     lines = section(result)
     assert "bias_inconclusive = pass: INCONCLUSIVE does not fail this run" in lines
     assert lines[-2] == "INCONCLUSIVE: 1 hypothesis, 1 INCONCLUSIVE, bias_inconclusive = pass"
+
+
+def test_a_smaller_alpha_is_named_in_the_closing_line(suite: Suite) -> None:
+    suite.tests('claim="clear"', 'claim="detect"')
+    suite.change("pytest.ini", "bias_report", "bias_alpha = 0.001\nbias_report")
+    assert suite.run().ret == 0
+    lines = section(suite.run(BIASED))
+    assert lines[-2] == "FAIL: 1 hypothesis, 1 BIASED, bias_alpha = 0.001"
+    lines = section(suite.run())
+    assert lines[-2] == "PASS: 1 hypothesis, 1 CLEAR, bias_alpha = 0.001"
 
 
 def test_places_asked_for_that_cannot_be_written(suite: Suite) -> None:

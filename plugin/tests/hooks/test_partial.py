@@ -191,3 +191,26 @@ def test_failed_conditions_only(suite: Suite, workers: int | None) -> None:
     result = suite.run("-k", "asked", workers=workers)
     assert result.ret == 1
     assert "NO VERDICT: 2 cases failed for another reason than a verdict" in section(result)
+
+
+@pytest.mark.parametrize(
+    "asked", [["bias_tests/coin"], [MODULE, "-k", "number"], ["-k", "coin"], ["bias_tests"]]
+)
+def test_alpha_is_divided_over_the_whole_suite_whatever_is_selected(
+    suite: Suite, asked: list[str]
+) -> None:
+    suite.write(name="dice")
+    suite.run(*asked)
+    partial = asked != ["bias_tests"]
+    found = suite.results(partial=partial)["analyses"]
+    (coin,) = [each for each in found if each["experiment"] == "game-coin"]
+    assert coin["allocation"]["share"] == 0.5
+
+
+def test_a_suite_of_which_a_part_cannot_be_imported_is_not_divided(suite: Suite) -> None:
+    suite.write(name="dice").change("bias_tests/dice/experiment.py", "import json", "import jsn")
+    result = suite.run("bias_tests/coin")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: bias_experiments: is not set, and *jsn*their number"])
+    suite.change("pytest.ini", "bias_report", "bias_experiments = 2\nbias_report")
+    assert suite.run("bias_tests/coin").ret == 0

@@ -207,12 +207,14 @@ def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_late
 
 
 @pytest.mark.parametrize("typed", [("run", "--out=t.jsonl"), ("record",)], ids=["run", "record"])
-def test_without_a_share_of_the_error_budget_nothing_is_called(
+def test_where_the_parts_of_alpha_do_not_fit_nothing_is_called(
     suite: Suite, typed: tuple[str, ...]
 ) -> None:
     cassette = suite.cassettes / "game-coin" / "simulated--even.jsonl"
     cassette.unlink()
-    suite.file("bias_budget.toml", 'alarms = 0.05\n[shares.other]\nshare = 1\nfamilies = ["a"]\n')
+    suite.tests("import GAME", "import GAME as WHOLE")
+    suite.tests("NUMBER =", "GAME = replace(WHOLE, alpha=1e-9)\nNUMBER =")
+    suite.tests("import pytest", "from dataclasses import replace\nimport pytest")
     ran = _command(suite, *typed, "coin", *MODEL)
     assert (ran.ret, ran.outlines, cassette.exists()) == (2, [], False)
-    ran.stderr.fnmatch_lines("*game-coin*there is none; the table names: other*")
+    ran.stderr.fnmatch_lines("*bias_alpha=0.05: leaves an experiment less than*")

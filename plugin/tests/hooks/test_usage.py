@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .suites import Suite
+from .suites import INI, Suite
 
 USAGE = pytest.ExitCode.USAGE_ERROR
 
@@ -120,19 +120,20 @@ def test_recording_in_ci_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("table", "words", "workers"),
+    ("keys", "words", "workers"),
     [
-        ("[shares.game-dice]\nshare = 1\nfamilies = []", '[shares."game-coin"]: there is none', 0),
-        ("[shares.game-coin]\nshare = 1\nfamilies = []", "families: lacks 'primary'", 1),
-        ("[shares.game-coin]\nshare = 2\nfamilies = []", "share: must be above 0 and at most", 1),
+        ("bias_alpha = 1e-12", "bias_alpha=1e-12: must be a number from 0.001 to 0.05", None),
+        ("bias_alpha = 0.06", "bias_alpha=0.06: must be a number from 0.001 to 0.05", None),
+        ("bias_experiments = 1", "bias_experiments=1: the suite has 2 experiments", None),
+        ("bias_experiments = 1", "bias_experiments=1: the suite has 2 experiments", 1),
+        ("bias_experiments = 5000", "bias_alpha=0.05: leaves an experiment less than", None),
     ],
 )
-def test_an_error_budget_that_does_not_provide_for_an_experiment(
-    suite: Suite, table: str, words: str, workers: int
+def test_an_alpha_or_its_parts_that_will_not_do(
+    suite: Suite, keys: str, words: str, workers: int | None
 ) -> None:
-    (suite.path / "bias_budget.toml").write_text(table, encoding="utf-8")
+    suite.write(name="dice", ini=f"{INI}{keys}\n")
     result = suite.run(workers=workers)
     assert result.ret == USAGE
     (line,) = error_lines(result)
     assert words in line
-    assert "bias_budget.toml" in line

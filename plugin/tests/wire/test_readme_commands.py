@@ -69,7 +69,7 @@ def checkout(tmp_path: Path) -> Path:
     forked.scripts(folder.with_name("bin"))
     for name in ("bias_tests", "cassettes"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("bias_budget.toml", "bias_models.toml", "conftest.py", "pyproject.toml"):
+    for name in ("bias_models.toml", "conftest.py", "pyproject.toml"):
         shutil.copy(ROOT / name, folder / name)
     return folder
 

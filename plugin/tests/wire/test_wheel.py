@@ -70,7 +70,7 @@ def shipped() -> dict[str, bytes]:
     found = [path for path in (ROOT / "bias_tests").rglob("*") if path.is_file()]
     found += (ROOT / "cassettes").glob("*/simulated--even.jsonl*")
     named = {path.relative_to(ROOT): path for path in found}
-    named |= {Path(name): ROOT / name for name in ("bias_budget.toml", "bias_models.toml")}
+    named[Path("bias_models.toml")] = ROOT / "bias_models.toml"
     return {
         place.as_posix(): path.read_bytes()
         for place, path in named.items()
