@@ -35,9 +35,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     assert head == "PASS  simulated/even: nothing stops it"
     assert "programs that stand in for models: simulated" in lines[0]
     assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
-    assert lines[3] == (
-        "  False alarms: at most 0.05 in 1 family, all of the suite's 0.05"
-    )
+    assert lines[3] == "  False alarms: at most 0.05 in 1 family, all of the suite's 0.05"
     assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
     assert lines[5].startswith(f"  {LINE}")
     assert lines[6:] == ["", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
