@@ -172,7 +172,7 @@ def test_who_asks_less_than_the_old_file_has_gets_no_verdict(accepted: Suite) ->
 def test_an_experiment_that_is_recorded_and_not_there_leaves_no_verdict(many: Suite) -> None:
     shutil.copytree(many.cassettes / "game-many", many.cassettes / "game-gone")
     arguments = (f"--bias-model={EVEN}", f"--bias-baseline={OLD}")
-    said = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows*.toml)"
+    said = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows*elsewhere"
     for workers in (None, 2):
         result = many.run(*arguments, workers=workers)
         assert result.ret == 1
