@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,9 @@ def test_what_is_there_is_kept_and_said_to_be_another_or_the_same(here: Path) ->
     own = here / "bias_tests/linguistic_audit/README.md"
     own.write_text("mine", encoding="utf-8")
     cassette = here / f"cassettes/{AUDIT}/simulated--even.jsonl"
-    assert command(here, "cassettes", "pack", str(cassette)).returncode == 0
+    packed = cassette.with_name(f"{cassette.name}.gz")
+    packed.write_bytes(gzip.compress(cassette.read_bytes()))
+    cassette.unlink()
     again = told(AUDIT)
     mend = "; to have that, move this one away and run the command again"
     assert again[:3] == [
