@@ -48,8 +48,6 @@ HEAD = (
     "beside people",
 )
 _FEW = 0.0001
-FEW_ROWS = 4
-"""Most hypotheses of which each has a row in the table of upgrades."""
 
 
 def models() -> tuple[str, ...]:
@@ -86,15 +84,10 @@ def analyses(cases: str, models: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     return cast("Sequence[Mapping[str, Any]]", found)
 
 
-def of_local(cases: str) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
-    """The analyses of all local models, and the others' rows as upgrades of the first."""
-    old, *others = RECORDED[cases]
-    given = ("--bias-design=documented", *PARTS.get(cases, ()))
-    found = [*results(cases, (old,), *given, "--bias-baselines=off")["analyses"]]
-    if not others:
-        return found, []
-    upgrade = results(cases, tuple(others), *given, f"--bias-baseline={old}")
-    return found + upgrade["analyses"], upgrade["upgrade"]["rows"]
+def of_local(cases: str) -> Sequence[Mapping[str, Any]]:
+    """The analyses of all local models of which recordings of such cases are shipped."""
+    given = ("--bias-design=documented", *PARTS.get(cases, ()), "--bias-baselines=off")
+    return cast("Sequence[Mapping[str, Any]]", results(cases, RECORDED[cases], *given)["analyses"])
 
 
 def table(analyses: Sequence[Mapping[str, Any]]) -> str:
@@ -167,7 +160,7 @@ def recorded() -> str:
     )
     rows = [head, ["---"] * len(head)]
     for cases in RECORDED:
-        rows += map(_recorded_row, of_local(cases)[0])
+        rows += map(_recorded_row, of_local(cases))
     return _page_table(rows)
 
 
@@ -189,50 +182,14 @@ def _recorded_row(analysis: Mapping[str, Any]) -> Sequence[str]:
     )
 
 
-def upgraded() -> str:
-    """The table of what the upgrade gate says of the second and third version of a local model."""
-    head = ("experiment", "new", "hypothesis", "old → new", "gate")
-    rows = [head, ["---"] * len(head)]
-    for cases, (_, *others) in RECORDED.items():
-        _, found = of_local(cases)
-        for new in others:
-            rows += _upgrades_of_many([row for row in found if row["model"] == new])
-    return _page_table(rows)
-
-
-def _upgrades_of_many(rows: Sequence[Mapping[str, Any]]) -> Sequence[Sequence[str]]:
-    """Rows of few hypotheses; of many, how often each outcome came."""
-    if len(rows) <= FEW_ROWS:
-        return [_upgrade_row(row) for row in rows]
-    outcomes = Counter((row["outcome"], row["stops"] and not row["tolerated"]) for row in rows)
-    return [
-        (
-            rows[0]["experiment"],
-            f"`{rows[0]['model']}`",
-            f"{number} of {len(rows)}",
-            "",
-            f"{outcome}, {'stops' if stops else 'passes'}",
-        )
-        for (outcome, stops), number in sorted(outcomes.items())
-    ]
-
-
-def _upgrade_row(row: Mapping[str, Any]) -> Sequence[str]:
-    before, now = (f"{row[at]['status']} {row[at]['shown']}" for at in ("before", "now"))
-    stops = "stops" if row["stops"] and not row["tolerated"] else "passes"
-    name, model = row["hypothesis"], f"`{row['model']}`"
-    return row["experiment"], model, name, f"{before} → {now}", f"{row['outcome']}, {stops}"
-
-
 def _page_table(rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 TABLES: Mapping[tuple[Path, str], Callable[[], str]] = {
     (ANCHORING, "published"): lambda: table(analyses(CASES, models())),
-    (ANCHORING, "local"): lambda: table(of_local(CASES)[0]),
+    (ANCHORING, "local"): lambda: table(of_local(CASES)),
     (LOCAL_PAGE, "recorded"): recorded,
-    (LOCAL_PAGE, "upgraded"): upgraded,
 }
 """Page and name of a table → what makes it."""
 

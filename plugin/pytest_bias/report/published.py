@@ -1,4 +1,4 @@
-"""What is known of the replies of a table, and what is not, in words."""
+"""Facts of a table's replies in words, and which facts are not known."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def tabled_words(published: Published) -> str:
 
 
 def sizes(counts: tuple[CellCount, ...]) -> str:
-    """How many trials there are of each condition, which the source decided."""
+    """Word the number of trials of each condition, which the source decided."""
     trials = number_words(sum(count.planned for count in counts), "trial")
     cells = ", ".join(f"{count.condition} {count.planned}" for count in counts)
     return f"the source's own: {trials} ({cells})"

@@ -75,7 +75,7 @@ def imported(files: Collection[Path]) -> dict[Path, ModuleType]:
 
 
 def _identity(file: str | Path) -> tuple[int, int] | None:
-    """What two paths of one file share; None where there is no file."""
+    """Identity of a file, whatever its path; None where there is no file."""
     try:
         status = os.stat(file)  # noqa: PTH116  (to make a path of it takes longer)
     except OSError:

@@ -1,4 +1,4 @@
-"""What recording cases would take, and carrying it out."""
+"""Plans of recordings, and their execution."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_ci(settings: Settings) -> None:
 
 
 def told(report: CollectionReport) -> Said:
-    """What a recording leaves to be told."""
+    """Outcome of a recording, as it is told."""
     notes: list[str] = []
     problems: list[str] = []
     for job in report.jobs:

@@ -105,7 +105,7 @@ class Recordings:
         return replace(case, design=self.tables.of(case.experiment, case.model).design)
 
     def source(self, case: Case) -> str:
-        """What others published a case's replies as; empty where we recorded them."""
+        """Words on how others published a case's replies; empty where we recorded them."""
         found = self.published(case)
         return found.source if found is not None else ""
 

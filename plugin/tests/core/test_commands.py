@@ -73,7 +73,6 @@ GOOD = {
     "cassettes verify": "lines, whole and asked for",
     "cassettes prune": "2 cassettes: every line is asked for",
     "cassettes join cassettes --into joined --json": '"parts": 1',
-    "local list --roster none.toml --json": "[]",
 }
 
 
@@ -131,7 +130,7 @@ WRONG = {
     "cassettes verify no": "no",
     "cassettes prune no": "no",
     "cassettes join cassettes": "required: --into",
-    "local list --roster none.md": "none.md",
+    "local install nobody --roster none.md": "none.md",
     "local install nobody": "unknown local model 'nobody'",
 }
 WRONG |= dict.fromkeys(

@@ -26,7 +26,6 @@ PACKAGE = Path(pytest_bias.__file__).parent
 
 WAYS_OUT = {
     "workbench/process_end.py": ["stderr.write("],  # our own words, once pytest is ended
-    "providers/local.py": ["stdin.write("],  # the terms of the process it starts
     "report/escapes.py": ["reporter.write_line("],  # say()
     "session/section.py": ["reporter.write_line("],  # of workflow commands, escaped
     "cli/__init__.py": ["stream.write("],  # tell()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.errors import BadSetting, CallFailed
-from pytest_bias.experiments.messages import Message, Parameters, Request
+from pytest_bias.cli.entry import main
+from pytest_bias.errors import BadSetting
+from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
-from pytest_bias.providers.local import sha256_of, weights_of
+from pytest_bias.providers.local import weights_of
 from pytest_bias.settings.roster import LocalEntry
 
 from ..hooks.suites import TESTS, experiment_source
@@ -55,104 +56,48 @@ async def opened(**entries: LocalEntry) -> AsyncIterator[Any]:
         await provider.aclose()
 
 
-async def replies(provider: Any, model: str, *calls: tuple[Request, Call]) -> list[str]:
-    return [(await provider.complete(model, *each)).text for each in calls]
+async def replies(provider: Any, model: str, *calls: tuple[Request, Call]) -> list[Completion]:
+    await provider.prepare(model)
+    return [await provider.complete(model, *each) for each in calls]
 
 
-def test_a_reply_depends_on_prompt_and_seed_alone(weights: Path) -> None:
-    """Another process, another order and a cache that has seen the prompt change nothing."""
+def test_a_reply_depends_on_prompt_and_seed_alone_and_says_what_served_it(
+    weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server, another order and a cache that has seen the prompt change nothing."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):  # none stands between
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
     other = Call(seed=8, timeout=60)
     question = asked("Tell me a short story about a lighthouse and a storm.")
     alone = LocalEntry(path=weights, processes=1)
 
-    async def record() -> tuple[list[str], list[str], list[str]]:
-        async with opened(a=alone, b=alone, c=replace(alone, draw=1)) as it:
+    async def record() -> tuple[list[Completion], list[Completion], list[Completion], str]:
+        async with opened(a=alone, b=SMOL, c=replace(alone, draw=1)) as it:
             first = await replies(it, "a", (STORY, CALL), (STORY, other), (question, CALL))
             again = await replies(it, "a", (STORY, CALL))
             again += await replies(it, "b", (question, CALL), (STORY, CALL))
-            return first, again, await replies(it, "c", (STORY, CALL))
+            return first, again, await replies(it, "c", (STORY, CALL)), str(it.wire("b"))
 
-    first, again, drawn = asyncio.run(record())
-    assert again == [first[0], first[2], first[0]]
-    assert len({*first, *drawn}) == 4
-
-
-def test_a_server_answers_as_itself_says_what_it_serves_and_ends_with_its_recording(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):  # none stands between
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    monkeypatch.delenv("no_proxy", raising=False)
-
-    async def record() -> tuple[Any, str, Any]:
-        async with opened(smollm2=SMOL) as it:
-            completion = await it.complete("smollm2", STORY, CALL)
-            process = it._servers["smollm2"][0]._process
-            return completion, str(it.wire("smollm2")), process
-
-    completion, wire, process = asyncio.run(record())
-    assert completion.text
-    assert completion.served_model == "smollm2"
-    assert completion.finish == "length"
-    assert completion.usage["output"] == 8
-    assert completion.latency > 0
+    first, again, drawn, wire = asyncio.run(record())
+    assert [each.text for each in again] == [first[place].text for place in (0, 2, 0)]
+    assert len({each.text for each in (*first, *drawn)}) == 4
+    assert (again[1].served_model, again[1].finish, again[1].usage["output"]) == ("b", "length", 8)
+    assert again[1].latency
     assert "chat completions over loopback HTTP by xllamacpp " in wire
-    assert f"{weights.name} (Q4_1, SHA-256 {sha256_of(weights)})" in wire
+    checksum = hashlib.sha256(weights.read_bytes()).hexdigest()
+    assert f"{weights.name} (Q4_1, SHA-256 {checksum})" in wire
     assert wire.endswith(
         "top_k 40, top_p 0.95, min_p 0.05, repeat_penalty 1, context 4096, threads 1"
     )
     assert "127.0.0.1" not in wire
-    assert process.returncode == 0
-
-
-def test_a_server_that_is_gone_ends_the_recording_in_words(weights: Path) -> None:
-    async def record() -> None:
-        async with opened(small=LocalEntry(path=weights, processes=1)) as it:
-            await it.prepare("small")
-            process = it._servers["small"][0]._process
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-            with pytest.raises(CallFailed, match="its server ended with status -9") as failed:
-                await it.complete("small", STORY, CALL)
-            assert failed.value.fatal
-
-    asyncio.run(record())
-
-
-STUCK = """\
-import sys, time
-print("starting to load")
-time.sleep(60)
-"""
-
-
-def test_a_server_that_loads_for_ever_ends_with_whoever_gives_it_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a library prints is no answer, and no thread goes on waiting for one."""
-    (tmp_path / "xllamacpp.py").write_text(STUCK, encoding="utf-8")
-    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-
-    async def record() -> None:
-        async with opened(mine=LocalEntry(path=tmp_path / "mine.gguf", processes=1)) as it:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(it.prepare("mine"), timeout=1)
-            assert it._servers == {}
-
-    asyncio.run(record())
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"hello\n", "it is no GGUF file"),
-        (b"", "it is no GGUF file"),
-        (
-            b"GGUF and nothing else",
-            "cannot be served: its server ended with status 1: .+[Ff]ailed",
-        ),
-        (None, "there is no such file"),
+        (b"GGUF and nothing else", "llama.cpp cannot serve it: Failed to init server"),
+        (None, "is not here; pytest-bias local install mine"),
     ],
 )
 def test_what_is_no_model_is_refused_in_words(
@@ -170,15 +115,39 @@ def test_what_is_no_model_is_refused_in_words(
     asyncio.run(record())
 
 
-def test_weights_that_are_not_installed_say_what_installs_them() -> None:
+@pytest.mark.parametrize(
+    "package", ["no-such-package-of-weights==1", "pytest==1.0", "pytest", "--index-url=x"]
+)
+def test_weights_that_are_not_installed_say_what_installs_them(package: str) -> None:
     with pytest.raises(BadSetting, match="pytest-bias local install tiny"):
-        weights_of("tiny", LocalEntry(package="no-such-package-of-weights==1"))
-    with pytest.raises(BadSetting, match=r"is installed, and these are other weights"):
-        weights_of("tiny", LocalEntry(package="pytest==1.0"))
-    with pytest.raises(BadSetting, match="holds 0 GGUF files"):
-        weights_of("tiny", LocalEntry(package="pytest"))
-    with pytest.raises(BadSetting, match="is no requirement"):
-        weights_of("tiny", LocalEntry(package="--index-url=x"))
+        weights_of("tiny", LocalEntry(package=package))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("her", "unknown local model 'her'; known: gone, here, packed; did you mean"),
+        ("gone", "is not here"),
+        ("packed", "did not install no-such-package-of-weights==1"),
+        ("here", ""),
+    ],
+)
+def test_installing_needs_a_package_that_pip_can_get(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: Any, name: str, said: str
+) -> None:
+    (tmp_path / "here.gguf").write_bytes(b"GGUF")
+    (tmp_path / "models.toml").write_text(
+        '[local.here]\npath = "here.gguf"\n[local.gone]\npath = "gone.gguf"\n'
+        '[local.packed]\npackage = "no-such-package-of-weights==1"\n'
+    )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    try:
+        status = main(["local", "install", name, f"--roster={tmp_path / 'models.toml'}"])
+    except SystemExit as stopped:
+        status = int(stopped.code or 0)
+    assert status == (2 if said else 0)
+    assert said in capfd.readouterr().err
 
 
 ROSTER = """\
@@ -231,7 +200,7 @@ def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_use
     async def record() -> pytest.RunResult:
         async with opened(smollm2=SMOL) as it:
             await it.prepare("smollm2")
-            url = it._servers["smollm2"][0].url
+            url = it._running[0][0].listening_address
             (pytester.path / "bias_models.toml").write_text(ROSTER.replace("URL", url), "utf-8")
             return await asyncio.to_thread(run_here, pytester, *few, "--bias-record=missing")
 
