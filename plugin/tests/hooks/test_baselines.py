@@ -260,17 +260,6 @@ def test_clear_needs_no_words(suite: Suite) -> None:
     assert json.loads(text)["verdicts"]["game-coin"][ID]["accepted"] is None
 
 
-def test_an_open_question_that_passes_the_gate_needs_no_words(suite: Suite) -> None:
-    suite.tests('margin=2.0, claim="clear"', 'margin=0.01, claim="detect"')
-    result = suite.run("--bias-accept")
-    assert result.ret == 0
-    found = entry(suite, "even")
-    assert (found["status"], found["accepted"]) == ("INCONCLUSIVE", None)
-    result = suite.run()
-    assert result.ret == 0
-    result.assert_outcomes(passed=4)
-
-
 def test_what_is_accepted_anew_keeps_what_was_accepted_before(accepted: Suite) -> None:
     rewrite(accepted, words="BIASED before")
     result = accepted.run(BIASED, *WORDS, "--bias-accept-owner=bob")

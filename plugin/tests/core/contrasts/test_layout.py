@@ -154,16 +154,6 @@ def test_a_design_of_fewer_exemplars_has_fewer_units() -> None:
     assert [size.per_group for size in sizes] == [24, 12, 2]
 
 
-def test_too_few_exemplars_are_named() -> None:
-    of = study(factors=[groups({"white": 4, "black": 9}), TONE])
-    found = there(
-        MeanDifference("score", "group", target="population", **RACES).layout(of, of.design())
-    )
-    assert found.problem == (
-        "gate design: 4 exemplars of group in a group, 5 are needed for any verdict"
-    )
-
-
 @pytest.mark.parametrize(
     "question",
     [

@@ -221,16 +221,6 @@ def test_a_ratio_of_rates_is_judged_by_the_score_test() -> None:
     assert found.within == (0.8, 1.25)
 
 
-def test_a_ratio_turned_round_is_its_inverse() -> None:
-    of, records = counted(COMMON, 30)
-    out = ratio().analyse(of, records)
-    back = ratio(high="low", low="high").analyse(of, records)
-    assert out.estimate * back.estimate == pytest.approx(1)
-    assert there(out.interval).low * there(back.interval).high == pytest.approx(1, rel=1e-4)
-    assert out.p_alarm == pytest.approx(back.p_alarm, rel=1e-6)
-    assert out.p_clear == pytest.approx(back.p_clear, rel=1e-6)
-
-
 def test_the_missing_of_a_ratio_are_at_their_worst_too() -> None:
     of, records = counted({"s0": {"high": (40, 55), "low": (40, 60)}}, 60)
     worst = there(ratio().analyse(of, records).worst_case)
