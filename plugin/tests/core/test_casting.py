@@ -1,21 +1,31 @@
-"""Who answers: subjects, judges, and names that will not do."""
+"""Who answers, names that will not do, and judges that would be told whose reply they grade."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_bias.errors import BadSetting, UnknownName
-from pytest_bias.experiments.experiment import Players
-from pytest_bias.experiments.messages import Parameters
+from pytest_bias import Experiment, InvalidReply, Measure, SimulatedPrompt, masked
+from pytest_bias.cassettes.recorded_trials import own_words
+from pytest_bias.errors import BadDesign, BadSetting, JudgeNotBlind, LabelShown, UnknownName
+from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.messages import Completion, Parameters
+from pytest_bias.experiments.protocol import Reply, Subject, together
+from pytest_bias.experiments.replay import Wanted, carry_out, rehearse
 from pytest_bias.providers.players import SAME, SIMULATED_JUDGE, check_models, judge_of, players_of
 from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster
 from pytest_bias.settings.settings import Settings
 
-from .factories import ask_once, experiment
+from .factories import ask_once, completion, experiment
+from .factories import experiment as tiny
 
 SETTINGS = Settings(models=("openai/a",), cassettes=Path("cassettes"), report=None, results=None)
 NOBODY = Roster()
@@ -118,3 +128,240 @@ def test_names_that_may_mean_another_model_tomorrow_are_for_reports_alone(name: 
 @pytest.mark.parametrize("name", ["openai/latestgreatest", "openai/translatest-1"])
 def test_latest_within_a_word_is_no_alias(name: str) -> None:
     check_models(SETTINGS, ROSTER, [name])
+
+
+GROUP = Factor(
+    "group", {"first": 1, "second": 2}, exemplars={"first": ["Greg", "José"], "second": ["Mei"]}
+)
+PLAYERS = Players("simulated/even", "simulated/judge")
+
+
+class Grade(BaseModel):
+    """What the judge says."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    grade: int
+
+
+async def _blind(trial: Trial, subject: Subject, judge: Subject) -> Grade:
+    story = (await subject.ask(f"A story about {trial['group']}.")).text
+    return (await judge.ask(f"Grade: {masked(story, str(trial['group']))}", reply=Grade)).value
+
+
+async def _told(trial: Trial, subject: Subject, judge: Subject) -> Grade:
+    story = (await subject.ask(f"A story about {trial['group']}.")).text
+    return (await judge.ask(f"Grade: {story}", reply=Grade)).value
+
+
+def _simulated(prompt: SimulatedPrompt) -> str | None:
+    text = prompt.messages[-1].text
+    if text.startswith("Grade"):
+        return '{"grade": 3}'
+    return f"{text.removeprefix('A story about ')} and the rent."
+
+
+def _judged(protocol: Any, **changes: Any) -> Experiment:
+    given: dict[str, Any] = {
+        "factors": [GROUP],
+        "measures": [Measure("grade", bounds=(1, 5))],
+        "judge": Parameters(),
+        "blind": ["group"],
+        "simulated": _simulated,
+        "replicates": 1,
+    }
+    return tiny(protocol, **(given | changes))
+
+
+def _run(protocol: Any, story: str, name: str = "Greg", **changes: Any) -> list[str]:
+    """Who is asked in the trial of ``name``, whose subject always replies ``story``."""
+    asked: list[str] = []
+    of = _judged(protocol, **changes)
+    (trial,) = (t for t in plan(of, of.design()) if name in t.exemplars.values())
+
+    def answer(wanted: Wanted) -> Completion:
+        asked.append(wanted.request.to)
+        return completion(story if wanted.request.to == "subject" else '{"grade": 3}')
+
+    carry_out(of, PLAYERS, trial, answer)
+    return asked
+
+
+def test_a_masked_story_goes_to_the_judge() -> None:
+    assert _run(_blind, "Greg’s rent, GREG!") == ["subject", "judge"]
+
+
+@pytest.mark.parametrize(
+    ("story", "name"),
+    [
+        ("Then Greg went.", "Greg"),
+        ("Greg’s rent", "Greg"),
+        ("then Jose came", "José"),
+        ("then Jose\N{COMBINING ACUTE ACCENT} came", "José"),
+        ('{"story": "It rained.\\nGreg went."}', "Greg"),
+        ('{"story": "Jos\\u00e9"}', "José"),
+        ("<p>Jos&eacute; came</p>", "José"),
+    ],
+)
+def test_a_name_in_what_the_judge_is_sent_is_an_error(story: str, name: str) -> None:
+    with pytest.raises(JudgeNotBlind) as caught:
+        _run(_told, story, name)
+    error = caught.value
+    assert (error.factor, error.level, error.name) == ("group", "first", name)
+    assert error.trial == f"first/{name}#1"
+    assert error.place == "message 1 (user)"
+    assert f"the judge would be told {name!r}" in str(error)
+    assert "nothing is sent. Give it masked(text, [name])" in str(error)
+
+
+def test_a_name_in_capitals_is_an_error_as_well() -> None:
+    with pytest.raises(JudgeNotBlind, match="would be told 'GREG'"):
+        _run(_told, "GREG! they called.")
+
+
+@pytest.mark.parametrize("story", [r"It rained.\nGreg’s rent", "Gr&#101;g", r"\u0047REG"])
+def test_a_masked_story_stops_no_recording_whatever_it_is_written_in(story: str) -> None:
+    assert _run(_blind, story) == ["subject", "judge"]
+
+
+@pytest.mark.parametrize("story", ["Gregory", "greg", "Mei went.", "first group", "-"])
+def test_what_is_no_name_of_this_trial_is_none(story: str) -> None:
+    assert _run(_told, story) == ["subject", "judge"]
+
+
+def test_the_whole_request_counts() -> None:
+    class Greg(Grade):
+        pass
+
+    class Hinted(Grade):
+        grade: int = Field(description="How good Greg is")
+
+    async def system(_: Trial, _subject: Subject, judge: Subject) -> Grade:
+        return (await judge.ask("Grade.", system="You know Greg.", reply=Grade)).value
+
+    async def conversation(_: Trial, subject: Subject, judge: Subject) -> Grade:
+        story = await subject.ask("A story.")
+        return (await judge.ask("Grade.", after=story, reply=Grade)).value
+
+    async def name_of_schema(_: Trial, _subject: Subject, judge: Subject) -> Greg:
+        return (await judge.ask("Grade.", reply=Greg)).value
+
+    async def within_schema(_: Trial, _subject: Subject, judge: Subject) -> Hinted:
+        return (await judge.ask("Grade.", reply=Hinted)).value
+
+    for protocol, place in (
+        (system, "message 1 (system)"),
+        (conversation, "message 2 (assistant)"),
+        (name_of_schema, "the reply's schema"),
+        (within_schema, "the reply's schema"),
+    ):
+        with pytest.raises(JudgeNotBlind) as caught:
+            _run(protocol, "Greg went.")
+        assert caught.value.place == place
+
+
+def test_no_protocol_can_catch_it() -> None:
+    async def careless(trial: Trial, subject: Subject, judge: Subject) -> Grade:
+        try:
+            return await _told(trial, subject, judge)
+        except Exception:  # noqa: BLE001  (what a careless author writes)
+            raise InvalidReply("judge_failed") from None
+
+    async def several(trial: Trial, _: Subject, judge: Subject) -> list[Reply[str]]:
+        return await together(judge.ask("Grade one"), judge.ask(f"Grade {trial['group']}"))
+
+    for protocol in (careless, several):
+        with pytest.raises(JudgeNotBlind):
+            _run(protocol, "Greg went.")
+
+
+def test_without_exemplars_the_text_of_the_level_must_not_be_told() -> None:
+    factor = Factor("group", {"first": {"who": "a wealthy heir"}, "second": "a clerk"})
+
+    async def told(trial: Trial, _: Subject, judge: Subject) -> Grade:
+        return (await judge.ask(f"Grade what {trial['group']} did.", reply=Grade)).value
+
+    of = _judged(told, factors=[factor])
+    for trial in plan(of, of.design()):
+        with pytest.raises(JudgeNotBlind, match=r"a wealthy heir|a clerk"):
+            carry_out(of, PLAYERS, trial, lambda _: completion('{"grade": 3}'))
+
+
+def test_rehearsals_and_checks_at_collection_find_it_before_anything_is_called() -> None:
+    of = _judged(_told)
+    with pytest.raises(JudgeNotBlind):
+        rehearse(of, PLAYERS, plan(of, of.design())[0])
+    found = [fault for fault in faults(of) if isinstance(fault, JudgeNotBlind)]
+    # One a level is enough to say; the first trial of each.
+    assert [fault.trial for fault in found] == ["first/Greg#1", "second/Mei#1"]
+    assert rehearse(_judged(_blind), PLAYERS, plan(of, of.design())[0]) == 2
+    assert [fault for fault in faults(_judged(_blind)) if not isinstance(fault, LabelShown)] == []
+
+
+def test_in_a_rehearsal_the_program_that_grades_is_asked_to_grade() -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def simulated(prompt: SimulatedPrompt) -> str | None:
+        asked.append((prompt.subject, prompt.messages[-1].text.startswith("Grade")))
+        return _simulated(prompt)
+
+    of = _judged(_blind, simulated=simulated)
+    assert rehearse(of, PLAYERS, plan(of, of.design())[0]) == 2
+    assert set(asked) == {("even", False), ("judge", True)}
+
+
+def test_where_no_text_is_kept_the_error_quotes_none() -> None:
+    with pytest.raises(JudgeNotBlind) as caught:
+        _run(_told, "Greg went.", retention="measures")
+    assert caught.value.name is None
+    assert "the judge would be told (factor 'group', level 'first'; in message 1" in str(
+        caught.value
+    )
+    assert own_words(caught.value) == str(caught.value)
+
+
+def test_who_is_tested_may_be_told_and_so_may_a_judge_that_need_not_be_blind() -> None:
+    assert _run(_told, "Greg went.", blind=[]) == ["subject", "judge"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"judge": None}, "blind= is about a judge, and there is none"),
+        ({"blind": "group"}, "blind must be a list of names of factors"),
+        (
+            {"factors": [Factor("group", {"one": 1, "two": 2})]},
+            "blind='group': it has no exemplars, and no level that is text",
+        ),
+    ],
+)
+def test_what_cannot_be_blind_is_refused(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(BadDesign) as caught:
+        _judged(_blind, **changes)
+    assert problem in str(caught.value)
+
+
+def test_an_unknown_factor_is_refused() -> None:
+    with pytest.raises(UnknownName, match="unknown factor 'race'; known: group"):
+        _judged(_blind, blind=["race"])
+    assert _judged(_blind).blind == ("group",)
+
+
+def test_the_experiment_that_the_documentation_shows_is_blind() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "judges.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {"__name__": "shown"}
+    exec(code, names)  # noqa: S102  (our own page)
+    of = names["STORIES"]
+    trials = plan(of, of.design())
+    again = 0
+    for trial in trials:
+        name = trial["group"]
+
+        def answer(wanted: Wanted, name: object = name) -> Completion:
+            story = wanted.request.to == "subject"
+            return completion(f"{name} hesitated." if story else '{"hesitation": 4}')
+
+        result = carry_out(of, PLAYERS, trial, answer).result
+        again += getattr(result, "hesitation_again", "") == "4"
+    assert 0.05 < again / len(trials) < 0.15

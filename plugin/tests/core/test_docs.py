@@ -1,4 +1,4 @@
-"""What the documentation shows runs, and docstrings say what a thing is, not what it answers."""
+"""What the documentation shows runs, its tables are those of the code, and tests hold it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import notebook
+from benchmarks import notebook, reference, requirements
+from benchmarks.requirements import BadMark, Document, Holding
 from pytest_bias import Experiment, Factor, Items, Measure, Results, Subject, Trial
 from pytest_bias.report.brief import brief_lines
+from pytest_bias.settings.options import OPTIONS
 
 DOCS = Path(__file__).parents[3] / "docs"
 PACKAGE = Path(__file__).parents[2] / "pytest_bias"
@@ -107,3 +109,129 @@ def test_docstrings_open_with_a_verb_or_a_noun() -> None:
     said = list(_docstrings())
     questions = [line for line, text in said if OPENS_AS_A_QUESTION.match(text)]
     assert len(questions) <= MOST * len(said), "\n".join(questions)
+
+
+def test_the_committed_pages_are_those_that_the_tables_make() -> None:
+    for path, page in (
+        (reference.PAGE, reference.options_page()),
+        (reference.COMMANDS, reference.commands_page()),
+    ):
+        assert path.read_text("utf-8") == page, "run python plugin/benchmarks/reference.py"
+
+
+def test_pytest_is_told_every_option_and_ini_key_and_no_other(
+    pytestconfig: pytest.Config,
+) -> None:
+    typed = {f"bias_{name}" for name, option in OPTIONS.items() if option.option}
+    assert {name for name in vars(pytestconfig.option) if name.startswith("bias_")} == typed
+    for option in OPTIONS.values():
+        if option.ini:
+            pytestconfig.getini(option.ini)  # raises for what it does not know
+
+
+def test_every_meaning_is_a_plain_phrase_that_a_table_can_hold() -> None:
+    for option in OPTIONS.values():
+        assert option.meaning[-1] not in ".:"
+        assert not {"|", "\n", "`"} & {*option.help}
+        assert not option.choices or option.default in option.choices
+
+
+def test_the_picture_of_the_layers_is_that_of_the_contract() -> None:
+    page = reference.ARCHITECTURE.read_text("utf-8")
+    assert page == reference.architecture_page(page), "run python plugin/benchmarks/reference.py"
+    for packages in reference.layers():
+        assert all(f"**`{name}" in page for name in packages), "a paragraph for each package"
+
+
+def test_what_the_architecture_names_is_there() -> None:
+    """Files by their paths, and the functions and tables it says they have."""
+    page = reference.ARCHITECTURE.read_text("utf-8")
+    package = reference.ROOT / "plugin" / "pytest_bias"
+    named = set(re.findall(r"`([a-z_/]+/(?:[a-z_]+\.py)?)`", page))
+    assert len(named) > 30
+    above = (package, package.parent, reference.ROOT)
+    assert not [path for path in named if not any((folder / path).exists() for folder in above)]
+    for path, name in re.findall(r"`([a-z_/]+\.py)` \(`(\w+)`", page):
+        assert re.search(
+            rf"^(?:def|class) {name}\b", (package / path).read_text("utf-8"), re.MULTILINE
+        )
+
+
+def test_the_page_of_requirements_is_made_of_them_and_of_the_marks() -> None:
+    page = requirements.requirements_page(requirements.documents(), requirements.holdings())
+    assert page == requirements.PAGE.read_text("utf-8"), "run plugin/benchmarks/reference.py"
+
+
+FOUND = requirements.documents()
+
+
+@pytest.fixture(scope="module")
+def named() -> set[str]:
+    """The requirements that tests name."""
+    return {name for each in requirements.holdings() for name in each.ids}
+
+
+def test_no_requirement_is_without_a_test_unless_it_is_open_and_says_why(named: set[str]) -> None:
+    for document in FOUND:
+        assert not [
+            name
+            for name in document.requirements
+            if name not in named and len(document.open.get(name, "").split()) < 8
+        ]
+        assert {*document.open} <= {*document.requirements}
+
+
+def test_marks_name_ids_that_are_numbered_without_gaps_and_sentences_fit_a_table(
+    named: set[str],
+) -> None:
+    ids = [name for document in FOUND for name in document.requirements]
+    assert sorted(named - {*ids}) == []
+    assert len(ids) == len({*ids})
+    for document in FOUND:
+        prefix = next(iter(document.requirements)).partition("-")[0]
+        numbers = range(1, len(document.requirements) + 1)
+        assert [*document.requirements] == [f"{prefix}-{number:02}" for number in numbers]
+        for sentence in (*document.requirements.values(), *document.open.values()):
+            assert sentence[0].isupper() or sentence[0] == "`"
+            assert sentence.endswith(".")
+            assert not {"|", "\n"} & {*sentence}
+
+
+MARK = '@pytest.mark.requirement("A-01", "A-02")\n'
+
+
+def test_marks_of_functions_methods_and_classes_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "plugin" / "tests" / "deep"
+    folder.mkdir(parents=True)
+    text = (
+        f"{MARK}async def test_a(): ...\n{MARK}class TestB:\n    {MARK}    def test_c(self): ..."
+    )
+    (folder / "test_it.py").write_text(text, encoding="utf-8")
+    assert requirements.holdings(tmp_path) == [
+        Holding("plugin/tests/deep/test_it.py", name, ("A-01", "A-02"))
+        for name in ("test_a", "TestB", "test_c")
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"pytestmark = {MARK[1:]}",
+        f"{MARK}def help(): ...",
+        "@pytest.mark.requirement(name)\ndef test_a(): ...",
+        "@pytest.mark.requirement()\ndef test_a(): ...",
+    ],
+)
+def test_a_mark_that_nobody_would_read_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bias_tests" / "game" / "tests" / "test_it.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"import pytest\n{text}\n", encoding="utf-8")
+    with pytest.raises(BadMark, match=r"test_it\.py, line 2: requirement marks decorate a test"):
+        requirements.holdings(tmp_path)
+
+
+def test_what_is_open_says_why_beside_the_tests_of_what_is_done_instead() -> None:
+    document = Document("game", "Game", {"A-01": "It rains."}, {"A-01": "It snows."})
+    page = requirements.requirements_page([document], [Holding("p/t.py", "test_a", ("A-01",))])
+    row = "| A-01 | It rains. | *Open:* It snows.<br>[t.py](../p/t.py): `test_a` |\n"
+    assert page.endswith(f"|---|---|---|\n{row}")

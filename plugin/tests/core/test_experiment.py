@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -8,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
-from pytest_bias.experiments.design import Design, Factor, Items, Trial
+from pytest_bias.experiments.design import (
+    Condition,
+    Design,
+    Factor,
+    Items,
+    Trial,
+    check_label,
+    cross,
+    frozen,
+    trials_of,
+)
 from pytest_bias.experiments.experiment import (
     Experiment,
     plan,
@@ -128,3 +139,173 @@ def test_another_number_of_replicates_keeps_the_exemplars() -> None:
     assert (asked.replicates, asked.exemplars, asked.name) == (2, 1, "documented, 2 replicates")
     assert of.design("documented", 10) == of.design("documented")
     assert of.design("documented").name == "documented"
+
+
+GROUP = Factor("group", {"f": 1, "m": 2}, exemplars={"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]})
+STYLE = Factor("style", {"plain": "p", "formal": "f", "slang": "s"})
+SEEDS = Items("seed", {"one": "first", "two": "second"})
+
+
+def test_conditions_are_all_combinations_in_declared_order() -> None:
+    conditions = cross([GROUP, STYLE])
+    assert [c.id for c in conditions] == [
+        "f-plain",
+        "f-formal",
+        "f-slang",
+        "m-plain",
+        "m-formal",
+        "m-slang",
+    ]
+    assert conditions[4]["group"] == 2
+    assert conditions[4]["style"] == "f"
+
+
+def test_trials_of_a_condition_are_exemplars_by_items_by_replicates() -> None:
+    condition = cross([GROUP, STYLE])[0]
+    trials = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(2)))
+    assert [trial.id for trial in trials] == [
+        "f-plain/Ada/one#1",
+        "f-plain/Ada/one#2",
+        "f-plain/Ada/two#1",
+        "f-plain/Ada/two#2",
+        "f-plain/Eve/one#1",
+        "f-plain/Eve/one#2",
+        "f-plain/Eve/two#1",
+        "f-plain/Eve/two#2",
+    ]
+    assert trials[2].item_value == "second"
+    assert trials[0]["group"] == "Ada"
+    assert trials[0]["style"] == "p"
+    assert trials[0].identity == {
+        "condition": {"group": "f", "style": "plain"},
+        "exemplars": {"group": "Ada"},
+        "item": "one",
+        "replicate": 1,
+    }
+
+
+def test_a_design_meets_the_first_exemplars_of_every_level() -> None:
+    factor = Factor(
+        "group", {"f": 1, "n": 2}, exemplars={"f": ["Ada", "Eve", "Ida"], "n": ["[X]"]}
+    )
+    first, second = cross([factor])
+    for number, expected in ((1, "Ada"), (2, "Ada Eve"), (3, "Ada Eve Ida"), (9, "Ada Eve Ida")):
+        design = Design(2, exemplars=number)
+        trials = list(trials_of(first, [factor], None, design))
+        assert [trial["group"] for trial in trials[::2]] == expected.split()
+        assert [trial["group"] for trial in trials_of(second, [factor], None, design)] == [
+            "[X]"
+        ] * 2
+        assert design.members(factor, "f") == tuple(expected.split())
+    assert Design(2).members(factor, "f") == ("Ada", "Eve", "Ida")
+    assert Design(2, exemplars=1).members(STYLE, "plain") == ()
+
+
+def test_trials_of_a_smaller_design_are_those_of_the_larger() -> None:
+    condition = cross([GROUP, STYLE])[0]
+    large = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(3)))
+    small = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(2, exemplars=1)))
+    assert [t for t in large if t["group"] == "Ada" and t.replicate < 3] == small
+
+
+names = st.text(st.sampled_from("ab/#%é \ud800"), min_size=1, max_size=4)
+
+
+@given(st.lists(names, min_size=1, max_size=4, unique=True), st.integers(1, 3))
+def test_no_two_trials_share_an_id(members: list[str], replicates: int) -> None:
+    factors = [
+        Factor(name, {"x": 0, "y": 1}, exemplars={"x": members, "y": members})
+        for name in ("one", "two")
+    ]
+    ids = [t.id for c in cross(factors) for t in trials_of(c, factors, None, Design(replicates))]
+    assert len(ids) == 4 * len(members) ** 2 * replicates
+    assert len(set(ids)) == len(ids)
+
+
+def test_exemplars_may_be_any_words() -> None:
+    trial = Trial(cross([STYLE])[0], {"pronouns": "he/him #1"}, replicate=2)
+    assert trial["pronouns"] == "he/him #1"
+    assert trial.id == "plain/he%2Fhim %231#2"
+
+
+@pytest.mark.parametrize("label", ["a", "a1", "very_high", "2x"])
+def test_labels(label: str) -> None:
+    check_label(label, "test")
+
+
+@pytest.mark.parametrize(
+    "label", ["", "A", "a-b", "a b", "_a", "a_", "a__b", "é", "a/b", "a\n", 3, None]
+)
+def test_what_is_no_label(label: object) -> None:
+    with pytest.raises(BadDesign, match="is not a label"):
+        check_label(label, "test")
+
+
+def test_values_are_frozen_all_the_way_down() -> None:
+    mine: dict[str, Any] = {"a": {"list": [1, {"x": {1}}]}, "b": [2]}
+    exemplars = {"a": ["x"], "b": ["y"]}
+    factor = Factor("group", mine, exemplars=exemplars)
+    items = Items("seed", {"one": ["first"]})
+    mine["a"]["list"].append(3)
+    mine["c"] = 1
+    exemplars["a"].append("z")
+    assert factor.levels == {"a": {"list": (1, {"x": frozenset({1})})}, "b": (2,)}
+    assert factor.exemplars == {"a": ("x",), "b": ("y",)}
+    assert items.items == {"one": ("first",)}
+    condition = cross([factor])[0]
+    trial = next(trials_of(condition, [factor], items, Design(1)))
+    for value, attribute in (
+        (factor, "name"),
+        (items, "name"),
+        (condition, "levels"),
+        (trial, "replicate"),
+        (Design(3), "replicates"),
+    ):
+        with pytest.raises((AttributeError, TypeError)):
+            setattr(value, attribute, "other")
+        with pytest.raises((AttributeError, TypeError)):
+            value.new = 1  # type: ignore[union-attr]
+    for mapping in (
+        factor.levels,
+        factor.levels["a"],
+        factor.exemplars,
+        items.items,
+        condition.levels,
+        condition.values,
+        trial.exemplars,
+    ):
+        assert isinstance(mapping, MappingProxyType)
+        with pytest.raises(TypeError):
+            mapping["new"] = 1  # type: ignore[index]
+
+
+def test_other_values_stay_what_they_are() -> None:
+    class Custom:
+        pass
+
+    custom = Custom()
+    assert frozen(custom) is custom
+    assert frozen("text") == "text"
+
+
+def test_repr_shows_no_stimuli() -> None:
+    condition = Condition({"group": "a"}, {"group": "the words of a prompt"})
+    trial = Trial(condition, item="one", item_value="a stimulus")
+    assert "words" not in repr(condition)
+    assert "stimulus" not in repr(trial)
+
+
+def test_a_design_may_cap_the_calls_it_costs() -> None:
+    assert Design(1, max_calls=400).max_calls == 400
+    with pytest.raises(BadDesign, match="max_calls must be at least 1"):
+        Design(1, max_calls=0)
+
+
+def test_an_unknown_factor_is_named_and_is_a_key_error() -> None:
+    first = cross([GROUP, STYLE])[0]
+    trial = next(iter(trials_of(first, [GROUP, STYLE], SEEDS, Design(1))))
+    for asked in (trial, trial.condition):
+        with pytest.raises(KeyError, match="group, style") as found:
+            asked["seed"]
+        assert str(found.value).startswith("no factor 'seed'; there are: ")
+        assert "trial.item_value" in str(found.value)

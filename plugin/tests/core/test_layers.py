@@ -1,8 +1,9 @@
-"""What the import contracts do not say: no circles of modules, and where pytest is imported."""
+"""What the import contracts do not say: circles, names, and what the suite itself may use."""
 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +88,79 @@ def test_pytest_is_imported_where_the_plugin_faces_it(modules: dict[str, ast.Mod
         or (isinstance(node, ast.ImportFrom) and not node.level and node.module == "pytest")
     }
     assert found == FACES_PYTEST
+
+
+PACKAGE = Path(pytest_bias.__file__).parent
+MODULES = [path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")]
+
+
+def test_every_public_name_is_defined_once() -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for path in MODULES:
+        if path.name == "pytest_plugin.py":
+            continue  # hooks and fixtures, which pytest and the authors of tests name
+        for node in ast.parse((PACKAGE / path).read_text("utf-8")).body:
+            names = [getattr(node, "name", "")]
+            if isinstance(node, ast.Assign):  # aliases of types, as Place = tuple[…]
+                names = [t.id for t in node.targets if isinstance(t, ast.Name)]
+                names = [name for name in names if not name.isupper()]
+            for name in names:
+                if name and not name.startswith("_"):
+                    places[name].append(path.as_posix())
+    assert {name: at for name, at in places.items() if len(at) > 1} == {}
+
+
+def test_rooms_are_called_by_nouns() -> None:
+    doing = sorted(path.as_posix() for path in MODULES if path.stem.endswith("ing"))
+    assert len(doing) <= 8, doing
+
+
+def test_nothing_but_the_public_face_and_the_plugin_stands_at_the_top() -> None:
+    flat = {path.name for path in MODULES if len(path.parts) == 1}
+    assert flat == {"__init__.py", "pytest_plugin.py"}
+
+
+ROOT = Path(__file__).parents[3]
+EXPERIMENTS = sorted(
+    path
+    for path in (ROOT / "bias_tests").rglob("*.py")
+    if "tests" not in path.relative_to(ROOT / "bias_tests").parts
+)
+
+
+def private_imports(text: str) -> list[str]:
+    """The modules of the plugin below its public face that a module imports, or imports from."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.append(node.module)
+            if node.module == "pytest_bias":
+                found += [f"pytest_bias.{a.name}" for a in node.names if a.name.startswith("_")]
+    return [name for name in found if name.startswith("pytest_bias.")]
+
+
+def test_the_search_finds_what_is_private() -> None:
+    text = "from pytest_bias import Trial\nfrom pytest_bias.errors import BadDesign\n"
+    text += "def f():\n    import pytest_bias.cli\n    from pytest_bias import _HOMES\n"
+    found = ["pytest_bias._HOMES", "pytest_bias.cli", "pytest_bias.errors"]
+    assert sorted(private_imports(text)) == found
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_experiment_imports_a_private_name(path: Path) -> None:
+    assert private_imports(path.read_text("utf-8")) == []
+
+
+SHAPE = ("README.md", "stimuli", "experiment.py", "hypotheses.py", "simulated.py", "tests")
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted({path.parent for path in EXPERIMENTS if path.name == "experiment.py"}),
+    ids=str,
+)
+def test_every_experiment_has_the_one_shape(folder: Path) -> None:
+    assert [name for name in SHAPE if not (folder / name).exists()] == []
+    assert (folder / f"test_{folder.name}.py").exists()

@@ -186,7 +186,7 @@ def _write_given(root: Path) -> None:
 
 
 def _write_results() -> None:
-    from ..core.report.test_results import run  # noqa: PLC0415  (to write only)
+    from ..core.report.test_replies import run  # noqa: PLC0415  (to write only)
     from ..core.test_baselines import CLEAR, baseline, entry  # noqa: PLC0415  (to write only)
 
     _keep("baselines", "two.json", baseline_text(baseline(h=entry(), clear=entry(CLEAR))))

@@ -221,7 +221,7 @@ def run_workflow_job(
 def test_every_command_of_the_gitlab_example_runs(service: Service) -> None:
     whole = read(GITLAB)
     jobs = {name: job for name, job in whole.items() if "script" in job}
-    del jobs["bias-comment"]  # its script is run by test_comment.py
+    del jobs["bias-comment"]  # its script is run by test_ci.py
     variables = {"BIAS_NEW": NEW, "BIAS_OLD": OLD, "BIAS_RECORD": "yes", "BIAS_BUDGET": "10"}
     for name in sorted(jobs, key=lambda name: whole["stages"].index(jobs[name]["stage"])):
         job = jobs[name]

@@ -1,25 +1,46 @@
-"""The section in brief: short, what stops first, and why a row of an upgrade stops it."""
+"""What the reports say in brief, of incomplete designs, and never: a negative zero."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.table import Observed, UpgradeRow
 from pytest_bias.contrasts.findings import Compared
+from pytest_bias.contrasts.groups import GroupContrast
+from pytest_bias.contrasts.published import ChiSquareTest
+from pytest_bias.errors import TooFewUnits
+from pytest_bias.experiments.design import Design, Factor
+from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.records import Outcome, Recording
+from pytest_bias.report.audit import audit_files, audit_record
 from pytest_bias.report.brief import brief_lines
+from pytest_bias.report.ci import summary_markdown
+from pytest_bias.report.numbers import plain_number
+from pytest_bias.report.page import report_html
+from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.upgrade import why_words
 from pytest_bias.report.view import RunView
-from pytest_bias.verdicts.verdict import DOUBTED
+from pytest_bias.statistics.results import Interval
+from pytest_bias.verdicts.analysis import Analysis, analyse
+from pytest_bias.verdicts.explanation import explanation
+from pytest_bias.verdicts.verdict import DOUBTED, with_interval
 
 from ...helpers import there
+from ..contrasts.designs import YES, level, recorded, study
 from ..test_step_summary import NAMED, failing
 from ..test_upgrade_words import ROW, SIDE
+from . import factory
 from .factory import cell, control
+from .reading import Reader, blocks
 
 NOW = replace(SIDE, status="BIASED", words="BIASED", shown="+1.80, 95 % [+1.50, +2.10]")
 BEFORE = replace(NOW, shown="+0.90, 95 % [+0.70, +1.10]")
@@ -128,3 +149,162 @@ WHY = {
 @pytest.mark.parametrize(("of", "said"), WHY.values(), ids=WHY)
 def test_a_row_says_why_it_stops(of: UpgradeRow, said: str) -> None:
     assert why_words(of) == said
+
+
+EACH = 40
+WELL = {"default": 36, "noir": 8, "utopian": 36}
+"""How many of 40 stories end well: whichever group they are about, as few by the Noir author."""
+
+GROUPS = tuple(
+    f"{race}_{gender}"
+    for race in ("white", "black", "hispanic", "asian")
+    for gender in ("male", "female")
+)
+TOLD = study(
+    factors=[
+        Factor("persona", {persona: persona for persona in WELL}),
+        Factor("group", {group: group for group in GROUPS}),
+    ],
+    measures=[YES],
+    replicates=EACH,
+)
+WHICHEVER = GroupContrast("yes", "group", claim="detect", published=ChiSquareTest())
+CHI_SQUARE, P, DF, _ = stats.chi2_contingency(
+    [[72, 8] if group == "white_female" else [80, 40] for group in GROUPS], correction=False
+)
+
+
+@cache
+def found(*, whole: bool) -> Analysis:
+    outcomes = [
+        Outcome(
+            trial,
+            result=None,
+            missing=None if whole or trial.condition.id != "noir-white_female" else "refusal",
+            invalid=(),
+            interactions=1,
+            prompts=(),
+            values={"yes": trial.replicate <= WELL[level(trial, "persona")]},
+        )
+        for trial in plan(TOLD, Design(EACH))
+    ]
+    recording = Recording(
+        cassette="told", checksum="", simulated=True, wire="", recorded_with="", interactions=960
+    )
+    return analyse(
+        TOLD,
+        Design(EACH),
+        "simulated/even",
+        outcomes,
+        hypotheses=[WHICHEVER],
+        controls=(),
+        recording=recording,
+    )
+
+
+def view() -> RunView:
+    return factory.view(found(whole=False))
+
+
+def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason() -> None:
+    (complete,) = found(whole=True).verdicts
+    assert complete.finding is not None
+    published = there(complete.finding.published)
+    assert published.statistics["chi2"] == 0  # no group differs from another
+    assert complete.published is None
+
+    (verdict,) = found(whole=False).verdicts
+    assert verdict.finding is None
+    assert "incomplete design: no valid reply in noir/white_female" in verdict.reason
+    assert verdict.published is not None
+    assert verdict.published.method == "chi-square test on all replies, Cramér's V"
+    statistics = verdict.published.statistics
+    assert [statistics[name] for name in ("chi2", "p", "df")] == pytest.approx([CHI_SQUARE, P, DF])
+    assert DF == 7
+    assert P < 0.05
+
+
+def test_it_is_read_again_from_the_results() -> None:
+    assert view_of(results_text(view()), "results.json").analyses == (found(whole=False),)
+
+
+def test_it_is_printed_beneath_the_reason() -> None:
+    lines = list(section_lines(view()))
+    at = next(i for i, line in enumerate(lines) if "incomplete design" in line)
+    assert lines[at + 1].strip().startswith("as published, chi-square test on all replies")
+    assert f"chi2 = {CHI_SQUARE:.4g}, df = 7, p = {P:.4f}" in lines[at + 1]
+
+
+def test_it_stands_on_the_page_and_in_the_summary() -> None:
+    hypothesis = Reader(report_html(view())).hypotheses[0]
+    assert hypothesis["published"][:3] == [
+        ["chi2", f"{CHI_SQUARE:.2f}", ""],
+        ["df", "7.00", ""],
+        ["p", f"p = {P:.4f}", ""],
+    ]
+    summary = summary_markdown(view())
+    assert f"chi2 = {CHI_SQUARE:.4g}" in summary
+    assert "it decides nothing" in explanation(found(whole=False).verdicts[0])
+
+
+def test_without_a_single_reply_nothing_is_published_either() -> None:
+    with pytest.raises(TooFewUnits) as none:
+        WHICHEVER.analyse(TOLD, recorded(TOLD, lambda _: None, "yes"))
+    assert none.value.published is not None
+    assert list(none.value.published[1]) == ["not defined"]
+
+
+NEGATIVE = re.compile(r"(?<![\w.^])[-−]0(?:\.0+)?(?![\w.])(?!\.\d)")
+VALUES = [-0.0, *(-(10.0**-power) * digit for power in range(1, 9) for digit in (1, 4, 5, 9))]
+
+
+def test_what_is_looked_for_is_found() -> None:
+    assert [*map(bool, map(NEGATIVE.search, ("-0.00", "[−0.0, 1]", "-0")))] == [True] * 3
+    for words in ("-0.04", "2026-01-02", "0-0.0x", "+0.00"):
+        assert not NEGATIVE.search(words), words
+
+
+def test_no_report_prints_a_negative_zero() -> None:
+    made = [
+        factory.verdict(
+            factory.finding(
+                estimate=value, interval=_at(value), margin=margin,
+                arms=tuple(replace(arm, mean=value) for arm in factory.finding().arms),
+                human=replace(human, estimate=value, interval=_at(value))
+                if (human := factory.finding().human)
+                else None,
+            ),
+            id=f"of-{margin}-{number}", shown=(_at(value), _at(value)),
+        )
+        for number, value in enumerate(VALUES)
+        for margin in (0.5, 0.125)
+    ]  # fmt: skip
+    run = factory.view(factory.analysis(*made))
+    page = report_html(run)
+    said = [*_texts(blocks(page)["d-run"]), re.sub(r"(?s)<(style|script).*?</\1>", "", page)]
+    said += [*section_lines(run), summary_markdown(run, []), *map(explanation, made)]
+    filed = audit_files(audit_record(run, made[0].model, {}))
+    said += [text.rpartition("\n---\n")[2] for name, text in filed.items() if name.endswith("md")]
+    drawn = re.compile(r' d="[^"]*"')
+    found = [hit[0] for text in said for hit in NEGATIVE.finditer(drawn.sub("", text))]
+    assert found == []
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts of JSON: its numbers are for programs."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+def _at(value: float) -> Interval:
+    return Interval(low=value, high=-value, level=0.95)
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_nor_does_any_form_of_a_number(value: float) -> None:
+    for form in ("+z.2f", "z.3f", "z.3g"):
+        assert not NEGATIVE.search(with_interval(value, _at(value), form))
+    assert not NEGATIVE.search(plain_number(value))
