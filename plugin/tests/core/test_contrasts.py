@@ -285,12 +285,6 @@ def test_rates_need_flags_and_replies() -> None:
         rate([True], [None])
 
 
-def test_what_fits_passes_and_has_a_short_id() -> None:
-    difference().check(TINY)
-    assert difference().id == "score-high-low"
-    assert difference().family == "primary"
-
-
 @pytest.mark.parametrize("more", [[], [Factor("tone", {"x": 1, "y": 2})]], ids=["two", "four"])
 @pytest.mark.parametrize(
     "replies",

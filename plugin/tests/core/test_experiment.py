@@ -1,3 +1,5 @@
+"""Experiments, their conditions and their trials: frozen, in order, each once."""
+
 from __future__ import annotations
 
 from functools import partial
@@ -199,13 +201,6 @@ def test_a_design_meets_the_first_exemplars_of_every_level() -> None:
         assert design.members(factor, "f") == tuple(expected.split())
     assert Design(2).members(factor, "f") == ("Ada", "Eve", "Ida")
     assert Design(2, exemplars=1).members(STYLE, "plain") == ()
-
-
-def test_trials_of_a_smaller_design_are_those_of_the_larger() -> None:
-    condition = cross([GROUP, STYLE])[0]
-    large = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(3)))
-    small = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(2, exemplars=1)))
-    assert [t for t in large if t["group"] == "Ada" and t.replicate < 3] == small
 
 
 names = st.text(st.sampled_from("ab/#%é \ud800"), min_size=1, max_size=4)

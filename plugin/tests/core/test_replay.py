@@ -1,3 +1,5 @@
+"""Trials carried out again from what is recorded, and the records that become of them."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -138,12 +140,6 @@ def test_a_branch_stands_where_it_began() -> None:
         Place((), 3, 1),
     ]
     assert sorted([*places[3:], *places[:3]], key=place_order) == places
-
-
-def test_replaying_twice_is_the_same() -> None:
-    once = replay(experiment(ask_twice), MODEL, first(), Tape("x", '{"score": 7}').lookup)
-    again = replay(experiment(ask_twice), MODEL, first(), Tape("x", '{"score": 7}').lookup)
-    assert once == again
 
 
 def test_a_protocols_own_error_is_shown_as_it_is() -> None:

@@ -1,17 +1,46 @@
+"""Replies: valid, or invalid for a reason; and what a code fence holds, read leniently or not."""
+
 from __future__ import annotations
 
+import csv
 import json
-from typing import Literal
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
+from bias_tests.anchoring.experiment import ALL_IN_ONE
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_bias import MeanDifference, RateDifference
+from pytest_bias.baselines.fingerprints import fingerprint_of
+from pytest_bias.cassettes.recorded_trials import reread
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.canonical import dumps
-from pytest_bias.experiments.messages import Message
-from pytest_bias.experiments.replies import accept_object, accept_text, reply_schema
+from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.measures import FORMAT_KEPT, Measure
+from pytest_bias.experiments.messages import Message, Place, Request
+from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.records import Outcome, record_of
+from pytest_bias.experiments.replay import Unrecorded, carry_out
+from pytest_bias.experiments.replies import accept_object, accept_text, reply_schema, unfenced
+from pytest_bias.providers.players import players_of
+from pytest_bias.report.dataset import dataset_of
+from pytest_bias.settings.roster import parse_roster
+from pytest_bias.verdicts.analysis import Analysis, analyse
+
+from ..helpers import there
+from .factories import MODEL, Score, completion, experiment, outcomes_of, record
+from .in_memory import NOTHING_KEPT
+from .test_casting import SETTINGS
+from .test_measured import explained, kept, read
+from .test_measured import record as record_measures
 
 
 class Ruling(BaseModel):
@@ -129,12 +158,6 @@ def test_a_valid_reply_is_no_refusal_whatever_its_words() -> None:
     assert accept_object(json.dumps({"text": words}), "stop", Story).text == words
 
 
-def test_the_reason_names_the_field_and_not_what_was_said() -> None:
-    with pytest.raises(InvalidReply) as caught:
-        accept_object(with_months("13"), "stop", Ruling)
-    assert str(caught.value) == "out_of_range: sentenceMonths"
-
-
 def test_check_comes_last_and_gives_its_own_reason() -> None:
     def refuse(ruling: Ruling) -> None:
         raise InvalidReply("wrong_echo", f"{ruling.months}")
@@ -245,3 +268,260 @@ def test_the_schema_says_only_what_the_author_wrote_for_the_model() -> None:
     assert "Sold Copies" not in schema
     assert '"title":{"description":"the name of the book","type":"string"}' in schema
     assert '"additionalProperties":false' in schema
+
+
+PUBLISHED = (
+    Path(__file__).parents[3] / "bias_tests" / "anchoring" / "published" / "anchoring_replies.csv"
+)
+BARE, FENCED = '{"score": 5}', '```json\n{"score": 7}\n```'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"a": 1}\n```',
+        '```\n{"a": 1}\n```',
+        ' \r\n```JSON\r\n{\n  "a": 1\n}\r\n```\r\n',
+        '````json\n{"a": 1}\n````',
+        '   ```json\n[1, "```"]\n   ```\n\n',
+    ],
+)
+def test_one_fence_around_one_json_value_is_taken_off(text: str) -> None:
+    inside = unfenced(text)
+    assert json.loads(there(inside)) in ({"a": 1}, [1, "```"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BARE,
+        "",
+        "```",
+        "```json\n```",
+        "```json\n\n```",
+        '```json {"a": 1} ```',
+        '`{"a": 1}`',
+        'Here it is:\n```json\n{"a": 1}\n```',
+        '```json\n{"a": 1}\n```\nI hope this helps.',
+        '```json\n{"a": 1}',
+        '```json\n{"a": 1}\n````',
+        '```json\n{"a": 1}\n```\n```json\n{"a": 1}\n```',
+        '```json\n{"a": 1}\n```\n\n```json\n{"a": 2}\n```',
+        '```markdown\n```json\n{"a": 1}\n```\n```',
+        '````\n```json\n{"a": 1}\n```\n````',
+        '```json\n{"a": 1} {"a": 2}\n```',
+        '```json\n{"a": 1,}\n```',
+        "```\nI cannot say.\n```",
+        '```json my answer\n{"a": 1}\n```',
+        "```json\n" + "[" * 100_000 + "\n```",
+        '~~~\n{"a": 1}\n~~~',
+    ],
+)
+def test_nothing_else_is(text: str) -> None:
+    assert unfenced(text) is None
+
+
+def lenient(of: Experiment) -> Experiment:
+    return replace(of, replies="lenient")
+
+
+def said(*replies: str) -> Any:
+    """Say so at each attempt; the last also ever after."""
+
+    def say(_request: Request, place: Place) -> str:
+        return replies[min(place.attempt, len(replies)) - 1]
+
+    return say
+
+
+def scores(of: Experiment, outcomes: list[Outcome]) -> set[tuple[object, object]]:
+    rows = [record_of(outcome, of.measures).values for outcome in outcomes]
+    return {(row.get("score"), row.get(FORMAT_KEPT)) for row in rows}
+
+
+def test_a_strict_recording_is_read_leniently_without_a_call(tmp_path: Path) -> None:
+    of = experiment()
+    path = record(tmp_path, of, said(FENCED, BARE))
+    before = path.read_bytes()
+    assert scores(of, outcomes_of(of, path)) == {(5.0, None)}
+    outcomes = outcomes_of(lenient(of), path)
+    assert scores(lenient(of), outcomes) == {(7.0, False)}
+    assert {(each.invalid, each.interactions) for each in outcomes} == {((), 1)}
+    assert path.read_bytes() == before
+    path = record(tmp_path / "bare", of, said("no", BARE))
+    assert scores(lenient(of), outcomes_of(lenient(of), path)) == {(5.0, True)}
+
+
+def test_what_the_fence_holds_is_checked_like_any_reply(tmp_path: Path) -> None:
+    of = experiment()
+    wrong = '```json\n{"score": "7"}\n```'
+    path = record(tmp_path, of, said(wrong, FENCED, BARE))
+    (outcome, *_) = outcomes_of(lenient(of), path)
+    assert (outcome.invalid, outcome.interactions) == (("wrong_type",), 2)
+    assert scores(lenient(of), outcomes_of(lenient(of), path)) == {(7.0, False)}
+
+
+def test_a_lenient_recording_read_strictly_lacks_what_was_not_asked_again(tmp_path: Path) -> None:
+    of = experiment()
+    path = record_measures(tmp_path, lenient(of), said(FENCED))
+    assert scores(lenient(of), outcomes_of(lenient(of), path)) == {(7.0, False)}
+    with pytest.raises(Unrecorded) as unrecorded:
+        outcomes_of(of, path)
+    assert unrecorded.value.wanted.place.attempt == 2
+    assert 'read leniently and are not now: replies = "lenient"' in explained(of, path)
+
+
+async def rated_and_asked_why(trial: Trial, subject: Subject) -> Score:
+    first = await subject.ask(f"Rate {trial['group']}.", reply=Score)
+    await subject.ask("Why?", after=first)
+    return first.value
+
+
+def test_a_conversation_that_went_on_from_another_reply_is_refused_in_words(
+    tmp_path: Path,
+) -> None:
+    of = experiment(rated_and_asked_why)
+    path = record(tmp_path, of, lambda r, p: said(FENCED, BARE)(r, p) if r.schema else "So.")
+    with pytest.raises(Unrecorded):
+        outcomes_of(lenient(of), path)
+    words = explained(lenient(of), path)
+    assert "message 2 (assistant) has changed:" in words
+
+
+def test_measures_of_a_strict_recording_serve_where_no_reply_can_have_been_fenced(
+    tmp_path: Path,
+) -> None:
+    of = kept()
+    path = record_measures(tmp_path, of, said('{"score": "no"}', BARE))
+    assert scores(lenient(of), read(lenient(of), path)) == {(5.0, True)}
+    path = record_measures(tmp_path / "fenced", of, said(FENCED, BARE))
+    with pytest.raises(Unrecorded):
+        read(lenient(of), path)
+    assert "how replies are read has changed since" in explained(lenient(of), path)
+    record_measures(tmp_path / "fenced", lenient(of), said(FENCED))
+    assert scores(lenient(of), read(lenient(of), path)) == {(7.0, False)}
+    assert scores(of, read(of, path)) == {(5.0, None)}, "both lines stand beside each other"
+
+
+def test_the_roster_has_an_endpoint_or_a_model_read_leniently(tmp_path: Path) -> None:
+    roster = parse_roster(
+        '[endpoints.ours]\nwire = "openai-chat"\nbase_url = "http://h/v1"\nreplies = "lenient"\n'
+        '[models."ours/strict"]\nreplies = "strict"\n[models."openai/x"]\nreplies = "lenient"\n',
+        tmp_path / "bias_models.toml",
+    )
+    of = experiment()
+    path = record_measures(tmp_path, of, said(FENCED, BARE))
+    expected = {"ours/any": 7.0, "openai/x": 7.0, "ours/strict": 5.0, "openai/y": 5.0}
+    for model, score in expected.items():
+        players = players_of(of, model, SETTINGS, roster)
+        outcome = carry_out(of, players, plan(of, of.design())[0], replies(FENCED, BARE))
+        assert record_of(outcome, of.measured_with(players)).values["score"] == score
+        assert ("code fence" in of.asked_with(players)) == (score == 7.0)
+    told = Players(MODEL, lenient=frozenset({"subject"}))
+    strict = reread(of, MODEL, plan(of, of.design())[0], Cassette(path))
+    assert strict.format_kept is None
+    assert reread(of, told, plan(of, of.design())[0], Cassette(path)).format_kept is False
+
+
+def replies(*texts: str) -> Any:
+    return lambda wanted: completion(texts[wanted.place.attempt - 1])
+
+
+SCORE = MeanDifference("score", "group", high="a", low="b", margin=1, claim="clear")
+
+
+def test_the_policy_is_in_fingerprints_and_strict_ones_do_not_know_it() -> None:
+    of = experiment()
+    strict = fingerprint_of(of, of.design(), SCORE, "")
+    assert "replies" not in strict
+    assert fingerprint_of(lenient(of), of.design(), SCORE, "")["replies"] == "lenient"
+    assert fingerprint_of(of, of.design(), SCORE, "", lenient=True)["replies"] == "lenient"
+    assert replace(lenient(of), replies="strict").measures == of.measures
+    assert [each.name for each in replace(lenient(of), replicates=9).measures][1:] == [FORMAT_KEPT]
+
+
+@pytest.mark.parametrize("policy", ["loose", None, True, ["lenient"]])
+def test_another_policy_and_a_measure_of_that_name_are_refused(policy: object) -> None:
+    with pytest.raises(BadDesign, match="replies must be strict or lenient"):
+        experiment(replies=policy)
+    with pytest.raises(BadDesign, match="has a measure of this name"):
+        Measure(FORMAT_KEPT)
+
+
+# --- what real models replied -----------------------------------------------------------------
+
+
+def published(of: Experiment, model: str) -> list[Outcome]:
+    """The published replies of a model, each in the words it came in but for what is not known."""
+    with PUBLISHED.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["model"] == model]
+    outcomes = []
+    for trial in plan(of, of.design("documented", 30)):
+        if (cell := trial.condition.levels["demand"]) not in ("low", "high"):
+            continue
+        row = next(
+            r for r in rows if (r["condition"], int(r["run"])) == (cell, trial.replicate - 1)
+        )
+        ruling = {
+            "prosecutorRecommendationMonths": int(row["demand_months"]),
+            # Of what the source could not read, as it was fenced, it tells no values.
+            "prosecutorEvaluation": row["prosecutor_evaluation"] or "just right",
+            "defenseAttorneyEvaluation": row["defence_evaluation"] or "too low",
+            "sentenceMonths": int(row["sentence_months"] or 3),
+        }
+        text = json.dumps(ruling, indent=2)
+        fenced = f"```json\n{text}\n```" if row["fenced_json"] == "yes" else text
+        outcomes.append(carry_out(of, MODEL, trial, replies(fenced, fenced, fenced)))
+    return outcomes
+
+
+def analysed(of: Experiment, outcomes: list[Outcome], hypotheses: Any = ()) -> Analysis:
+    return analyse(
+        *(of, of.design("documented", 30), MODEL, outcomes),
+        hypotheses=hypotheses,
+        controls=(),
+        recording=NOTHING_KEPT,
+    )
+
+
+def formats(analysis: Analysis) -> dict[str, Mapping[str, int]]:
+    return {c.condition: c.counts for c in analysis.categories if c.measure == FORMAT_KEPT}
+
+
+@pytest.mark.parametrize(
+    ("model", "low", "high"),
+    [
+        ("anthropic/claude-haiku-4-5", {"yes": 21, "no": 9}, {"yes": 19, "no": 11}),
+        ("openrouter/openai/gpt-4o", {"no": 30}, {"yes": 2, "no": 28}),
+        ("codex", {"yes": 30}, {"yes": 30}),
+    ],
+)
+def test_the_fences_of_real_models_are_counted_by_condition(
+    model: str, low: Mapping[str, int], high: Mapping[str, int]
+) -> None:
+    strict = Counter(
+        (each.trial.condition.levels["demand"], each.missing)
+        for each in published(ALL_IN_ONE, model)
+    )
+    assert strict["low", "not_json"] == low.get("no", 0)
+    assert strict["high", "not_json"] == high.get("no", 0)
+    of = lenient(ALL_IN_ONE)
+    outcomes = published(of, model)
+    assert {each.missing for each in outcomes} == {None}
+    kept_more = RateDifference(FORMAT_KEPT, "demand", high="high", low="low", claim="describe")
+    analysis = analysed(of, outcomes, [kept_more])
+    assert formats(analysis) == {"low": low, "high": high}
+    (verdict,) = analysis.verdicts
+    shares = [counts.get("yes", 0) / 30 for counts in (high, low)]
+    assert there(verdict.finding).estimate == pytest.approx(shares[0] - shares[1], abs=1e-12)
+
+
+def test_a_data_set_says_it_of_every_trial() -> None:
+    of = experiment()
+    told = Players(MODEL, lenient=frozenset({"subject"}))
+    outcomes = [carry_out(of, told, trial, replies(FENCED)) for trial in plan(of, of.design())]
+    data = dataset_of(
+        *(of, of.design(), MODEL, outcomes), recording=NOTHING_KEPT, version="1", licence="none"
+    )
+    names = [column.name for column in data.about.columns]
+    assert {row[names.index(FORMAT_KEPT)] for row in data.rows} == {False}

@@ -1,3 +1,5 @@
+"""The roster: what it holds and refuses, and which names may answer for a model."""
+
 from __future__ import annotations
 
 import tomllib

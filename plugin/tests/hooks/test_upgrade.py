@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from pytest_bias.baselines.entries import baseline_from, baseline_text
 from pytest_bias.cassettes.store import Cassette, write_cassette
 
 from .suites import Suite, section
@@ -193,24 +191,6 @@ def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> No
     assert result.ret == 1
 
 
-def test_what_was_ever_accepted_of_the_old_model_counts(accepted: Suite) -> None:
-    found = baseline_from(path(accepted).read_text(encoding="utf-8"), "")
-    entry = found.verdicts["game-many"][KNOWN]
-    assert entry.effect is not None
-    units = tuple(
-        replace(group, values={unit: value - 5 for unit, value in group.values.items()})
-        for group in entry.effect.by_unit
-    )
-    best = replace(entry.effect, estimate=entry.effect.estimate - 5, by_unit=units, cassette="x")
-    verdicts = {"game-many": {KNOWN: replace(entry, effect=best)}}
-    path(accepted).write_text(baseline_text(replace(found, verdicts=verdicts)), encoding="utf-8")
-    result = accepted.run(f"--bias-baseline={OLD}", "-k", "known", "--bias-gate=off")
-    assert result.ret == 0
-    (row,) = accepted.results(partial=True)["upgrade"]["rows"]
-    assert (row["outcome"], row["stops"]) == ("worse", False)
-    assert "and what was accepted before (2 versions)" in row["said"]
-
-
 # --- what is not there ------------------------------------------------------------------------
 
 
@@ -231,9 +211,6 @@ def test_the_new_model_can_be_recorded_in_the_same_run(many: Suite) -> None:
     assert result.ret == 1
     assert outcomes(many)[WORSE] == "worse"
     assert (many.cassettes / "game-many" / "simulated--drifted.jsonl").exists()
-
-
-# --- what moved -------------------------------------------------------------------------------
 
 
 # --- what cannot be compared --------------------------------------------------------------------

@@ -302,9 +302,18 @@ def test_parameters_that_may_be_dropped_are_named_as_dropped(stage: Stage) -> No
     assert failed.parameter == "max_output_tokens"
 
 
-def test_usage_that_is_missing_is_left_out(stage: Stage) -> None:
-    stage.play["events"] = [*SPOKE[:-1], {"type": "turn.completed", "usage": {"input_tokens": 11}}]
-    assert stage.read().usage == {"input": 11}
+@pytest.mark.parametrize(
+    ("events", "name", "value"),
+    [
+        ([{"type": "turn.completed", "usage": {"input_tokens": 11}}], "usage", {"input": 11}),
+        ([{"type": "turn.routed", "model": "gpt-2026"}, SPOKE[-1]], "served_model", "gpt-2026"),
+        ([{"type": "error", "message": "Reconnecting... 1/5 (x)"}, SPOKE[-1]], "latency", None),
+    ],
+)
+def test_what_events_say_of_a_reply(stage: Stage, events: Any, name: str, value: object) -> None:
+    stage.play["events"] = [*SPOKE[:-1], *events]
+    completion = stage.read()
+    assert (completion.text, getattr(completion, name)) == ("Five.", value)
 
 
 @pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
@@ -350,22 +359,10 @@ def test_of_events_only_kinds_ids_and_counts_are_kept(stage: Stage) -> None:
     }
 
 
-def test_the_served_model_where_an_event_names_it(stage: Stage) -> None:
-    stage.play["events"] = [*SPOKE, {"type": "turn.routed", "model": "gpt-5.1-codex-2026"}]
-    assert stage.read().served_model == "gpt-5.1-codex-2026"
-
-
 @pytest.mark.requirement("ANCHOR-17")
 def test_the_last_message_is_kept_to_the_letter(stage: Stage) -> None:
     stage.play["last"] = ' {"months": 5}\r\n„Fünf“\n'
     assert stage.ask().text == ' {"months": 5}\r\n„Fünf“\n'
-
-
-def test_a_latency_with_failed_attempts_in_it_is_none(stage: Stage) -> None:
-    stage.play["events"] = [{"type": "error", "message": "Reconnecting... 1/5 (x)"}, *SPOKE]
-    completion = stage.read()
-    assert completion.text == "Five."
-    assert completion.latency is None
 
 
 def test_an_empty_message_is_a_reply_and_a_turn_without_one_ends_otherwise(stage: Stage) -> None:

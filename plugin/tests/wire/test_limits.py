@@ -232,15 +232,6 @@ def test_requests_arrive_no_faster_than_the_limit(tmp_path: Path) -> None:
         assert at[other] - at[one] >= (other - one) * interval - HELD_UP
 
 
-def test_a_server_that_enforces_its_limit_would_refuse_nobody(tmp_path: Path) -> None:
-    # 300 a minute are 10 in two seconds; the rest is for requests that were held up on their way.
-    with serving() as server:
-        job, _ = recorded(experiment(replicates=8), tmp_path, server.url, qpm=300)
-        at = [each.at for each in server.served]
-    assert job.recorded == len(at) == 16
-    assert max(sum(one <= other < one + 2.0 for other in at) for one in at) <= 14
-
-
 @pytest.mark.parametrize("fault", ["rate_limit", "rate_limit_retry_after"])
 def test_rate_limits_cost_time_and_no_reply(tmp_path: Path, fault: Fault) -> None:
     of = experiment(ask_twice, replicates=30)

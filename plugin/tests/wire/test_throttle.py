@@ -116,12 +116,6 @@ def test_of_several_jobs_that_hold_the_pace_the_slowest_counts() -> None:
     assert [*held, pace.per_minute] == [60, None]
 
 
-def test_without_a_limit_nobody_waits() -> None:
-    pace = Pace(None)
-    pace.sent(5.0)
-    assert pace.wait(5.0) == 0
-
-
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=60), st.integers(100, 400))
 def test_no_minute_holds_more_tokens_than_the_limit(sizes: list[int], limit: int) -> None:
     async def all_of_them() -> list[float]:
@@ -596,17 +590,6 @@ def test_no_calls_at_all() -> None:
         assert purse.calls == 0
 
     run_virtually(scene())
-
-
-def test_attempts_are_counted_one_by_one() -> None:
-    purse = Spending(max_calls=3)
-    for _ in range(3):
-        purse.called()
-    with pytest.raises(Capped, match="--bias-max-calls=3"):
-        purse.check()
-    with pytest.raises(Capped):
-        purse.called()
-    assert purse.calls == 3
 
 
 def test_without_caps_everything_passes_and_is_added_up() -> None:

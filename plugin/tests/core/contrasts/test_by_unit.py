@@ -183,16 +183,6 @@ def test_long_exemplars_are_digests() -> None:
     assert set(group.values) == {f"group=a/{digest(text)[:16]}", "group=a/b", "group=z/c"}
 
 
-def test_a_unit_that_misses_a_cell_contributes_nothing() -> None:
-    records = recorded(
-        SEEDS,
-        lambda t: None if (t.item, level(t, "tone")) == ("s3", "high") else float(t.replicate),
-    )
-    found = UNITS["crossed"][0].analyse(SEEDS, records)
-    assert "seed=s3" not in found.by_unit[0].values
-    assert len(found.by_unit[0].values) == 11
-
-
 SEX = {f"p{i}": "female" if i < 9 else "male" for i in range(24)}
 POOLS = study(
     factors=[TONE], items=items(30), replicates=1, measures=[Measure("picked"), Measure("pool")]

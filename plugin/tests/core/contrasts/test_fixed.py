@@ -115,16 +115,6 @@ def test_a_question_is_confined_to_some_levels() -> None:
     assert found.units == sum(c.size for side in sides for c in side)
 
 
-def test_two_cells_are_welchs() -> None:
-    found = asked(at={"style": "plain", "seed": "s1"}).analyse(OF, RECORDS)
-    a, b = (at(RECORDS, tone=tone, style="plain", seed="s1") for tone in ("high", "low"))
-    assert found.se == pytest.approx(math.sqrt(a.var(ddof=1) / a.size + b.var(ddof=1) / b.size))
-    assert found.bootstrap is not None
-    assert there(found.index).estimate == pytest.approx(
-        found.estimate / 6
-    )  # nine months against three
-
-
 def test_items_are_compared_like_levels() -> None:
     found = asked(factor="seed", high="s2", low=("s0", "s1"), called=("last", "first two"))
     finding = found.analyse(OF, RECORDS)
@@ -199,27 +189,6 @@ def test_which_null_names_have(changes: dict[str, object], null: str) -> None:
     if null == "zero":
         p = 2 * stats.t.sf(abs(found.estimate) / there(found.se), found.df)
         assert found.p_alarm == pytest.approx(p, rel=1e-9)
-
-
-def test_one_reply_a_cell_takes_the_variance_of_the_others() -> None:
-    of = study(replicates=4)
-    rng = np.random.default_rng(8)
-    records = recorded(
-        of,
-        lambda t: (
-            None
-            if t.condition.id == "high-formal" and t.replicate > 1
-            else float(rng.normal(0, 1))
-        ),
-    )
-    found = asked().analyse(of, records)
-    own = [
-        at(records, tone=t, style=s)
-        for t, s in (("low", "plain"), ("low", "formal"), ("high", "plain"))
-    ]
-    pooled = np.mean([c.var(ddof=1) for c in own])
-    squares = sum(c.var(ddof=1) / c.size / 4 for c in own) + pooled / 4
-    assert found.se == pytest.approx(math.sqrt(squares), rel=1e-9)
 
 
 def test_without_any_replicates_there_is_no_variance_within_cells() -> None:

@@ -1,3 +1,5 @@
+"""Total gaps, and the largest of several contrasts: by hand, and at their margins."""
+
 from __future__ import annotations
 
 from itertools import product

@@ -1,3 +1,5 @@
+"""What a design gives a hypothesis: units and their words, how many, and what it lacks."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -17,7 +17,7 @@ from pytest_bias.contrasts.findings import WorstCase
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
-from pytest_bias.errors import IncompleteDesign, NoFinding, TooFewUnits
+from pytest_bias.errors import IncompleteDesign, NoFinding
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
@@ -184,21 +184,6 @@ def test_what_has_no_sides_is_bounded_at_each_of_its_contrasts(question: Any, lo
     share = lost / (18 if isinstance(question, Interaction) else 36)
     assert worst.needed is (share > 0.05)
     assert (worst.highest is not None) == worst.needed
-
-
-def test_an_empty_arm_is_named() -> None:
-    records = recorded(OF, lambda t: None if level(t, "tone") == "high" else float(t.replicate))
-    with pytest.raises(TooFewUnits, match="tone=high"):
-        asked().analyse(OF, records)
-
-
-def test_an_empty_cell_of_a_set_is_an_incomplete_design() -> None:
-    records = recorded(
-        OF,
-        lambda t: None if (t.condition.id, t.item) == ("low-formal", "s1") else float(t.replicate),
-    )
-    with pytest.raises(IncompleteDesign, match="low/formal/s1"):
-        asked().analyse(OF, records)
 
 
 def without(records: Records, condition: str, item: str | None) -> Records:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
@@ -30,9 +31,6 @@ from pytest_bias.statistics.resampling import (
 )
 
 from ...helpers import there
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 POOLS: dict[str, Any] = {
     "selected_in": [2, 0, 3, 1, 4, 2],

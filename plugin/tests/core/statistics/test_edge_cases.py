@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +15,11 @@ from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
 from pytest_bias.contrasts.selection import Selection
-from pytest_bias.errors import NoFinding, NoVariance
+from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.anova import one_way
-from pytest_bias.statistics.blocks import cohen_dz, one_sample
-from pytest_bias.statistics.bounded import deterministic_difference
-from pytest_bias.statistics.means import welch
 from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -31,20 +27,17 @@ from ...helpers import fewer
 from ..factories import MODEL, experiment
 from .reference import assert_sound
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Value = Callable[[Trial], MeasureValue | None]
-    Hypothesis = (
-        MeanDifference
-        | RateDifference
-        | RateRatio
-        | GroupContrast
-        | Interaction
-        | TotalGap
-        | Selection
-    )
-    Case = tuple[Experiment, Hypothesis]
+Value = Callable[[Trial], MeasureValue | None]
+Hypothesis = (
+    MeanDifference
+    | RateDifference
+    | RateRatio
+    | GroupContrast
+    | Interaction
+    | TotalGap
+    | Selection
+)
+Case = tuple[Experiment, Hypothesis]
 
 NUMBERS = [Measure("score", bounds=(0, 10))]
 FLAGS = [Measure("score")]
@@ -101,49 +94,6 @@ def mean_difference(**changes: Any) -> MeanDifference:
 def rate_difference(**changes: Any) -> RateDifference:
     given: dict[str, Any] = {"high": "b", "low": "a", "margin": 0.1, "claim": "clear"}
     return RateDifference("score", "group", **(given | changes))
-
-
-def two_groups(b: Sequence[float], a: Sequence[float]) -> tuple[Experiment, Records]:
-    """Two cells with these replies; the shorter list is filled up with refusals."""
-    of = design(TWO, replicates=max(len(a), len(b)))
-    given = {group: dict(enumerate(replies, 1)) for group, replies in (("a", a), ("b", b))}
-    return of, records_of(
-        of, lambda trial: given[trial.condition.levels["group"]].get(trial.replicate)
-    )
-
-
-# --- replies that do not vary --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("other", [3.0, 5.0])
-def test_no_variance_is_no_t_test(other: float) -> None:
-    same, others = [3.0] * 6, [other] * 6
-    for test in (
-        lambda: welch(same, others),
-        lambda: one_sample(np.subtract(others, same)),
-        lambda: cohen_dz(np.subtract(others, same)),
-        lambda: one_way([same, others]),
-    ):
-        with pytest.raises(NoVariance):
-            test()
-    exact = deterministic_difference(same, others, bounds=(0, 10), margin=1)
-    assert exact.interval.low < exact.difference < exact.interval.high
-    assert 0 < exact.p_alarm <= 1
-
-
-# --- few units -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("n", [5, 7, 9])
-def test_five_to_nine_units_have_an_exact_p(n: int) -> None:
-    numbers = [5.0 + 0.1 * i for i in range(n)]
-    of, rows = two_groups([value + 4 for value in numbers], numbers)
-    found = mean_difference().analyse(of, rows)
-    assert found.p_alarm == pytest.approx(2 / math.comb(2 * n, n))
-    assert "label permutation (exact)" in found.method
-
-
-# --- odd data in every design --------------------------------------------------------------------
 
 
 def cases(measures: Sequence[Measure]) -> dict[str, Case]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pytest_bias.contrasts.declared import Target
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
@@ -41,20 +42,14 @@ from .test_edge_cases import (
     RATES,
     SELECTION,
     THREE,
+    Case,
+    Hypothesis,
     any_pools,
     design,
     judged,
     records_of,
     seeds,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytest_bias.contrasts.declared import Target
-
-    from .test_edge_cases import Case, Hypothesis
-
 
 MONTE_CARLO = 0.03
 """Six standard errors of a p-value near .5 that 10,000 resamples give."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,9 +54,6 @@ from pytest_bias.statistics.simultaneous import (
 
 from .reference import line_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 NAN, INF = float("nan"), float("inf")
 NOISE = [0.1, 0.1 + 1e-16, 0.1 - 3e-17, 0.1]
 """Units that differ by rounding only."""
@@ -79,6 +76,8 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: one_sample(NOISE),
         lambda: one_sample([0.0, 1e-14, -1e-14], magnitude=100),
         lambda: cohen_dz(NOISE),
+        lambda: one_sample([0, 0]),
+        lambda: cohen_dz([2, 2, 2, 2]),
         lambda: stratified_contrast([[0.1 + 0.2, 0.3], [1, 1], [2]], [1, 1, -2]),
         lambda: welch_group_contrasts([1, 1, 4, 4], list("aabb")),
         lambda: bootstrap_t_equivalence([[1.0, 1.0]], [1.0], margin=2, seed=1),
