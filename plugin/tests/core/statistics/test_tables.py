@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import (
+from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
     optimize,  # type: ignore[import-untyped, unused-ignore]  # no types
     stats,  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 )
