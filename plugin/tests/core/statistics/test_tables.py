@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-    optimize,  # type: ignore[import-untyped, unused-ignore]  # no types
-    stats,  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+    optimize,
+    stats,
 )
 from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unused-ignore]  # no types
     cohens_kappa,
