@@ -56,7 +56,7 @@ RUNS: Mapping[str, tuple[str, ...]] = {
 
 
 def run(arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Run the suite offline and return its exit status, verdicts and upgrade, in short."""
+    """Run the suite offline and return its results in short."""
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.json"
         command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--bias-report=off"]
@@ -67,7 +67,12 @@ def run(arguments: tuple[str, ...]) -> dict[str, Any]:
         written = [*Path(folder).glob("results*.json")]
         if len(written) != 1:
             sys.exit(f"{' '.join(arguments)}: no results\n{ran.stdout}{ran.stderr}")
-        found = json.loads(written[0].read_text("utf-8"))
+        return {**in_short(written[0]), "exit": ran.returncode}
+
+
+def in_short(results: Path) -> dict[str, Any]:
+    """Read a results file: its exit status, verdicts and upgrade."""
+    found = json.loads(results.read_text("utf-8"))
     verdicts: dict[str, dict[str, Any]] = {}
     for analysis in found["analyses"]:
         name = f"{analysis['experiment']} {analysis['model']}"
@@ -82,7 +87,7 @@ def run(arguments: tuple[str, ...]) -> dict[str, Any]:
         f"{row['experiment']} {row['hypothesis']}": row["outcome"]
         for row in (found["upgrade"] or {"rows": []})["rows"]
     }
-    return {"exit": ran.returncode, "verdicts": verdicts, "upgrade": upgrade}
+    return {"exit": found["exit_status"], "verdicts": verdicts, "upgrade": upgrade}
 
 
 def flat(run: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -131,13 +136,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--update", action="store_true", help="write what the runs give now")
     parser.add_argument("-k", default="", metavar="NAME", help="only runs with this in the name")
+    about = "results of the suite's main command, in place of running it again"
+    parser.add_argument("--even", type=Path, metavar="RESULTS", help=about)
     arguments = parser.parse_args()
     golden = json.loads(GOLDEN.read_text("utf-8")) if GOLDEN.exists() else {}
     changed: list[str] = []
     for name, asked in RUNS.items():
         if arguments.k not in name:
             continue
-        result = run(asked)
+        reuse = arguments.even if name == "even" else None
+        result = in_short(reuse) if reuse else run(asked)
         count = sum(map(len, result["verdicts"].values()))
         print(f"{name}: exit {result['exit']}, {count} results", flush=True)  # noqa: T201
         changed += differences({name: golden.get(name, {})}, {name: result})
