@@ -34,15 +34,6 @@ def test_what_another_version_measured_is_stale(tmp_path: Path) -> None:
     assert (row.recorded_trials, row.missing_trials, row.stale_interactions) == (0, 6, 6)
 
 
-def test_recording_all_of_it_anew_counts_only_what_that_has_added(tmp_path: Path) -> None:
-    of = kept()
-    record(tmp_path, of)
-    assert only(planned(tmp_path, of, mode="all")).missing_trials == 6
-    record(tmp_path, of, anew=True, merge=False, trials=first_replicates(of, 1))
-    row = only(planned(tmp_path, of, mode="all"))
-    assert (row.recorded_trials, row.missing_trials, row.recorded_interactions) == (2, 4, 2)
-
-
 def test_text_in_the_cassette_is_a_problem_of_the_plan(tmp_path: Path) -> None:
     factories.record(tmp_path, experiment())
     found = planned(tmp_path, kept())

@@ -232,12 +232,6 @@ def test_of_settings_that_print_parameters(planted: Suite) -> None:
     assert run(planted, "--bias-plan").ret == 0
 
 
-def test_of_levels_whose_values_are_words_of_the_prompt(planted: Suite) -> None:
-    levels = """{"low": "low", "high": "high"}"""
-    change(planted, levels, """{"low": f"low {LEVEL}", "high": f"high {LEVEL}"}""")
-    run(planted, *RECORD).assert_outcomes(passed=4)
-
-
 def test_of_levels_in_the_locals_of_a_body(planted: Suite) -> None:
     levels = """{"low": "low", "high": "high"}"""
     change(planted, levels, """{"low": f"low {LEVEL}", "high": f"high {LEVEL}"}""")
@@ -309,16 +303,6 @@ def test_of_a_protocol_that_fails_before_it_asks(planted: Suite) -> None:
         result = run(planted, *arguments)
         assert result.ret == 1
         result.stdout.fnmatch_lines(["*fails before it asks anything: AssertionError;*"])
-
-
-def test_of_a_changed_prompt_and_raised_version(planted: Suite) -> None:
-    run(planted, *RECORD).assert_outcomes(passed=4)
-    change(planted, "The cue is", "Mind that the cue is")
-    run(planted).stdout.fnmatch_lines(["*Its first question, *has changed since.*"])
-    change(planted, "Mind that the cue is", "The cue is")
-    change(planted, 'Measure("number", ', 'Measure("number", version=2, ')
-    run(planted).stdout.fnmatch_lines(["*measured in these versions: number 1, noticed 1.*"])
-    run(planted, *RECORD).assert_outcomes(passed=4)
 
 
 def test_of_a_server_that_quotes_the_prompt(planted: Suite) -> None:

@@ -20,26 +20,23 @@ from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.messages import Parameters
-from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.recording.job import JobReport
 from pytest_bias.verdicts.analysis import analyse
 
-from ..core.factories import Score, ask_once, ask_twice, experiment
+from ..core.factories import ask_once, ask_twice, experiment
 from ..core.in_memory import NOTHING_KEPT
 from ..core.test_measured import CANARY, KEY
 from ..helpers import Endpoint
 from ..support.server import serving
 from .processes import CONCURRENCY, MODEL, Recorders
 from .test_collection import (
-    collected,
     files,
     first_turns_only,
     interrupt_twice,
-    job_of,
     recorded,
 )
 
@@ -101,19 +98,6 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
         )
         found[name] = dumps(analysis)
     assert found["measures"] == found["raw"]
-
-
-def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
-    of, endpoint = kept(ask_twice, replicates=20), Endpoint()
-    job, _ = recorded(of, tmp_path, endpoint)
-    assert (job.wanted, job.recorded, job.calls, job.problems) == (40, 40, 80, [])
-    assert files(tmp_path) == {"simulated--even.jsonl"}
-    before = job.cassette.read_bytes()
-    job, _ = recorded(of, tmp_path, endpoint)
-    assert (job.wanted, job.calls, job.problems) == (0, 0, [])
-    assert job.cassette.read_bytes() == before
-    assert set(endpoint.answered.values()) == {1}
-    assert measured(of, tmp_path) == [{"score": 5.0}] * 40
 
 
 @pytest.mark.parametrize("mode", ["missing", "all"])
@@ -201,52 +185,6 @@ def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path
     assert (job.recorded, job.calls, job.problems) == (8, 16, [])
 
 
-def test_all_replaces_what_was_measured_when_it_is_whole(tmp_path: Path) -> None:
-    of = kept(replicates=3)
-    recorded(of, tmp_path, Endpoint())
-    path = cassette_path(tmp_path, of.id, MODEL)
-    endpoint = Endpoint()
-    endpoint._say = lambda _: '{"score": 9}' if endpoint.answered.total() <= 2 else None
-    recorded(of, tmp_path, endpoint, mode="all")
-    assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
-    assert measured(of, tmp_path) == [{"score": 5.0}] * 6
-    job, _ = recorded(of, tmp_path, Endpoint(lambda _: '{"score": 9}'), mode="all")
-    assert (job.calls, job.problems) == (4, [])
-    assert measured(of, tmp_path) == [{"score": 9.0}] * 6
-    assert files(tmp_path) == {path.name}
-
-
-def test_branches_and_a_judge(tmp_path: Path) -> None:
-    async def graded(trial: Trial, subject: Subject, judge: Subject) -> float:
-        said = await together(*(subject.ask(f"{n}: {trial['group']}?") for n in range(3)))
-        grades = await together(*(judge.ask(f"Grade {s.text}", reply=Score) for s in said))
-        return sum(grade.value.score for grade in grades) / len(grades)
-
-    def say(prompt: SimulatedPrompt) -> str:
-        grading = prompt.messages[-1].text.startswith("Grade")
-        return f'{{"score": {prompt.seed % 10}}}' if grading else f"said {CANARY} {prompt.seed}"
-
-    measure = Measure("mean", float)
-    found = []
-    for of in (
-        kept(graded, judge=Parameters(), measures=[measure]),
-        experiment(graded, id="raw", judge=Parameters(), measures=[measure]),
-    ):
-        wanted = job_of(of, MODEL, "simulated/biased")
-        with serving(Endpoint(say)) as server:
-            (job,) = collected([wanted], tmp_path / of.id, server.url).jobs
-        assert (job.recorded, job.calls, job.problems) == (6, 36, [])
-        cassette = Cassette(job.cassette)
-        found.append([reread(of, wanted.players, trial, cassette) for trial in wanted.trials])
-    assert [outcome.interactions for outcome in found[0]] == [6] * 6
-    assert [outcome.values is not None for outcome in found[0]] == [True] * 6
-    assert all(outcome.result is None for outcome in found[0])
-    assert_no_canary(tmp_path / "tiny")
-    calls = [call["to"] for m in Cassette(tmp_path / "tiny" / "tiny" / "simulated--even.jsonl")
-             .measured_trials() for call in m.calls]  # fmt: skip
-    assert calls == (["subject"] * 3 + ["judge"] * 3) * 6
-
-
 def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
     tmp_path: Path,
 ) -> None:
@@ -310,15 +248,3 @@ def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None
     many = kept(says, measures=[Measure("n", lambda text: [text])], replicates=20)  # type: ignore[arg-type,return-value]  # what is wrong with it
     job = said_of(many, tmp_path)
     assert "Measure('n'): gave a list; a finite number, str or bool is needed" in job.problems[0]
-
-
-def test_what_was_journalled_is_merged_without_a_provider_or_a_key(tmp_path: Path) -> None:
-    of = kept()
-    job, _ = recorded(of, tmp_path, Endpoint(), environ=UNDER_KEY)
-    header, *lines = job.cassette.read_bytes().splitlines(keepends=True)
-    assert header.startswith(b'{"format"')
-    job.cassette.with_name(job.cassette.name + JOURNAL_SUFFIX).write_bytes(b"".join(lines))
-    job.cassette.unlink()
-    job, _ = recorded(of, tmp_path, None)
-    assert (job.calls, job.wanted, job.problems) == (0, 0, [])
-    assert files(tmp_path) == {job.cassette.name}
