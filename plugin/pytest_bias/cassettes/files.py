@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import LinkedFile, NotReadable
+from ..experiments.canonical import digest
 from ..settings.given import is_place
 
 _LFS_POINTER = b"version https://git-lfs."
@@ -124,11 +125,11 @@ def make_folder(folder: Path) -> None:
         sync_folder(each.parent)
 
 
-def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
+def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
     """Replace ``path`` by ``data``: a reader sees the old file or the new one, never a part.
 
-    When this returns the new one is on disk, under its name. ``mode`` are the permissions of the
-    new file: the usual ones unless given. A pipe or device is written to, and stays what it is.
+    When this returns the new one is on disk, under its name. A pipe or device is written
+    to, and stays what it is.
     """
     if not is_place(path):
         with path.open("wb") as there:
@@ -143,11 +144,19 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes], mode: int | None
             os.fsync(file.fileno())
         umask = os.umask(0)
         os.umask(umask)
-        Path(name).chmod(0o666 & ~umask if mode is None else mode)
+        Path(name).chmod(0o666 & ~umask)
         Path(name).replace(path)
     finally:
         Path(name).unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def kept_aside(path: Path, word: str) -> Path:
+    """Keep a copy of a file under its name, ``word`` and a part of its digest; where it is."""
+    data = path.read_bytes()
+    aside = path.with_name(f"{path.name}.{word}-{digest(data)[:8]}")
+    write_atomically(aside, data)
+    return aside
 
 
 def remove_leftovers(path: Path) -> None:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import NotRewritten, Unfinished
-from ..experiments.canonical import digest
 from ..settings.model_names import model_of
-from .files import is_there, read_file, refuse_links, remove_leftovers, write_atomically
+from .files import is_there, kept_aside, refuse_links, remove_leftovers
 from .places import SUFFIX, journals_of, packed_path
 from .recorder import recording_lock
 from .store import Cassette, write_cassette
@@ -94,7 +93,7 @@ def prune(place: Path, keys: frozenset[str]) -> Path:
                 raise NotRewritten(path=place, problem=problem)
         refuse_links(place, packed_path(place))
         cassette = Cassette(place)
-        header, before = cassette.header, read_file(cassette.path) or b""
+        header = cassette.header
         if header is None or not keys or not cassette.keys - keys:
             problem = (
                 "what no design asks for in it is of trials that are not recorded whole, and what "
@@ -105,8 +104,7 @@ def prune(place: Path, keys: frozenset[str]) -> Path:
                 "another than it was recorded with; remove the file yourself if you mean it"
             )
             raise NotRewritten(path=cassette.path, problem=problem)
-        aside = cassette.path.with_name(f"{cassette.path.name}.before-{digest(before)[:8]}")
-        write_atomically(aside, before)
+        aside = kept_aside(cassette.path, "before")
         cassette.without(keys)
         write_cassette(cassette, header.experiment, header.model, header.provenance)
         return aside

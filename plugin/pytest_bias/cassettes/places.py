@@ -122,10 +122,8 @@ def text_of(path: Path) -> bytes:
     return b"".join(line + b"\n" for line in lines_in(path))
 
 
-def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) -> None:
+def write_content(path: Path, text: Iterable[bytes]) -> None:
     """Replace a cassette's file in one step by one that holds ``text``, packed if it is to be.
-
-    ``mode`` are the permissions of the new file: the usual ones unless given.
 
     Raises NotRewritten when it is to be packed, and is too large to be unpacked again.
     """
@@ -138,4 +136,4 @@ def write_content(path: Path, text: Iterable[bytes], mode: int | None = None) ->
             )
             raise NotRewritten(path=path, problem=problem)
         text = [gzip.compress(whole, mtime=0)]
-    write_atomically(path, text, mode)
+    write_atomically(path, text)

@@ -18,12 +18,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ..errors import CassetteBusy, DamagedCassette, NotKept
-from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from ..settings.model_names import model_of
 from . import format as cassette_format
-from .files import is_there, make_folder, read_file, refuse_links, sync_folder, write_atomically
+from .files import is_there, kept_aside, make_folder, refuse_links, sync_folder
 from .format import (
     KEY_START,
     SCOPE_START,
@@ -47,8 +46,6 @@ from .places import (
 from .store import Cassette, check_line, check_place, read_header
 
 LOCK_SUFFIX = ".lock"
-DAMAGED_SUFFIX = ".damaged-"
-"""Of a file that is set aside; it and a part of the file's digest add to the file's name."""
 _MOST_DAMAGED = 10_000
 """Lines that are skipped of a file at most: one that has more is something else altogether."""
 _SHOWN = 10
@@ -292,9 +289,7 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
         problem = "no reply in it is intact"
         raise DamagedCassette(path=path, line=(damaged or [1])[0], problem=problem, whole=True)
     refuse_links(path)
-    before = read_file(path) or b""
-    aside = path.with_name(f"{path.name}{DAMAGED_SUFFIX}{digest(before)[:8]}")
-    write_atomically(aside, before)
+    aside = kept_aside(path, "damaged")
     write_content(path, (line + b"\n" for line in lines))
     return (
         f"{path.name}, line {shown or '1'}: damaged, so what stood there is recorded again; the "

@@ -57,3 +57,9 @@ def write(path: Path, text: str) -> None:
         write_atomically(path, text.encode())
     except OSError as error:
         raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None
+
+
+def from_here(path: Path) -> str:
+    """A path as seen from here, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -43,10 +43,9 @@ from ..workbench.plans import make_plan, terms_of, told
 from ..workbench.publication import audit_part, dataset_file, write_datasets
 from ..workbench.ray_engine import RayEngine
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
-from . import check_apart, tell, write
+from . import check_apart, from_here, tell, write
 from .commands import LIMITS
 from .paper import tell_paper
-from .paths import from_here
 
 _FIGURES = Path("figures")
 _TO_RECORD = (
