@@ -117,7 +117,7 @@ def lines_in(path: Path) -> Iterator[bytes]:
         raise DamagedCassette(path=path, line=number, problem=problem, whole=packed)
 
 
-def text_of(path: Path) -> bytes:
+def whole_text(path: Path) -> bytes:
     """The text of a cassette's file, all of it; raises as :func:`lines_in`."""
     return b"".join(line + b"\n" for line in lines_in(path))
 

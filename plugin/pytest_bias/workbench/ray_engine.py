@@ -28,7 +28,7 @@ from ..cassettes.places import (
     cassette_path,
     journals_of,
     standing,
-    text_of,
+    whole_text,
 )
 from ..cassettes.recorder import recording_lock
 from ..contrasts.cases import wanted_of
@@ -360,7 +360,7 @@ def _summed(tallies: Sequence[Tally]) -> Tally:
 def _held(places: Iterable[Path]) -> dict[str, bytes]:
     """The cassettes that stand, plain, by their path in the folder."""
     found = {f"{place.parent.name}/{place.name}": standing(place) for place in places}
-    return {name: text_of(path) for name, path in found.items() if path is not None}
+    return {name: whole_text(path) for name, path in found.items() if path is not None}
 
 
 def _join(parts: Path, places: Iterable[Path]) -> None:

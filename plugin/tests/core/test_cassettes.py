@@ -238,7 +238,7 @@ def test_a_thousand_interactions_load_without_parsing_json(
 def test_a_line_without_a_part_is_refused_by_whoever_reads_it(recorded: Path, part: str) -> None:
     lines = recorded.read_bytes().splitlines()
     line = next(each for each in lines if each.startswith(cassette_format.KEY_START))
-    assert decode_interaction(line, "x", 2)
+    decode_interaction(line, "x", 2)
     body = without_sum(line)
     assert body is not None
     rest = {name: value for name, value in json.loads(body).items() if name != part}
