@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pytest_bias import BadDesign, BadTable, mann_whitney
+from pytest_bias import BadDesign, BadTable
+from pytest_bias.statistics import mann_whitney
 
 from .table import DOCUMENTED, NEUTRAL, Label, Rated, Table, Terms, label_of, read_table
 

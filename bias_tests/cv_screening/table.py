@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_bias import BadDesign, BadTable, Records, UnknownName
+from pytest_bias import BadDesign, BadTable, Records
 
 from .experiment import NOT_ASKED, SCREENING, Screening
 
@@ -113,12 +113,12 @@ def ratings_table(
 
     Raises
     ------
-    UnknownName
+    BadDesign
         For a measure that there is not.
     """
-    known_measures = [each.name for each in screening.measures]
-    if measure not in known_measures:
-        raise UnknownName(kind="measure", name=measure, known=known_measures)
+    measures = [each.name for each in screening.measures]
+    if measure not in measures:
+        raise BadDesign(what=f"measure {measure!r}", problem=f"is none of {', '.join(measures)}")
     rows = [
         (model, record.trial, record.values.get(measure))  # noqa: PD011  (no data frame)
         for model, found in records.items()

@@ -31,12 +31,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_bias import SimulatedAnswer, SimulatedPrompt, Stimuli, dice
+from pytest_bias import SimulatedPrompt, Stimuli, dice
 
 from .learner import l2_english
 
@@ -108,7 +108,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     return _answered(prompt, things, learner=learner, bare=not _ARTICLE.search(told))
 
 
-def answering(altered: Mapping[str, tuple[bool, bool]]) -> SimulatedAnswer:
+def answering(altered: Mapping[str, tuple[bool, bool]]) -> Callable[[SimulatedPrompt], str | None]:
     """How they answer other prompts: each text → what is planted in it.
 
     That is what is planted in a learner's English, and what in articles left out.

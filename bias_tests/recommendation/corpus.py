@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
-from pytest_bias import BadStimuli, MissingPackage, Stimuli
+from pytest_bias import BadStimuli, Stimuli
 
 FeatureType = Literal["numerical", "categorical", "binary"]
 Value = float | str | bool
@@ -134,10 +134,8 @@ def read_corpus(name: str, path: Path, types: Mapping[str, object] | Path) -> Co
     Raises
     ------
     BadStimuli
-        For a name of another form, and anything that is missing, unknown, twice there or of
-        another type.
-    MissingPackage
-        For a Parquet file where pyarrow is not installed.
+        For a name of another form, anything that is missing, unknown, twice there or of another
+        type, and a Parquet file where pyarrow is not installed.
     """
     if not _NAME.fullmatch(name):
         problem = "is no name: lower-case letters and digits, joined by _"
@@ -169,7 +167,8 @@ def _rows(path: Path) -> Iterable[tuple[int, Mapping[str, object]]]:
     if kind == ".csv":
         return Stimuli(path.parent).csv(path.name).items()
     if find_spec("pyarrow") is None:
-        raise MissingPackage(package="pyarrow", extra="dataset")
+        problem = "needs pyarrow; install it with: pip install 'pytest-bias[dataset]'"
+        raise BadStimuli(source=path.name, problem=problem)
     pa, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
     if not path.is_file():
         raise BadStimuli(source=path.name, problem=f"there is no such file: {path}")

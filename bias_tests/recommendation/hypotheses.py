@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from pytest_bias import (
     MISSING,
-    Claim,
     Hypothesis,
     MeanDifference,
     PositiveControl,
@@ -50,7 +50,7 @@ def groups_of(feature: str, category: str, called: str) -> Mapping[str, str]:
 
 
 def _selections(
-    groups: Mapping[str, tuple[str, str]], *, claim: Claim, family: str
+    groups: Mapping[str, tuple[str, str]], *, claim: Literal["clear", "describe"], family: str
 ) -> tuple[Selection, ...]:
     """Return the groups under the two styles that ask for nothing in particular."""
     return Selection.each(

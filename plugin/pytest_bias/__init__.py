@@ -1,7 +1,7 @@
 """pytest-bias: documented bias hypotheses as pytest cases with statistical verdicts.
 
-This module is the public API and nothing else. Names load when they are first used, so that a
-project which merely has the plugin installed pays nothing for it.
+This module is the public API, with the functions of ``pytest_bias.statistics``. Names load when
+they are first used, so that a project which merely has the plugin installed pays nothing for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         positive_control as positive_control,
     )
     from .contrasts.declared import (
-        Claim as Claim,
         Hypothesis as Hypothesis,
         PositiveControl as PositiveControl,
     )
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
         FisherTest as FisherTest,
         MannWhitneyTest as MannWhitneyTest,
         OneWayAnova as OneWayAnova,
-        PublishedMethod as PublishedMethod,
         Transformed as Transformed,
         WelchTest as WelchTest,
     )
@@ -46,14 +44,7 @@ if TYPE_CHECKING:
         BadStimuli as BadStimuli,
         BadTable as BadTable,
         BiasError as BiasError,
-        BiasFound as BiasFound,
-        ControlNotSeen as ControlNotSeen,
-        Inconclusive as Inconclusive,
         InvalidReply as InvalidReply,
-        MissingPackage as MissingPackage,
-        NoVariance as NoVariance,
-        TooFewUnits as TooFewUnits,
-        UnknownName as UnknownName,
     )
     from .experiments.design import (
         Condition as Condition,
@@ -64,7 +55,6 @@ if TYPE_CHECKING:
     )
     from .experiments.experiment import (
         Experiment as Experiment,
-        SimulatedAnswer as SimulatedAnswer,
         SimulatedPrompt as SimulatedPrompt,
         plan as plan,
     )
@@ -95,35 +85,27 @@ if TYPE_CHECKING:
     from .experiments.stimuli import PromptTemplate as PromptTemplate, Stimuli as Stimuli
     from .providers.simulated import dice as dice
     from .report.escapes import csv_text as csv_text
-    from .statistics.anova import factorial_anova as factorial_anova
-    from .statistics.blocks import one_sample as one_sample
-    from .statistics.counts import chi_square as chi_square
-    from .statistics.effect_size import cohen_d as cohen_d
-    from .statistics.means import welch as welch
-    from .statistics.ranks import mann_whitney as mann_whitney
-    from .statistics.results import Interval as Interval, Misclassified as Misclassified
-    from .statistics.simultaneous import benjamini_hochberg as benjamini_hochberg, holm as holm
+    from .statistics.results import Misclassified as Misclassified
     from .verdicts.analysis import Analysis as Analysis
     from .verdicts.verdict import Control as Control, Verdict as Verdict
     from .workbench.study import Results as Results, analyze as analyze, run as run
 
 _HOMES = {
-    name: home
+    name: f".{home}"
     for home, names in {
         "cassettes.recorded_trials": "recorded",
         "contrasts.cases": "Recorded conditions hypotheses positive_control",
-        "contrasts.declared": "Claim Hypothesis PositiveControl",
+        "contrasts.declared": "Hypothesis PositiveControl",
         "contrasts.findings": "Finding HumanStudy",
         "contrasts.groups": "GroupContrast TotalGap",
         "contrasts.interactions": "Interaction",
         "contrasts.pairs": "MeanDifference RateDifference RateRatio",
         "contrasts.published": "ChiSquareTest FactorialAnova FisherTest MannWhitneyTest "
-        "OneWayAnova PublishedMethod Transformed WelchTest",
+        "OneWayAnova Transformed WelchTest",
         "contrasts.selection": "Selection",
-        "errors": "BadDesign BadStimuli BadTable BiasError BiasFound ControlNotSeen Inconclusive "
-        "InvalidReply MissingPackage NoVariance TooFewUnits UnknownName",
+        "errors": "BadDesign BadStimuli BadTable BiasError InvalidReply",
         "experiments.design": "Condition Design Factor Items Trial",
-        "experiments.experiment": "Experiment SimulatedAnswer SimulatedPrompt plan",
+        "experiments.experiment": "Experiment SimulatedPrompt plan",
         "experiments.figures": "Heatmap Means",
         "experiments.impact": "Impact",
         "experiments.judges": "NOT_SCORED Agreement scored_again",
@@ -138,14 +120,7 @@ _HOMES = {
         "experiments.stimuli": "PromptTemplate Stimuli",
         "providers.simulated": "dice",
         "report.escapes": "csv_text",
-        "statistics.anova": "factorial_anova",
-        "statistics.blocks": "one_sample",
-        "statistics.counts": "chi_square",
-        "statistics.effect_size": "cohen_d",
-        "statistics.means": "welch",
-        "statistics.ranks": "mann_whitney",
-        "statistics.results": "Interval Misclassified",
-        "statistics.simultaneous": "benjamini_hochberg holm",
+        "statistics.results": "Misclassified",
         "verdicts.analysis": "Analysis",
         "verdicts.verdict": "Control Verdict",
         "workbench.study": "Results analyze run",
@@ -160,7 +135,7 @@ if not TYPE_CHECKING:  # a checker goes by what is imported as itself
         if name not in _HOMES:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        value = getattr(importlib.import_module(_HOMES[name], __name__), name)
         globals()[name] = value
         return value
 

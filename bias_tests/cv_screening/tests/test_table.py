@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Outcome, Records, recorded
-from pytest_bias.errors import UnknownName
+from pytest_bias import BadDesign, Outcome, Records, recorded
 from pytest_bias.experiments.records import record_of
 from pytest_bias.experiments.replay import Unrecorded
 
@@ -70,7 +69,7 @@ def test_a_missing_trial_counts_on_a_criterion_only_where_it_was_asked_for(
 
 
 def test_a_measure_that_does_not_exist_gives_no_table() -> None:
-    with pytest.raises(UnknownName, match="criterion_charm"):
+    with pytest.raises(BadDesign, match="criterion_charm"):
         ratings_table({"m": records_of(outcomes("even", "documented"))}, measure="criterion_charm")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_bias import BadTable, BiasError, NoVariance, chi_square, cohen_d, welch
+from pytest_bias import BadTable, BiasError
+from pytest_bias.statistics import NoVariance, chi_square, cohen_d, welch
 
 from .features import FEATURES, Feature
 from .rows import (

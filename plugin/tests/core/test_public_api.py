@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
 from typing import assert_type
 
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
@@ -14,6 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 import pytest_bias
+import pytest_bias.statistics
 from pytest_bias import (
     Analysis,
     Experiment,
@@ -62,23 +64,31 @@ def _judged(frame: pd.DataFrame) -> None:
     analyze("id", frame, table={"columns": {"demand": 1}})  # type: ignore[arg-type]
 
 
-def test_every_public_name_loads() -> None:
+FACES = [pytest_bias, pytest_bias.statistics]
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_every_public_name_loads(face: ModuleType) -> None:
     known: dict[str, object] = {}
-    exec("from pytest_bias import *", known)  # noqa: S102  (as one types it in a shell)
-    for name in pytest_bias._HOMES:
-        assert known[name] is getattr(pytest_bias, name) is not None
-        assert name in dir(pytest_bias)
+    exec(f"from {face.__name__} import *", known)  # noqa: S102  (as one types it in a shell)
+    for name in face._HOMES:
+        assert known[name] is getattr(face, name) is not None
+        assert name in dir(face)
 
 
-def test_a_checker_finds_every_public_name_where_it_loads_from() -> None:
-    tree = ast.parse(Path(str(pytest_bias.__file__)).read_text("utf-8"))
+@pytest.mark.parametrize("face", FACES)
+def test_a_checker_finds_every_public_name_where_it_loads_from(face: ModuleType) -> None:
+    tree = ast.parse(Path(str(face.__file__)).read_text("utf-8"))
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
-    found = {name.asname: str(node.module) for node in imported for name in node.names}
-    assert found == pytest_bias._HOMES
+    found = {
+        name.asname: f"{'.' * node.level}{node.module}" for node in imported for name in node.names
+    }
+    assert found == face._HOMES
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    assert not hasattr(pytest_bias, "no_such_name")
+@pytest.mark.parametrize("face", FACES)
+def test_an_unknown_name_is_an_attribute_error(face: ModuleType) -> None:
+    assert not hasattr(face, "no_such_name")
 
 
 def test_types_are_shipped() -> None:
