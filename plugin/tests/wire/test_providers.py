@@ -21,9 +21,8 @@ import respx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage, UnknownName
+from pytest_bias.errors import BadSetting, MissingKey, MissingPackage, UnknownName
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
-from pytest_bias.providers import completion as outcomes
 from pytest_bias.providers import sdk
 from pytest_bias.providers.base import (
     WIRES,
@@ -598,24 +597,7 @@ def test_the_time_is_utc_to_the_second() -> None:
     assert told.microsecond == 0
 
 
-def test_failures_are_of_the_protocol() -> None:
-    class Silent:
-        """The least that is a provider."""
-
-        def wire(self, model: str) -> str:
-            return model
-
-        async def complete(self, model: str, request: Request, call: Call) -> Completion:
-            raise outcomes.connection_failure(model, TimeoutError(), f"{request.to} {call.seed}")
-
-        async def aclose(self) -> None:
-            pass
-
-    def opened() -> Provider:
-        return Silent()
-
-    with pytest.raises(CallFailed, match="m: TimeoutError: subject"):
-        mocker.ask(opened)
+def test_every_wire_is_a_vendors_here() -> None:
     assert set(VENDORS) == set(WIRES)
 
 
