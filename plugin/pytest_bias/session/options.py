@@ -50,7 +50,7 @@ def is_recording(config: pytest.Config) -> bool:
 
 def is_planning(config: pytest.Config) -> bool:
     """Return true where this run only says what a recording would do."""
-    return bool(config.option.bias_plan or config.option.bias_plan_json)
+    return bool(config.option.bias_plan)
 
 
 def is_given(config: pytest.Config) -> bool:

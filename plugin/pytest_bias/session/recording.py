@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
 from ..errors import BiasError
 from ..errors.said import Said
@@ -61,24 +60,16 @@ def print_shard(state: State) -> None:
 
 
 def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[Case]) -> None:
-    """Print what a recording would do, write it as JSON where that was asked for, run nothing."""
+    """Print what a recording would do, and run nothing."""
     session.items.clear()
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
-    path = state.settings.plan_json
     try:
         plan = make_plan(run, cases)
-        if path is not None:
-            write_atomically(path, plan.to_json().encode())
     except BiasError as error:
         raise pytest.UsageError(terminal_text(str(error))) from error
-    except OSError as error:
-        problem = f"{path} was not written: {error.strerror or error}"
-        raise pytest.UsageError(terminal_text(problem)) from error
     if reporter is not None:
         for line in plan_lines(plan):
             say(reporter, line)
-        if path is not None:
-            say(reporter, f"written: {state.shown(path)}")
     if plan.problems:
         what = "the plan has problems"
         raise session.Failed(what)

@@ -85,8 +85,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("plan", "",
                "say how often the design passes what it should, what it can clear and find, and "
                "what a recording would do; call and run nothing", where="option"),
-        Option("plan_json", "PATH", "write the plan as JSON; call and run nothing",
-               where="option"),
         Option("qpm", "N", "at most N requests a minute of each model", least=1),
         Option("concurrency", "N", "at most N calls in flight per model", default="100", least=1),
         Option("max_calls", "N", "kill switch: at most N calls in this run, every attempt counted",

@@ -78,7 +78,6 @@ def read_accept(given: Given, baselines: Path | None) -> Accept | None:
             "a screen clears nothing; accept what the gate design finds",
         ),
         ("plan", given.is_typed("plan"), "a plan runs no case"),
-        ("plan_json", given.is_typed("plan_json"), "a plan runs no case"),
         ("baselines", baselines is None, "there is nowhere to write to"),
     ):
         if clashes:
@@ -137,11 +136,6 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
     return value
 
 
-def _plans(given: Given) -> bool:
-    """Return true where a recording is planned, and no case runs."""
-    return given.is_typed("plan") or given.is_typed("plan_json")
-
-
 def _shard(given: Given) -> Shard | None:
     """Return the part of the trials that is to be recorded; None for all of them.
 
@@ -156,7 +150,7 @@ def _shard(given: Given) -> Shard | None:
             "what is missing in a folder of its own (--bias-cassettes=DIR)"
         )
         raise given.refusal("shard", problem)
-    if given.text("record") == "none" and not _plans(given):
+    if given.text("record") == "none" and not given.is_typed("plan"):
         raise given.refusal("shard", "goes with --bias-record=missing or --bias-plan")
     return shard
 
@@ -225,7 +219,6 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     order_seed: int = 0
     plan: bool = False
-    plan_json: Path | None = None
     baselines: Path | None = None
     baseline: str | None = None
     baseline_asked: bool = False
@@ -246,11 +239,11 @@ class Settings:
 _OF_CI = {"commit": ("GITHUB_SHA", "CI_COMMIT_SHA"), "job": ("GITHUB_RUN_ID", "CI_JOB_ID")}
 """Where GitHub and GitLab say which commit is tested, and by which job."""
 
-_WORKED_OUT = ("shard", "plan", "baseline", "accept", "annotations")
+_WORKED_OUT = ("shard", "baseline", "accept", "annotations")
 """Settings of which the table of options alone does not say what they are."""
 
 
-_OUTPUTS = ("results", "report", "summary", "plan_json")
+_OUTPUTS = ("results", "report", "summary")
 """Files that a run replaces, so that of two at one place the last alone would be left; a pipe or
 device is written to."""
 
@@ -273,7 +266,7 @@ def read_settings(given: Given) -> Settings:
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
     read_from = {"labels": "is no folder"}
-    if given.is_typed("baselines") and not (_plans(given) or given.is_typed("accept")):
+    if given.is_typed("baselines") and not (given.is_typed("plan") or given.is_typed("accept")):
         read_from["baselines"] = f"is no folder; {OFF} holds nothing against anything"
     for name, problem in read_from.items():
         if read[name] is not None and not is_folder(read[name]):
@@ -296,7 +289,6 @@ def read_settings(given: Given) -> Settings:
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
         limits=Limits(**{name: given.value(name) for name in limits}),
-        plan=_plans(given),
         baseline=old,
         baseline_asked=given.is_typed("baseline"),
         accept=read_accept(given, read["baselines"]),

@@ -133,7 +133,6 @@ TWICE: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
     "two options": ({"results": "x", "report": "../sub/x"}, {}, "--bias-report=.*--bias-results"),
     "a default": ({"results": "../bias-report.html"}, {}, "bias_report=.*--bias-results"),
     "ini": ({}, {"summary": "bias-results.json"}, "bias_summary=.*--bias-results"),
-    "a plan": ({"plan_json": "x"}, {"summary": "sub/x"}, "--bias-plan-json=.*--bias-summary"),
     "a job's": ({"results": "job.md"}, {}, "--bias-results=.*--bias-summary"),
 }
 
@@ -191,7 +190,6 @@ def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path)
         settings({"baselines": str(path)})
     for but in ("accept", "plan"):
         assert settings({"baselines": str(path), but: True}).baselines == path
-    assert settings({"baselines": str(path), "plan_json": "plan.json"}).baselines == path
     assert settings(baselines=str(path)).baselines == path
     path.mkdir()
     assert settings({"baselines": str(path)}).baselines == path

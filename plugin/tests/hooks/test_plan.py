@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from .. import forked
+from ..runs import command
 from .suites import REPLICATES, Suite
 
 TITLE = "bias plan: what a recording would do; nothing was called and nothing was run"
@@ -110,27 +111,17 @@ def test_a_selection_without_bias_cases_has_an_empty_plan(guarded: Suite) -> Non
     assert "No bias case is selected: there is nothing to plan." in result.outlines
 
 
-def test_the_plan_as_json(guarded: Suite) -> None:
-    result = guarded.run("--bias-plan-json=plan.json", OPENAI, "--bias-max-calls=7")
-    assert result.ret == 0
-    assert ran(result) == {}
-    assert TITLE in result.outlines
-    text = (guarded.path / "plan.json").read_text(encoding="utf-8")
-    plan = cast("dict[str, Any]", json.loads(text))
+def test_the_plan_as_json(suite: Suite) -> None:
+    asked = ("--model", UNRECORDED, "--max-calls", "7", "--json")
+    done = command(suite.path, "plan", "game-coin", *asked)
+    assert done.returncode == 0
+    plan = cast("dict[str, Any]", json.loads(done.stdout))
     (row,) = plan["rows"]
     assert (row["experiment"], row["model"]) == ("game-coin", UNRECORDED)
     assert (row["trials"], row["missing_trials"]) == (2 * REPLICATES, 2 * REPLICATES)
     assert row["subject"]["calls"] == 2 * REPLICATES
     assert (plan["version"], plan["max_calls"]) == (1, 7)
-    assert str(guarded.path) not in text
-
-
-def test_json_that_cannot_be_written(guarded: Suite) -> None:
-    result = guarded.run("--bias-plan-json=pytest.ini/plan.json")
-    assert result.ret != 0
-    said = result.stdout.str() + result.stderr.str()
-    assert "plan.json" in said
-    assert "Traceback" not in said
+    assert str(suite.path) not in done.stdout
 
 
 def test_a_damaged_cassette_is_named_and_is_no_success(guarded: Suite) -> None:
@@ -239,12 +230,12 @@ def test_the_plan_leads_with_what_the_design_passes(suite: Suite) -> None:
     lines = suite.run(PLAN, OPENAI).outlines
     assert lines[lines.index(TITLE) + 2].split()[:2] == ["trials", "recorded"]
     _measured(suite)
-    result = suite.run(PLAN, "--bias-plan-json=plan.json", OPENAI)
+    result = suite.run(PLAN, OPENAI)
     at = result.outlines.index(TITLE) + 2
     heads, row = result.outlines[at : at + 2]
     assert heads.split("  ")[-1] == " … bias accepted".strip()
     assert re.fullmatch(r"game-coin( +(≥ )?\.\d+( ± \.\d+)? \(20\)){2} +not drawn", row)
-    plan = json.loads((suite.path / "plan.json").read_text(encoding="utf-8"))
+    plan = json.loads(command(suite.path, "plan", "--model", UNRECORDED, "--json").stdout)
     table = json.loads((suite.path / "bias_tests" / "calibration.json").read_text("utf-8"))
     (said,) = plan["characteristics"]
     (passes,) = [rate for rate in table["rates"] if rate["what"] == "passes"]
