@@ -11,6 +11,7 @@ import pytest
 from pytest_bias.cli.entry import main
 
 from .suites import REPLICATES, Suite
+from .test_plan import figures
 
 RECORD = ("--bias-model=simulated/drifted", "--bias-record=missing")
 TRIALS = 2 * REPLICATES
@@ -69,10 +70,8 @@ def test_a_plan_of_a_shard_counts_its_own_trials(suite: Suite) -> None:
         model = "--bias-model=simulated/drifted"
         result = suite.run(model, "--bias-plan", shard)
         assert result.ret == 0
-        (row,) = [
-            line.split() for line in result.outlines if line.startswith(f"  {2 * REPLICATES} ")
-        ]
-        found.append(int(row[2]))
+        _, _, missing, *_ = figures(result, "game-coin × simulated/drifted (gate design)")
+        found.append(int(missing))
     assert sum(found) == TRIALS
     assert min(found) > 0
 
