@@ -12,7 +12,6 @@ from pytest_bias import (
     Experiment,
     Factor,
     Heatmap,
-    Impact,
     Items,
     Means,
     Measure,
@@ -25,6 +24,7 @@ from pytest_bias import (
     TableRow,
     Trial,
 )
+from pytest_bias_audit import Impact, declare_impacts
 
 from ..charts import Drawn
 from .scaffolds import (
@@ -304,7 +304,7 @@ CV_SCREENING = Experiment(
         Heatmap("rating", x="group", y="scaffold", title="Mean rating by group and scaffold"),
         Means("rating", over="group", title="Mean rating by group"),
     ],
-    impacts=SCREENING.impacts,
     exports=SCREENING.exports,
     layouts=SCREENING.layouts,
 )
+declare_impacts(CV_SCREENING, *SCREENING.impacts)

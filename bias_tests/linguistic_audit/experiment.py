@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pytest_bias import (
     Design,
     Factor,
-    Impact,
     Items,
     Parameters,
     Records,
     Stimuli,
     Trial,
 )
+from pytest_bias_audit import Impact, declare_impacts
 
 from ..charts import Drawn
 from .articles import omit_articles
@@ -141,14 +141,16 @@ LINGUISTIC_AUDIT = audited(
         ],
     },
     simulated=answer,
-    impacts=[
-        Impact(
-            "is_refusal",
-            "name_type",
-            {"name": {"anglo": "Anglo", "non_anglo": "other origin"}},
-            "request not refused",
-            selected=False,
-        )
-    ],
     exports=_exports,
+)
+
+declare_impacts(
+    LINGUISTIC_AUDIT,
+    Impact(
+        "is_refusal",
+        "name_type",
+        {"name": {"anglo": "Anglo", "non_anglo": "other origin"}},
+        "request not refused",
+        selected=False,
+    ),
 )

@@ -11,11 +11,11 @@ from pytest_bias import (
     Experiment,
     Factor,
     Heatmap,
-    Impact,
     Means,
     Measure,
     Parameters,
 )
+from pytest_bias_audit import Impact, declare_impacts
 
 from .exports import export_files
 from .grading import AMBIGUOUS, ENDING_ALONE, EXTREME, INSTANT, SCENARIOS, STIMULI
@@ -108,17 +108,6 @@ NARRATIVE = Experiment(
         Means("hesitation", over="group"),
         Means("hesitation", over="persona", by="ses"),
     ],
-    impacts=[
-        Impact(
-            "pro_social",
-            "group",
-            {
-                "sex": {group: group.partition("_")[2] for group in GROUPS},
-                "race/ethnicity": {group: group.partition("_")[0] for group in GROUPS},
-            },
-            "story ends in a pro-social outcome",
-        )
-    ],
     source=(
         "Experimental Design and Methodology: intersectional bias in LLM narrative generation "
         "(the documented study; situations and prompts are written for this project)"
@@ -140,4 +129,17 @@ NARRATIVE = Experiment(
     simulated=answer,
     exports=export_files,
     layouts={"documented": DOCUMENTED},
+)
+
+declare_impacts(
+    NARRATIVE,
+    Impact(
+        "pro_social",
+        "group",
+        {
+            "sex": {group: group.partition("_")[2] for group in GROUPS},
+            "race/ethnicity": {group: group.partition("_")[0] for group in GROUPS},
+        },
+        "story ends in a pro-social outcome",
+    ),
 )

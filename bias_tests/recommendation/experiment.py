@@ -14,7 +14,6 @@ from pytest_bias import (
     Design,
     Experiment,
     Factor,
-    Impact,
     InvalidReply,
     Means,
     Measure,
@@ -26,6 +25,7 @@ from pytest_bias import (
     TableLayout,
     Trial,
 )
+from pytest_bias_audit import Impact, declare_impacts
 
 from ..charts import Drawn
 from .corpus import Corpus, read_corpus
@@ -384,7 +384,8 @@ RECOMMENDATION = Experiment(
     },
     simulated=answer,
     figures=TASK.figures,
-    impacts=[AUTHORS],
     exports=TASK.exports,
     layouts=TASK.layouts,
 )
+
+declare_impacts(RECOMMENDATION, AUTHORS)

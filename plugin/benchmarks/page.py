@@ -127,7 +127,6 @@ def routes(model: str) -> Mapping[str, tuple[str, str]]:
         "replies": (f"#/replies/{_LARGEST}", "#view h1"),
         "trial": (f"#/t/{_LARGEST}/{at}/{quote(_TRIAL, safe='')}", "#view h1"),
         "experiment": (f"#/e/{_LARGEST}/{at}", "#view h1"),
-        "audit": ("#/audit", "#audit:not([hidden]) h1"),
     }
 
 

@@ -28,7 +28,6 @@ ROUTES = {
     "replies": f"#/replies/{_E}",
     "trial": f"#/t/{_E}/{_M}/{_TRIAL}",
     "experiment": f"#/e/{_E}/{_M}",
-    "audit": "#/audit",
     "unknown": "#/nowhere",
 }
 HIGHEST = 2600

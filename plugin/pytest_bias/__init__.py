@@ -59,7 +59,6 @@ if TYPE_CHECKING:
         plan as plan,
     )
     from .experiments.figures import Heatmap as Heatmap, Means as Means
-    from .experiments.impact import Impact as Impact
     from .experiments.judges import (
         NOT_SCORED as NOT_SCORED,
         Agreement as Agreement,
@@ -88,6 +87,7 @@ if TYPE_CHECKING:
     from .statistics.results import Misclassified as Misclassified
     from .verdicts.analysis import Analysis as Analysis
     from .verdicts.verdict import Control as Control, Verdict as Verdict
+    from .workbench.evidence import Evidence as Evidence
     from .workbench.study import Results as Results, analyze as analyze, run as run
 
 _HOMES = {
@@ -107,7 +107,6 @@ _HOMES = {
         "experiments.design": "Condition Design Factor Items Trial",
         "experiments.experiment": "Experiment SimulatedPrompt plan",
         "experiments.figures": "Heatmap Means",
-        "experiments.impact": "Impact",
         "experiments.judges": "NOT_SCORED Agreement scored_again",
         "experiments.layouts": "TableLayout TableRow",
         "experiments.masking": "masked",
@@ -123,6 +122,7 @@ _HOMES = {
         "statistics.results": "Misclassified",
         "verdicts.analysis": "Analysis",
         "verdicts.verdict": "Control Verdict",
+        "workbench.evidence": "Evidence",
         "workbench.study": "Results analyze run",
     }.items()
     for name in names.split()

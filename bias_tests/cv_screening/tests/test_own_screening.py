@@ -71,7 +71,6 @@ TEN = replace(
     designs={},
     metadata={},
     figures=(),
-    impacts=OURS.impacts,
 )
 
 

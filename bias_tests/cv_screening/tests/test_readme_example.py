@@ -18,7 +18,7 @@ from tests import forked
 from tests.core.factories import Script
 from tests.core.in_memory import NOTHING_KEPT
 
-from ..experiment import STIMULI
+from ..experiment import STIMULI, Screening
 from ..measures import Measures
 from ..simulated import SHIFT
 from .simulating import CASSETTES, carried_out
@@ -49,7 +49,9 @@ def test_the_example_makes_an_experiment_with_a_fifth_scaffold(names: dict[str, 
     assert list(experiment.factor("scaffold").levels)[-1] == "second_look"
     assert list(experiment.factor("group").levels) == ["white_female", "hispanic_female"]
     assert len(plan(experiment, experiment.design())) == 2 * 2 * 2 * 5 * 12
-    assert [[*impact.categories] for impact in experiment.impacts] == [["race/ethnicity"]] * 2
+    ours = names["OURS"]
+    assert isinstance(ours, Screening)
+    assert [[*impact.categories] for impact in ours.impacts] == [["race/ethnicity"]] * 2
     assert faults(experiment) == ()
 
 

@@ -20,7 +20,6 @@ from ..verdicts.verdict import (
     HypothesisName,
     Status,
     Verdict,
-    allowed_words,
     arms_words,
     estimate_words,
     number_form,
@@ -443,7 +442,7 @@ def stopped_by(
         return None
     kind = BiasFound if verdict.status == "BIASED" else Inconclusive
     error = kind(describe_verdict(verdict, place, beside))
-    short = f"{verdict.status} {allowed_words(verdict) or verdict.reason}"
+    short = f"{verdict.status} {verdict.estimated or verdict.reason}"
     error.short = f"{beside.outcome}, {short}" if beside.outcome else short
     return error
 

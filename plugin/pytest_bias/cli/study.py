@@ -26,7 +26,6 @@ from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_ca
 from ..providers.base import is_simulated
 from ..providers.players import check_models
 from ..recording.collector import CollectionReport
-from ..report.audit import audit_files, audit_record
 from ..report.dataset_files import check_installed
 from ..report.exports import exported_files, write_exports
 from ..report.page import clear, report_files
@@ -40,7 +39,7 @@ from ..report.view import RunView
 from ..settings.published import is_tabled
 from ..workbench import SUITE
 from ..workbench.plans import make_plan, terms_of, told
-from ..workbench.publication import audit_part, dataset_file, write_datasets
+from ..workbench.publication import dataset_file, write_datasets
 from ..workbench.ray_engine import RayEngine
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
 from . import check_apart, from_here, tell, write
@@ -299,27 +298,22 @@ def _say(said: Said) -> int:
     return 2 if said.problems else 0
 
 
-def _found(given: argparse.Namespace) -> tuple[Study | None, list[Results]]:
-    """Analyse what is recorded of a study, or a table, of which there is no study."""
+def _found(given: argparse.Namespace) -> list[Results]:
+    """Analyse what is recorded of a study, or a table."""
     if given.table is None:
         study = _study(given)
-        return study, [study.results(case) for case in study.cases]
-    problem = "a table says itself who answered: leave out one of the two"
-    if given.audit is not None:
-        problem = "is of a model: name the table in the roster, and give it as --model table/NAME"
-        raise BadSetting(option="--audit", value=given.audit, problem=problem)
+        return [study.results(case) for case in study.cases]
     if given.model is not None:
+        problem = "a table says itself who answered: leave out one of the two"
         raise BadSetting(option="--model", value=given.model[0], problem=problem)
     asked = {name: value for name, value in _asked(given).items() if name != "model"}
-    return None, analyze_table(given.experiments[0], given.table, given.suite, **asked)
+    return analyze_table(given.experiments[0], given.table, given.suite, **asked)
 
 
 @_told
 def _analyze(given: argparse.Namespace) -> int:
-    study, found = _found(given)
+    found = _found(given)
     view = view_of_all(found)
-    if study is not None and given.audit is not None:
-        _write_audit(study, view, given.audit)
     if given.json:
         tell(results_text(view).rstrip())
     else:
@@ -339,18 +333,6 @@ def _analyze(given: argparse.Namespace) -> int:
     return view.exit_status
 
 
-def _write_audit(study: Study, view: RunView, folder: Path) -> None:
-    """Write the record of each model, as ``--bias-audit`` does."""
-    settings = study.bench.settings
-    parts = {(c.experiment.id, c.model): audit_part(study.bench, c) for c in study.cases}
-    commit, job = settings.commit or "", settings.job or ""
-    for model in dict.fromkeys(case.model for case in study.cases):
-        record = audit_record(view, model, parts, commit=commit, job=job)
-        for name, text in audit_files(record).items():
-            write(folder / name, text)
-            tell(f"written: {from_here(folder / name)}", wrong=True)
-
-
 def _write_files(found: list[Results], view: RunView, folder: Path | None, *, plots: bool) -> None:
     """Write results, page and the experiments' own files into a folder, where there is one."""
     if folder is None:
@@ -361,7 +343,7 @@ def _write_files(found: list[Results], view: RunView, folder: Path | None, *, pl
             replies_of(each.experiment, each.analysis.model, each.outcomes) for each in found
         ]
         beside = folder / "bias-report-data"
-        page, data = report_files(view, replies, (), (), folder=beside.name)
+        page, data = report_files(view, replies, (), {}, folder=beside.name)
         files |= {f"{beside.name}/{name}": text.encode() for name, text in data.items()}
         files["bias-report.html"] = page.encode()
         clear(beside, data)

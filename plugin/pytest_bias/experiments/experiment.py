@@ -28,7 +28,6 @@ from .design import (
 )
 from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
 from .figures import Figure, checked_figures
-from .impact import Impact, checked_impacts
 from .judges import Agreement, blinded, settled
 from .layouts import TableLayout, checked_layouts
 from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared
@@ -160,8 +159,6 @@ class Experiment:
     figures
         What the report draws beside its own charts: :class:`~pytest_bias.Heatmap` and
         :class:`~pytest_bias.Means`.
-    impacts
-        Selection rates by categories of people, for the record of an audit: :class:`.Impact`.
     exports
         From all records of each model to files, file name → contents; called and written where
         the user asks for it (``--bias-exports``). It must depend on nothing but the records.
@@ -198,7 +195,6 @@ class Experiment:
     metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
     simulated: SimulatedAnswer | None = field(default=None, repr=False)
     figures: Sequence[Figure] = field(default=(), repr=False)
-    impacts: Sequence[Impact] = field(default=(), repr=False)
     exports: Exports | None = field(default=None, repr=False)
     layouts: Mapping[str, TableLayout] = field(default_factory=dict, repr=False)
     conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
@@ -247,8 +243,6 @@ class Experiment:
         object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
         object.__setattr__(self, "metadata", frozen(self.metadata))
         object.__setattr__(self, "figures", checked_figures(self.figures, self))
-        impacts = checked_impacts(self.impacts, self, measured)
-        object.__setattr__(self, "impacts", impacts)
         checked_layouts(what, self.layouts)
         object.__setattr__(self, "layouts", frozen_mapping(self.layouts))
         self._check_called(what)

@@ -10,7 +10,6 @@ from ..baselines.table import Upgrade
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import (
     Verdict,
-    allowed_words,
     number_words,
     published_line,
     settle_words,
@@ -147,7 +146,7 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
             word=verdict.status,
             id=verdict.id,
             title=verdict.title,
-            why=allowed_words(verdict),
+            why=verdict.estimated,
             beneath=(*filter(None, (open_, published, human_line(verdict), by)), *doubts(verdict)),
         )
 

@@ -15,15 +15,7 @@ from ..verdicts.verdict import (
     range_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
-from .numbers import (
-    axes_words,
-    days_words,
-    plain_number,
-    rate_words,
-    ratio_number,
-    recorded_words,
-    writable,
-)
+from .numbers import plain_number, writable
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -40,8 +32,7 @@ _FILTERS = {
 }
 _WORDS = (
     *(cell_words, interval_words, margin_words, number_words, range_words),
-    *(counts_words, notes_words, recorded_words, simulated_words),
-    *(axes_words, days_words, rate_words, ratio_number),
+    *(counts_words, notes_words, simulated_words),
 )
 """Functions that templates call by their names."""
 

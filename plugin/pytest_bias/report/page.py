@@ -21,21 +21,14 @@ from urllib.parse import quote
 
 from ..baselines.entries import is_stopped
 from ..baselines.table import shipping_words
+from ..experiments.canonical import digest
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words
 from ..verdicts.rule import SCREENED
-from .audit import audit_record
+from ..verdicts.verdict import HypothesisName
 from .jinja import rendered
-from .page_audit import (
-    AuditRecord,
-    audit_notice,
-    audit_title,
-    ratio_tables,
-    ratio_words,
-    registered,
-)
 from .page_data import PageRow, page_rows, run_value
-from .page_marks import forest, margins_words, ratio_strip, strip
+from .page_marks import forest, margins_words, strip
 from .page_record import UNSAID, design_words
 from .replies import TrialBlock, packed
 from .results import results_text
@@ -43,6 +36,7 @@ from .terminal import found_line
 from .upgrade import upgrade_heading
 from .view import RunView
 
+History = Mapping[HypothesisName, Sequence[str]]
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
 _TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
 
@@ -74,7 +68,7 @@ def report_files(
     view: RunView,
     replies: Sequence[TrialBlock],
     old: Sequence[Analysis],
-    records: Sequence[AuditRecord],
+    history: History,
     *,
     folder: str,
     largest: float = LARGEST,
@@ -84,18 +78,18 @@ def report_files(
     Trials go there where the page would have more than ``largest`` bytes; a file has those of one
     experiment, and its name in it.
     """
-    page = report_html(view, replies, old, records) if largest else ""
+    page = report_html(view, replies, old, history) if largest else ""
     if largest and len(page.encode()) <= largest:
         return page, {}
     files, places = {}, {}
     for name in sorted({each.experiment for each in replies}):
         of = {each.model: each.block for each in replies if each.experiment == name}
         told = json.dumps(of, sort_keys=True)
-        digest = sha256(told.encode()).hexdigest()[:16]
+        checksum = sha256(told.encode()).hexdigest()[:16]
         # The page takes a file only with the digest that it knows: those of two runs do not mix.
-        files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{digest}",{told});\n'
-        places[name] = f"{quote(folder)}/{quote(name)}.js", digest
-    return report_html(view, replies, old, records, places=places), files
+        files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{checksum}",{told});\n'
+        places[name] = f"{quote(folder)}/{quote(name)}.js", checksum
+    return report_html(view, replies, old, history, places=places), files
 
 
 def clear(folder: Path, names: Collection[str]) -> None:
@@ -113,22 +107,19 @@ def report_html(
     view: RunView,
     replies: Sequence[TrialBlock] = (),
     old: Sequence[Analysis] = (),
-    records: Sequence[AuditRecord] = (),
+    history: History = MappingProxyType({}),
     *,
     places: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> str:
     """The page of a run. The same run gives the same bytes: no clock, no path, no network.
 
     ``replies`` are the trials, where they are at hand; ``old`` the analyses of the model that the
-    run is held against; ``records`` what ``audit.py`` makes of each model, without which it says
-    what the analyses alone do. ``places`` names the files that have an experiment's trials where
-    the page does not, each with its digest.
+    run is held against; ``history`` what was accepted of hypotheses before, oldest first.
+    ``places`` names the files that have an experiment's trials where the page does not, each with
+    its digest.
     """
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
-    if not records:
-        text = results_text(view)
-        records = [audit_record(view, model, {}, results=text) for model in view.models]
-    lines = page_rows(view, old, records)
+    lines = page_rows(view, old, history)
     new = [line for line in lines if not line.old]
     style, script = asset("app.css"), asset("app.min.js")
     run = {**run_value(view, lines, old, replies), "beside": dict(places)}
@@ -151,10 +142,7 @@ def report_html(
         screens=any(map(is_screen, view.analyses)),
         screened=SCREENED,
         shipping=_shipping(view),
-        records=records,
-        ratios=[*ratio_tables(records)],
-        laid_down=registered(records),
-        unsaid=UNSAID,
+        results=digest(results_text(view)),
         limits=[*_limits(view)],
         style=style,
         script=script,
@@ -295,7 +283,7 @@ def _limits(view: RunView) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 _WORDS = (
-    *(alpha_of, audit_notice, audit_title, counted, design_words, forest, lacking_words),
-    *(margins_words, ratio_strip, ratio_words, seen_words, strip, tone_of),
+    *(alpha_of, counted, design_words, forest, lacking_words, margins_words, seen_words),
+    *(strip, tone_of),
 )
 """Functions that the page's template calls by their names."""

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
 
 from ..baselines.table import UpgradeRow, bound_words
 from ..contrasts.findings import Finding, p_words
@@ -20,6 +20,7 @@ from ..statistics.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.verdict import (
+    HypothesisName,
     Verdict,
     interval_words,
     margin_words,
@@ -94,8 +95,7 @@ class PageRow:
 
     ``stops`` is whether it failed the run, ``let`` in what words it was let through, ``old``
     whether the model is the one others are held against; ``change`` is how it compares with that
-    one. ``family`` is the number of hypotheses in its family, 0 where nobody knows; ``history``
-    what was accepted of it before, oldest first.
+    one. ``history`` is what was accepted of it before, oldest first.
     """
 
     verdict: Verdict
@@ -106,7 +106,6 @@ class PageRow:
     judged: bool = True
     old: bool = False
     change: UpgradeRow | None = None
-    family: int = 0
     history: Sequence[str] = ()
 
     @property
@@ -117,31 +116,19 @@ class PageRow:
     @property
     def why(self) -> str:
         """The reason of its verdict, in a sentence."""
-        words = meaning_words(self.verdict) or _open_words(self.verdict)
-        over = f"after Holm, in a family of {self.family}" if self.family else "after Holm"
-        return words.replace("after Holm", over)
+        return meaning_words(self.verdict) or _open_words(self.verdict)
 
 
 def page_rows(
-    view: RunView, old: Iterable[Analysis] = (), records: Sequence[Mapping[str, Any]] = ()
+    view: RunView,
+    old: Iterable[Analysis] = (),
+    history: Mapping[HypothesisName, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[PageRow, ...]:
     """Every hypothesis of a run, and of what it is held against; what stops it stands first.
 
-    The same sentence and contrast asked at several places are told apart by their ids. Families
-    and what was accepted are those of the ``records`` of the run's models.
+    The same sentence and contrast asked at several places are told apart by their ids. ``history``
+    is what was accepted of each before.
     """
-    families = {
-        (each["experiment"], name): len(ids)
-        for record in records
-        for each in record["experiments"]
-        for ids in each["error_budget"]["families"].values()
-        for name in ids
-    }
-    history: dict[tuple[str, str, str], list[str]] = {}
-    for record in records:
-        for past in record["history"]:
-            named = past["experiment"], record["model"], past["id"]
-            history.setdefault(named, []).append(past["words"])
     rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
     found = [
         replace(
@@ -163,7 +150,6 @@ def page_rows(
             contrast=f"{line.contrast} ({line.verdict.id})".strip()
             if shared[(*line.verdict.named[:2], line.title, line.contrast)] > 1
             else line.contrast,
-            family=families.get((line.verdict.experiment, line.verdict.id), 0),
             history=history.get(line.verdict.named, ()),
         )
         for line in found

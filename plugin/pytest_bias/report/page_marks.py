@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from ..verdicts.verdict import interval_words, margin_words, unit_words
 from .escapes import visible_line
@@ -54,27 +53,6 @@ def margins_words(line: PageRow) -> str:
     """``+5.4 margins``: the estimate in units of its margin; '' where no number says it."""
     size = in_margins(line.verdict)
     return "" if size is None or abs(size) >= FAR else f"{size:+z.1f} margins"
-
-
-def ratio_strip(row: Mapping[str, Any]) -> str:
-    """An impact ratio with its interval, from 0 to 1.5; its line at .80 is the style's ``.ratio``.
-
-    Where the whole interval lies below the line it is marked as a bias is, else as what is open.
-    """
-    if row["ratio"] is None:
-        return ""
-
-    def at(value: float) -> str:
-        return _px(4 + 192 * min(value, _WIDEST) / _WIDEST)
-
-    tone = {"shown": "biased", "estimated": "open"}.get(row["below"], "described")
-    interval = row["interval"]
-    drawn = f"M{at(interval['low'])} 10H{at(interval['high'])}" if interval else ""
-    marks = mark(tone, 4 + 192 * min(row["ratio"], _WIDEST) / _WIDEST, 10)
-    return (
-        '<svg class="strip bare ratio" viewBox="0 0 200 20" aria-hidden="true">'
-        f"{_path(tone, ('', drawn, marks))}</svg>"
-    )
 
 
 def forest(lines: Sequence[PageRow]) -> str:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..baselines.entries import Baseline
     from ..baselines.table import Claimed, Upgrade
     from ..settings.settings import Settings
+    from ..workbench.evidence import Evidence
     from .state import Ledger, State
 
 
@@ -69,7 +71,8 @@ def close_books(state: State, exitstatus: int) -> Closed:
         version=version("pytest-bias"),
     )
     if not internal_error:
-        said += _told(state.config, view)
+        said += _published(state, view)
+        said += _results_taken(state, replace(view, problems=said.problems))
     if state.settings.accept is not None:
         said += _accept(state, analyses, coverage, exitstatus, said.problems)
     said = replace(said, problems=tuple(map(state.portable, said.problems)))
@@ -210,12 +213,21 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
         yield "bias_inconclusive = pass"
 
 
-# --- other plugins ----------------------------------------------------------------------------
+# --- what is written beside the reports -------------------------------------------------------
 
 
-def _told(config: pytest.Config, view: RunView) -> Said:
-    """What each plugin says of the results; an error of one is a problem of the run."""
-    manager, said = config.pluginmanager, Said()
+def _published(state: State, view: RunView) -> Said:
+    """Write data sets and exports, where they are asked for."""
+    if state.settings.dataset is None and state.settings.exports is None:
+        return Said()
+    from .exports import write_published  # noqa: PLC0415  (only where it is asked for)
+
+    return write_published(state, view.fewer)
+
+
+def _results_taken(state: State, view: RunView) -> Said:
+    """Hand the results to each plugin that takes them; its error is a problem of the run."""
+    config, manager, said = state.config, state.config.pluginmanager, Said()
     plugins = [
         each
         for each in manager.hook.pytest_bias_results.get_hookimpls()
@@ -224,9 +236,11 @@ def _told(config: pytest.Config, view: RunView) -> Said:
     for plugin in reversed(plugins):
         others = [each.plugin for each in plugins if each is not plugin]
         ask = manager.subset_hook_caller("pytest_bias_results", others)
+        so_far = replace(view, problems=view.problems + said.problems)
         try:
-            for answer in ask(config=config, view=view):
-                said += _checked(answer)
+            evidence = _evidence(state, view) if "evidence" in plugin.argnames else ()
+            for written in ask(config=config, view=so_far, evidence=evidence):
+                said += Said(written=tuple(map(_path, written)))
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
             name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
             problem = f"pytest_bias_results of {name} failed with {type(error).__name__}: {error}"
@@ -234,11 +248,20 @@ def _told(config: pytest.Config, view: RunView) -> Said:
     return said
 
 
-def _checked(answer: object) -> Said:
-    if not isinstance(answer, Said):
-        problem = f"it returned a {type(answer).__name__}, not a Said"
+def _path(written: object) -> Path:
+    if not isinstance(written, Path):
+        problem = f"it returned a {type(written).__name__} among the files written, not a Path"
         raise TypeError(problem)
-    return answer
+    return written
+
+
+def _evidence(state: State, view: RunView) -> list[Evidence]:
+    """What the analyses of a run rest on, as the processes that made them left it."""
+    from ..workbench.evidence import evidence_from  # noqa: PLC0415  (only where it is taken)
+
+    found = map(evidence_from, state.workspace.left("evidence"))
+    known = {(each.experiment.id, each.model): each for each in found}
+    return [known[each.experiment, each.model] for each in view.analyses]
 
 
 def upgrade_of_run(

@@ -50,7 +50,13 @@ class Collection:
         """The run; made with the first case."""
         from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
 
-        return Run(self.state.settings, self.state.workspace, self._elsewhere)
+        taken = self.state.config.hook.pytest_bias_results.get_hookimpls
+        return Run(
+            self.state.settings,
+            self.state.workspace,
+            self._elsewhere,
+            takes_evidence=lambda: any("evidence" in each.argnames for each in taken()),
+        )
 
     def _elsewhere(self) -> Registry:
         """What files of the suite declare that are not collected."""

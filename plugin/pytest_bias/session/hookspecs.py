@@ -1,36 +1,41 @@
 """The hooks that pytest-bias offers to plugins and ``conftest.py`` files.
 
-Its own data sets and exports go through them as well. Results are told in the process that
-decides, in no worker of xdist; an error there leaves the run without a verdict.
+Results are handed out in the process that decides, in no worker of xdist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from ..errors.said import Said
     from ..providers.base import Factory
     from ..report.view import RunView
+    from ..workbench.evidence import Evidence
 
 
 @pytest.hookspec
-def pytest_bias_results(config: pytest.Config, view: RunView) -> Said | None:
+def pytest_bias_results(
+    config: pytest.Config, view: RunView, evidence: Sequence[Evidence]
+) -> Iterable[Path] | None:
     """Take the results of a run, once all of it is judged and before a report is written.
 
-    Return what was written, what the user is to know and what is wrong, or nothing. A problem
-    leaves the run without a verdict: what is missing must not look like a run in order.
+    Return the paths of the files that were written, or nothing. An error leaves the run without a
+    verdict: what is missing must not look like a run in order.
 
     Parameters
     ----------
     config
         The session's configuration.
     view
-        The run: its analyses with every verdict, and how complete it is. Problems that other
-        plugins return are not in it yet.
+        The run: its analyses with every verdict, and how complete it is. Its problems are those
+        so far: an implementation marked ``trylast`` has those of other plugins among them.
+    evidence
+        The declarations and the records of each analysis in ``view``, in the same order. It is
+        made only where an implementation takes it when the first case runs, in workers as well.
     """
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,6 +21,7 @@ from ..settings.given import is_place
 if TYPE_CHECKING:
     from ..report.view import RunView
     from ..verdicts.analysis import Analysis
+    from ..verdicts.verdict import HypothesisName
     from .state import State
 
 
@@ -48,29 +50,15 @@ def _settled(view: RunView, said: Said, exitstatus: int) -> RunView:
 
 def _write_reports(state: State, view: RunView) -> Said:
     settings, said = state.settings, Said()
-    if settings.results is None and settings.report is None and settings.audit is None:
-        return said
-    results = results_text(view)
     if settings.results is not None:
-        asked = settings.results_asked
+        asked, results = settings.results_asked, results_text(view)
         said += _write(state, view, settings.results, results, asked=asked)
-    if settings.report is None and settings.audit is None:
-        return said
-    parts = state.workspace.left("part")
-    records = _records(state, view, parts, results)
     if settings.report is not None:
-        said += _write_page(state, view, settings.report, records)
-    if settings.audit is not None:
-        from ..report.audit import audit_files  # noqa: PLC0415  (only where a record is wanted)
-
-        problems = sorted(each["problem"] for each in parts if "problem" in each)
-        said += Said(problems=tuple(problems))
-        for name, text in (pair for each in records for pair in audit_files(each).items()):
-            said += _write(state, view, settings.audit / name, text, asked=True)
+        said += _write_page(state, view, settings.report)
     return said
 
 
-def _write_page(state: State, view: RunView, path: Path, records: list[dict[str, Any]]) -> Said:
+def _write_page(state: State, view: RunView, path: Path) -> Said:
     """Write the page, and trials in a folder beside it where they are too large for it.
 
     What an earlier run has left in that folder goes.
@@ -85,7 +73,7 @@ def _write_page(state: State, view: RunView, path: Path, records: list[dict[str,
         view,
         [TrialBlock(**each) for each in state.workspace.left("replies")],
         _old(state, view),
-        records,
+        _history(state.settings.baselines, view.models),
         folder=folder.name,
         largest={"inline": math.inf, "beside": 0}.get(replies, LARGEST),
     )
@@ -100,34 +88,20 @@ def _write_page(state: State, view: RunView, path: Path, records: list[dict[str,
     return said + _put(state, path, page, asked=asked)
 
 
-def _records(
-    state: State, view: RunView, parts: list[dict[str, Any]], results: str
-) -> list[dict[str, Any]]:
-    """The record of each model of the run, which the page and the files of an audit show."""
-    from ..report.audit import audit_record  # noqa: PLC0415  (only where one is shown)
-
-    of = {(each["experiment"], each["model"]): each["part"] for each in parts if "part" in each}
-    settings, models = state.settings, dict.fromkeys(each.model for each in view.analyses)
-    words = {"commit": settings.commit or "", "job": settings.job or "", "results": results}
-    return [
-        audit_record(view, model, of, history=_history(settings.baselines, model), **words)
-        for model in models
-    ]
-
-
-def _history(baselines: Path | None, model: str) -> list[dict[str, str]]:
-    """The verdicts accepted of a model, oldest first, where somebody had to answer for any."""
-    try:
-        baseline = None if baselines is None else read_baseline(baselines, model)
-    except DamagedBaseline:
-        return []  # the cases have said so
-    return [
-        {"experiment": experiment, "id": name, "words": words}
-        for experiment, entries in (baseline.verdicts if baseline else {}).items()
-        for name, entry in entries.items()
-        if entry.history or entry.accepted
-        for words in (*map(_accepted_words, entry.history), _accepted_words(entry))
-    ]
+def _history(baselines: Path | None, models: Iterable[str]) -> dict[HypothesisName, list[str]]:
+    """The verdicts accepted of models, oldest first, where somebody had to answer for any."""
+    found: dict[HypothesisName, list[str]] = {}
+    for model in models:
+        try:
+            baseline = None if baselines is None else read_baseline(baselines, model)
+        except DamagedBaseline:
+            continue  # the cases have said so
+        for experiment, entries in (baseline.verdicts if baseline else {}).items():
+            for name, entry in entries.items():
+                if entry.history or entry.accepted:
+                    past = (*map(_accepted_words, entry.history), _accepted_words(entry))
+                    found[experiment, model, name] = [*past]
+    return found
 
 
 def _accepted_words(past: Past | Entry) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -36,16 +36,21 @@ class CaseResult:
 
 
 class Run(Workbench):
-    """Holds the state of one process of a session: what is declared, and what each case found."""
+    """Holds the state of one process of a session: what is declared, and what each case found.
+
+    ``takes_evidence`` says whether a plugin takes what analyses rest on.
+    """
 
     def __init__(
         self,
         settings: Settings,
         workspace: Workspace,
         whole: Callable[[], Registry] = Registry,
+        takes_evidence: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(settings, whole=whole)
         self.workspace = workspace
+        self.takes_evidence = takes_evidence
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         self._baselines = self._held_against()
@@ -89,7 +94,7 @@ class Run(Workbench):
         return self.workspace.analysis(case.experiment.id, case.model, lambda: self.made(case))
 
     def made(self, case: Case) -> Analysis:
-        """Analyse a case's experiment with its model, and keep what page and record say beside it.
+        """Analyse a case's experiment with its model, and leave what the controller asks for.
 
         Here, where the trials have been read: nobody else has to read them again.
         """
@@ -97,21 +102,11 @@ class Run(Workbench):
         named = [case.experiment.id, case.model]
         if settings.report is not None:
             self.workspace.leave("replies", named, lambda: asdict(self.replies(case)))
-        asked = settings.report is not None or settings.audit is not None
-        if asked and case.model in settings.models:
-            self.workspace.leave("part", named, lambda: self._part(case))
+        if case.model in settings.models and self.takes_evidence():
+            from ..workbench.evidence import evidence_value  # noqa: PLC0415  (only where taken)
+
+            self.workspace.leave("evidence", named, lambda: evidence_value(self, case))
         return analysis
-
-    def _part(self, case: Case) -> Mapping[str, object]:
-        """The part of a record on a case's experiment, or in what words there is none."""
-        from ..workbench.publication import audit_part  # noqa: PLC0415  (only where one is made)
-
-        of = {"experiment": case.experiment.id, "model": case.model}
-        try:
-            return {**of, "part": audit_part(self, case)}
-        except BiasError as error:
-            what = f"{case.experiment.id} × {case.model}"
-            return {**of, "problem": f"no record of {what} was made: {error}"}
 
     def analysed(self, case: Case) -> Analysis:
         """The same for who needs no digest of it."""

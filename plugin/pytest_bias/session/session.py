@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..errors.said import Said
     from ..recording.held_signals import HeldSignals
-    from ..report.view import RunView
     from .closing import Closed
     from .run import Run
 
@@ -294,15 +293,6 @@ class BiasSession:
                 # pytest prints no summary after an internal error: the only place to say it.
                 words = "NO VERDICT: pytest had an internal error"
                 say(reporter, words, red=True, bold=True)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_bias_results(self, view: RunView) -> Said | None:
-        """Write the plugin's own files of a run beside its reports: data sets and exports."""
-        if self.state.settings.dataset is None and self.state.settings.exports is None:
-            return None
-        from .exports import write_published  # noqa: PLC0415  (only where it is asked for)
-
-        return write_published(self.state, view.fewer)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""

@@ -123,12 +123,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("dataset", "DIR",
                "write data sets to publish here: a Parquet file per experiment and model, with a "
                "data dictionary and no text", may_be_off=True),
-        Option("audit", "DIR",
-               "write a record of each model's tests to file here (bias-audit.json, .md), and a "
-               "fragment of its model card; of a simulated subject it is a rehearsal",
-               may_be_off=True),
-        Option("commit", "TEXT", "commit that the record names (default: that of the CI job)"),
-        Option("job", "TEXT", "job that the record names (default: that of the CI service)"),
         Option("dataset_license", "SPDX", "licence of these data sets, by its SPDX identifier",
                where="ini", default="CC-BY-4.0"),
     ),

@@ -207,9 +207,6 @@ class Settings:
     results_asked: bool = False
     dataset: Path | None = None
     exports: Path | None = None
-    audit: Path | None = None
-    commit: str | None = None
-    job: str | None = None
     dataset_license: str = OPTIONS["dataset_license"].default
     gate: Gate = "absolute"
     inconclusive: OnInconclusive = "fail"
@@ -235,9 +232,6 @@ class Settings:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
-
-_OF_CI = {"commit": ("GITHUB_SHA", "CI_COMMIT_SHA"), "job": ("GITHUB_RUN_ID", "CI_JOB_ID")}
-"""Where GitHub and GitLab say which commit is tested, and by which job."""
 
 _WORKED_OUT = ("shard", "baseline", "accept", "annotations")
 """Settings of which the table of options alone does not say what they are."""
@@ -278,8 +272,6 @@ def read_settings(given: Given) -> Settings:
         own, path = OPTIONS[name].option, read[name]
         if path and (other := taken.setdefault(realpath(path), own)) != own and is_place(path):
             raise given.refusal(name, f"is also the place of {other}", path)
-    for name, variables in _OF_CI.items():
-        read[name] = read[name] or next(filter(None, map(given.environ.get, variables)), None)
     on_github = given.environ.get("GITHUB_ACTIONS") == "true"
     limits = OPTIONS.keys() & {each.name for each in fields(Limits)}
     return Settings(

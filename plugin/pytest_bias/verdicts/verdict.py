@@ -136,6 +136,18 @@ class Verdict:
         return NOTHING_FOUND if self.reason == NOT_SHOWN else self.status
 
     @property
+    def estimated(self) -> str:
+        """The estimate in print, with what decided and the margin; empty without an estimate.
+
+        ``+0.47, 99.96 % [+0.33, +0.61] points, allowed ±0.25``.
+        """
+        finding = self.finding
+        if finding is None:
+            return ""
+        allowed = "" if finding.margin is None else f", allowed {margin_words(finding)}"
+        return f"{interval_words(finding, self.shown[:1])}{unit_words(finding)}{allowed}"
+
+    @property
     def decided(self) -> Interval | None:
         """The interval that decided; None where nothing was decided, or no interval did it."""
         return self.shown[0] if self.shown and self.status != "INCONCLUSIVE" else None
@@ -358,15 +370,6 @@ def digits_beside(values: Sequence[float], edges: Sequence[float], digits: int =
     ):
         digits += 1
     return digits
-
-
-def allowed_words(verdict: Verdict) -> str:
-    """``+0.47, 99.96 % [+0.33, +0.61] points, allowed ±0.25``: what decided; '' of no estimate."""
-    finding = verdict.finding
-    if finding is None:
-        return ""
-    allowed = "" if finding.margin is None else f", allowed {margin_words(finding)}"
-    return f"{interval_words(finding, verdict.shown[:1])}{unit_words(finding)}{allowed}"
 
 
 def units_words(finding: Finding) -> str:

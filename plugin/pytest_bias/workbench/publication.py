@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from ..baselines.fingerprints import fingerprint_of
-from ..cassettes.files import read_file, write_atomically
+from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
 from ..errors import MissingPackage, ReportNotWritten
 from ..errors.said import Said
-from ..experiments.canonical import digest
-from ..report.audit import RecordPart, part_of
 from ..settings.model_names import file_stem
-from .analyses import Workbench
 from .recordings import Recordings
 
 README = "README.md"
@@ -53,38 +48,6 @@ def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
         else others.licence,
     )
     return f"{case.experiment.id}/{file_stem(case.model)}.parquet", parquet_bytes(data)
-
-
-def audit_part(bench: Workbench, case: Case) -> RecordPart:
-    """What the record of an audit says of a case's experiment and model; of all its trials.
-
-    Raises NotRecorded where one of them is not there.
-    """
-    whole = Case("hypothesis", case.experiment, case.model, case.design)
-    outcomes, registered = bench.replayed(whole), bench.registry[case.experiment.id]
-    players = bench.players(case.experiment, case.model)
-    asked = case.experiment.judged_by(players)
-    sampled = case.experiment.terms(players)["subject"]
-    tabled = bench.published(whole)
-    others = None if tabled is None else tabled.recording.published
-    file = getattr(sys.modules.get(registered.module or ""), "__file__", None)
-    document = Path(file or "").with_name(README)
-    return part_of(
-        case.experiment,
-        outcomes,
-        bench.records(case).rows,
-        registered.hypotheses.values(),
-        declared={
-            each.id: fingerprint_of(case.experiment, case.design, each, asked, sampled=sampled)
-            for each in registered.hypotheses.values()
-        },
-        documents={f"{document.parent.name}/{README}": digest(document.read_bytes())}
-        if file and document.is_file()
-        else {},
-        cassette_sha256=digest(read_file(bench.cassette(whole).path) or b"")
-        if others is None
-        else others.checksum,
-    )
 
 
 def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:

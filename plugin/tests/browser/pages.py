@@ -40,7 +40,6 @@ ROUTES = (
     f"#/e/{NARRATIVE}/{quote(NEW, safe='')}",
     f"#/label/{NARRATIVE}",
     "#/label",
-    "#/audit",
 )
 
 
@@ -101,8 +100,8 @@ class Opened:
             route,
         )
         self.page.wait_for_selector("html:not(.static) h1", state="attached")
-        fixed = {"#/": "#summary h1", "#/audit": "#audit h1"}
-        self.page.wait_for_selector(fixed.get(route, "#view h1:not([data-before])"))
+        drawn = "#summary h1" if route == "#/" else "#view h1:not([data-before])"
+        self.page.wait_for_selector(drawn)
         if "#/h/" in route:
             drawn_ends = ".more", ".remark:has-text('not in this copy')", "h1:has-text('no such')"
             self.page.wait_for_selector(", ".join(f"#view {end}" for end in drawn_ends))

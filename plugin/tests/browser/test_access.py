@@ -90,9 +90,8 @@ LAYOUT = """() => {
     .filter(e => e.checkVisibility())
     .map(e => [e.className || e.tagName, e.getBoundingClientRect()]);
   const lefts = boxes(".bar strong", "h1", "#summary .cards", "#view > div > .scroll",
-    "#summary > .scroll", "#audit > .scroll", ".virtual", "footer > :first-child");
-  const rights = boxes(".bar form", "#summary .cards", "#summary > .scroll", "#audit > .scroll",
-    ".virtual");
+    "#summary > .scroll", ".virtual", "footer > :first-child");
+  const rights = boxes(".bar form", "#summary .cards", "#summary > .scroll", ".virtual");
   for (const [name, box] of lefts)
     if (Math.abs(box.left - lefts[0][1].left) > 1) found.push(["begins out of line", name]);
   for (const [name, box] of rights)
@@ -227,7 +226,7 @@ def test_the_number_of_rows_is_said_and_slash_goes_to_the_search(opened_up: Open
     assert said.inner_text() == "1 trial"
     opened_up.at("#/upgrade?outcome=stops")
     assert said.inner_text() == "11 rows"
-    opened_up.at("#/audit")
+    opened_up.at("#/")
     assert said.inner_text() == ""
 
 

@@ -119,7 +119,6 @@ WRONG = {
     f"analyze {ANCHORING} --runs 999 --design gate": f"pytest-bias record {ANCHORING} "
     "--design gate --replicates 999 --model simulated/even --record=missing",
     f"analyze {ANCHORING} --table no.csv": "no.csv",
-    f"analyze {ANCHORING} --no-plots --audit none.toml": "even/rehearsal.json was not written: ",
     "accept --model simulated/drifted": "pytest-bias record",
     "accept --until 1999-01-01": "--until=1999-01-01: is before today",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import threadpoolctl  # type: ignore[import-untyped, unused-ignore]
 
-from pytest_bias.contrasts.impact import impacts_of
 from pytest_bias.verdicts.analysis import analyse
 
 
@@ -41,15 +40,10 @@ def analysed(of: Any) -> None:
     analyse(of, of, "", of, hypotheses=(), controls=(), recording=of, allocation=of)
 
 
-def counted(of: Any) -> None:
-    impacts_of(of, of)
-
-
-@pytest.mark.parametrize("make", [analysed, counted])
-def test_an_analysis_has_one_thread_and_no_other_code(make: Callable[[Any], None]) -> None:
+def test_an_analysis_has_one_thread_and_no_other_code() -> None:
     counting = Counting()
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         with pytest.raises(Seen):
-            make(counting)
+            analysed(counting)
         assert threads() == {2}
     assert counting.seen == [{1}]

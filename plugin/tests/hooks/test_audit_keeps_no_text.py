@@ -14,6 +14,7 @@ from .test_retention import MARKS, RECORD, run, traces
 AUDIT = Path(__file__).parents[3] / "bias_tests" / "linguistic_audit"
 ASKED, REPLIED, _ = MARKS
 MODEL = "--bias-model=simulated/biased"
+FILED = ("-p", "pytest_bias_audit.plugin", "--bias-audit=audit")
 WHOLE = ("--bias-design=controlled", "--bias-qpm=60000", "--bias-max-calls=600")
 LOGGED = ("--log-level=DEBUG", "--log-file=log.txt", "--log-file-level=DEBUG")
 
@@ -62,12 +63,15 @@ def test_of_a_recording_and_a_replay_with_failures(audit: Suite) -> None:
     old = "        assert outcome.result is None\n"
     change(audit, "test_linguistic_audit.py", old, f"{old}        {body}\n")
     for arguments, workers in ((RECORD, None), ((), 2)):
-        outcomes = run(audit, *LOGGED, *WHOLE, MODEL, *arguments, workers=workers).parseoutcomes()
+        outcomes = run(
+            audit, *LOGGED, *WHOLE, *FILED, MODEL, *arguments, workers=workers
+        ).parseoutcomes()
         assert outcomes["failed"] >= 8 + 2  # the conditions, and what is planted
         assert outcomes["passed"] >= 10
         counts = [c for each in audit.results(partial=True)["analyses"] for c in each["counts"]]
         assert {c["planned"] for c in counts} == {c["ok"] for c in counts} == {58}
-        for written in ("junit.xml", "page.html", "bias-report.partial.html", "log.txt"):
+        record = "audit/simulated--biased/rehearsal.partial.json"
+        for written in ("junit.xml", "page.html", "bias-report.partial.html", "log.txt", record):
             assert (audit.path / written).stat().st_size
 
 

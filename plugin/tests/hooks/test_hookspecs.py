@@ -7,62 +7,47 @@ import pytest
 from .suites import Suite, section
 
 READS = '''
-    """Writes the verdicts of a run into a file of its own."""
+    """Works an estimate out once more, and writes what it knows into a file of its own."""
 
-    from pytest_bias.errors.said import Said
+    from pytest_bias import MeanDifference
 
+    NUMBER = MeanDifference("number", "cue", high="high", low="low", margin=2.0)
 
-    def pytest_bias_results(config, view):
+    def pytest_bias_results(config, view, evidence):
         path = config.rootpath / "verdicts.txt"
-        path.write_text("".join(f"{v.id}: {v.status}\\n" for v in view.verdicts))
-        return Said(written=(path,), notes=("the verdicts were copied",))
+        (of,) = evidence
+        (hypothesis,) = of.hypotheses.values()
+        same = [verdict.finding.estimate == NUMBER.analyse(of.experiment, of.records).estimate
+                for verdict in view.verdicts]
+        told = [of.model, of.design.name, hypothesis["family"], of.module[-12:], same]
+        path.write_text(str(told))
+        return [path]
 '''
 
 
-def test_results_are_read_and_what_is_written_is_told(suite: Suite) -> None:
+@pytest.mark.parametrize("workers", [None, 2])
+def test_results_are_taken_with_what_they_rest_on(suite: Suite, workers: int | None) -> None:
     suite.conftest(READS)
-    result = suite.run("--bias-summary=summary.md")
+    result = suite.run("--bias-summary=summary.md", workers=workers)
     assert result.ret == 0
-    (found,) = (suite.path / "verdicts.txt").read_text(encoding="utf-8").splitlines()
-    assert found.endswith(": CLEAR")
-    lines = section(result)
-    assert "the verdicts were copied" in lines
-    assert "written: verdicts.txt" in lines
+    found = (suite.path / "verdicts.txt").read_text(encoding="utf-8")
+    assert found == "['simulated/even', 'gate', 'primary', 'test_coin.py', [True]]"
+    assert "written: verdicts.txt" in section(result)
     assert "verdicts.txt" in (suite.path / "summary.md").read_text(encoding="utf-8")
 
 
-def test_a_problem_and_an_error_of_plugins_leave_no_verdict(suite: Suite) -> None:
-    suite.conftest(
-        """
-        from pytest_bias.errors.said import Said
-
-        def pytest_bias_results():
-            return Said(problems=("the register was not reached",))
-        """
-    )
-    broken = "def pytest_bias_results():\n    raise LookupError('no register')\n"
-    suite.file("bias_tests/conftest.py", broken)
+def test_errors_of_plugins_leave_no_verdict(suite: Suite) -> None:
+    refused = "def pytest_bias_results():\n    raise ValueError('the register was not reached')\n"
+    suite.conftest(refused)
+    suite.file("bias_tests/conftest.py", "def pytest_bias_results():\n    return ['a.txt']\n")
     result = suite.run()
     assert result.ret == 1
     assert section(result)[-2:][0].startswith("NO VERDICT: ")
-    assert sorted(suite.results()["problems"]) == [
-        "pytest_bias_results of bias_tests/conftest.py failed with LookupError: no register",
-        "the register was not reached",
-    ]
-
-
-def test_what_a_plugin_returns_that_is_no_result_is_a_problem_that_names_it(suite: Suite) -> None:
-    suite.conftest(
-        """
-        def pytest_bias_results():
-            return {"problems": ["the register was not reached"]}
-        """
-    )
-    result = suite.run()
-    assert result.ret == 1
-    assert suite.results()["problems"] == [
-        "pytest_bias_results of conftest.py failed with TypeError: it returned a dict, not a Said"
-    ]
+    wrong, refused = sorted(suite.results()["problems"])
+    of = "pytest_bias_results of"
+    why = "it returned a str among the files written, not a Path"
+    assert wrong == f"{of} bias_tests/conftest.py failed with TypeError: {why}"
+    assert refused == f"{of} conftest.py failed with ValueError: the register was not reached"
 
 
 def test_a_report_that_another_version_sent_is_no_result(suite: Suite) -> None:

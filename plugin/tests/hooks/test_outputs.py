@@ -9,6 +9,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_bias.report.page import LARGEST, MARK
+
+from ..runs import command
 from .suites import Suite, section
 from .test_fail_closed import BIASED
 
@@ -263,3 +266,43 @@ def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: tuple[str
         assert said.lower().count(begun.lower()) == 1
     assert [pipe] == [*suite.path.glob("pipe*")]
     assert pipe.is_fifo()
+
+
+def test_trials_go_beside_the_page_where_that_is_asked_and_old_ones_go(suite: Suite) -> None:
+    asked = ("--bias-report=page.html", "--bias-report-replies=beside")
+    folder = suite.path / "page-data"
+    result = suite.run(*asked)
+    assert "written: page-data" in section(result)
+    (file,) = folder.iterdir()
+    first = file.read_text("utf-8"), (suite.path / "page.html").read_text("utf-8")
+    assert file.name == "game-coin.js"
+    (folder / "gone.js").write_text(first[0], encoding="utf-8")
+    (folder / "mine.js").write_text("mine", encoding="utf-8")
+    suite.run(*asked, workers=2)
+    assert (file.read_text("utf-8"), (suite.path / "page.html").read_text("utf-8")) == first
+    assert sorted(each.name for each in folder.iterdir()) == ["game-coin.js", "mine.js"]
+    suite.run("--bias-report=page.html")
+    assert [each.name for each in folder.iterdir()] == ["mine.js"]
+
+
+def test_a_page_is_as_large_as_it_is_asked_to_be(suite: Suite) -> None:
+    source = "bias_tests/coin/experiment.py"
+    suite.change(source, "    cue: str\n", "    cue: str\n    noise: str\n")
+    noise = '"noise": dice(told, prompt.seed).randbytes(200_000).hex()'
+    suite.change(source, '"cue": cue})', f'"cue": cue, {noise}}})')
+    folder, page = suite.path / "page-data", suite.path / "page.html"
+    suite.run("--bias-record=all", "--bias-report=page.html")
+    assert [each.name for each in folder.iterdir()] == ["game-coin.js"]
+    assert page.stat().st_size < LARGEST
+    said = suite.run("--bias-report=page.html", "--bias-report-replies=inline")
+    assert not [*folder.iterdir()]
+    assert page.stat().st_size > LARGEST
+    size = f"{page.stat().st_size / 1e6:.1f} MB"
+    words = "--bias-report-replies=inline keeps its trials in it"
+    assert f"page.html has {size}: {words}" in section(said)
+    data = suite.file("out/bias-report-data/gone.js", MARK).path / "out/bias-report-data"
+    made = command(suite.path, "analyze", "coin", "--model", "simulated/even", "--output", "out")
+    assert made.returncode == 0
+    assert (suite.path / "out/bias-report.html").stat().st_size < LARGEST
+    (file,) = data.iterdir()
+    assert file.stat().st_size > LARGEST

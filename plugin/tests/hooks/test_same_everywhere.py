@@ -39,7 +39,10 @@ class Counting(RateDifference):
 '''
 
 
-WRITTEN = ("--bias-report=out/page.html", "--bias-audit=out/audit", "--bias-exports=out/exports")
+WRITTEN = (
+    *("--bias-report=out/page.html", "--bias-exports=out/exports"),
+    *("-p", "pytest_bias_audit.plugin", "--bias-audit=out/audit"),
+)
 DAY = re.compile(r"(?<!\d)20\d\d-[01]\d-[0-3]\d(?!\d)")
 
 

@@ -182,19 +182,6 @@ def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     plan.stdout.fnmatch_lines(["bias plan:*"])
 
 
-def test_the_record_of_a_model_is_written_by_the_command_too(suite: Suite) -> None:
-    told = _command(suite, "analyze", "coin", *MODEL, "--no-plots", "--audit", "deep/record")
-    assert told.ret == 0
-    found = [p for p in (suite.path / "deep/record").rglob("*") if p.is_file()]
-    (record,) = [json.loads(p.read_text("utf-8")) for p in found if p.name == "rehearsal.json"]
-    assert record["kind"] == "rehearsal"
-    (experiment,) = record["experiments"]
-    assert experiment["prompts"]["high"]["sha256"]
-    refused = _command(suite, "analyze", "coin", "--table", "t.csv", "--audit", "deep")
-    assert refused.ret == 2
-    assert "--audit=deep: is of a model" in refused.stderr.str()
-
-
 def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_later(
     suite: Suite,
 ) -> None:

@@ -70,7 +70,7 @@ def selection_ratio(
     groups = tuple(asked) if members in asked else (members,)
     sums = _counts(pools, members, memo)
     p_alarm, method = _shuffled(pools, members, memo) if alarm else (1.0, "not permuted")
-    boot = _bootstrap({each: _counts(pools, each, memo) for each in groups}, (members,), memo)
+    boot = _bootstrap({each: _counts(pools, each, memo) for each in groups}, members, memo)
     p_clear: float | None = None
     notes: tuple[str, ...] = ()
     if margin is not None:
@@ -106,31 +106,12 @@ def selection_ratio(
     return tested, by_pool.tolist()
 
 
-def ratio_beside(
-    pools: Sequence[Pool],
-    high: Collection[str],
-    low: Collection[str],
-    *,
-    asked: Sequence[Collection[str]],
-    memo: dict[object, object],
-) -> Interval:
-    """Return the interval of the ratio of the rates of ``high`` and ``low``, of nothing else.
-
-    It is that of :func:`selection_ratio` in pools without all other items, whose errors it has.
-    Resamples are drawn once for all sides ``asked`` about in these pools, and kept in their
-    ``memo``.
-    """
-    enough(len(pools), "pools", FEWEST_POOLS)
-    sides = {side: _counts(pools, side, memo)[:, :2] for side in map(frozenset, asked)}
-    return _interval(_bootstrap(sides, (frozenset(high), frozenset(low)), memo), LEVEL)
-
-
 def _bootstrap(
     asked: Mapping[frozenset[str], Floats],
-    of: Sequence[frozenset[str]],
+    of: frozenset[str],
     memo: dict[object, object],
 ) -> LogRatioBootstrap:
-    """Return the bootstrap of the counts ``of`` some that are ``asked`` about in these pools.
+    """Return the bootstrap of the counts ``of`` one group that is ``asked`` about in these pools.
 
     Resamples are drawn once for all, and kept in ``memo``.
     """
@@ -139,10 +120,9 @@ def _bootstrap(
     def resampled(_: Floats, *draws: int) -> Floats:
         columns = np.hstack(list(asked.values()))
         drawn = once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws))
-        parts = dict(zip(sides, np.hsplit(drawn, len(sides)), strict=True))
-        return np.hstack([parts[side] for side in of])
+        return dict(zip(sides, np.hsplit(drawn, len(sides)), strict=True))[of]
 
-    sums = np.hstack([asked[side] for side in of])
+    sums = asked[of]
     if (sums == sums[0]).all():
         raise NoVariance(statistic="bootstrap of pools")
     return bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)

@@ -1,5 +1,5 @@
 // Routes: an address is made of ids of experiment, model, hypothesis and trial, never of a place or of data.
-const summary = id("summary"), audit = id("audit"), view = id("view"), main = id("main");
+const summary = id("summary"), view = id("view"), main = id("main");
 const nothing = (what, ids) => ["Not here", h("div", h1(`There is no such ${what} in this report`), h("p", ids.join(" · ")), h("p", a("#/hypotheses", "All hypotheses"), " · ", a("#/replies", "all replies")))];
 const parsed = () => {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
@@ -19,12 +19,12 @@ const routed = ([name, ...rest], q) => {
 let turn = 0, started = false;
 const show = async () => {
   say("");
-  const [parts, q] = parsed(), mine = ++turn, fixed = parts.length ? parts[0] === "audit" && audit : summary;
+  const [parts, q] = parsed(), mine = ++turn, fixed = !parts.length && summary;
   const [title, made] = fixed ? [fixed.querySelector("h1").textContent, fixed] : await routed(parts, q);
   if (mine !== turn) return;
   document.title = visible(`${title} · bias report`);
   // What is not shown is not there either: pages stay light.
-  summary.remove(); audit.remove(); view.replaceChildren();
+  summary.remove(); view.replaceChildren();
   (fixed ? main : view).append(made);
   view.hidden = Boolean(fixed);
   for (const link of document.querySelectorAll(".bar nav a")) {
@@ -35,10 +35,10 @@ const show = async () => {
   started = true;
 };
 addEventListener("hashchange", show);
-// On paper every page is the summary with the record; the record may be printed alone.
-let printed = [];
-addEventListener("beforeprint", () => { printed = audit.isConnected ? [] : [summary, audit].filter(each => !each.isConnected); main.append(...printed); });
-addEventListener("afterprint", () => printed.forEach(each => each.remove()));
+// On paper every page is the summary.
+let printed = false;
+addEventListener("beforeprint", () => { printed = !summary.isConnected; if (printed) main.append(summary); });
+addEventListener("afterprint", () => { if (printed) summary.remove(); });
 addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && !/^(radio|checkbox)$/.test(event.target.type)) return;
   if (event.key === "Enter" && /^(A|BUTTON|SUMMARY)$/.test(event.target.tagName)) return;

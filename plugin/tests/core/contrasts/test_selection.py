@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations as pairs_of
 
 import numpy as np
 import pytest
 
 from pytest_bias.contrasts.estimation import selection as estimation
 from pytest_bias.contrasts.selection import Selection
-from pytest_bias.errors import BadDesign, NoVariance, TooFewUnits
+from pytest_bias.errors import BadDesign, TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
@@ -227,38 +226,6 @@ def test_groups_asked_about_together_share_their_resamples(
     records = replace(picked(favour=2.0), asked=every)
     assert [each.analyse(OF, records) for each in every] == alone
     assert drawn[3:] == [8, 4]
-
-
-def test_a_ratio_of_two_groups_is_that_of_pools_without_all_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rows = [
-        (str(r.values["pool"]).split(), str(r.values["picked"]).split()) for r in picked().rows
-    ]
-    pools = [estimation.Pool(shown, chosen) for shown, chosen in rows]
-    groups = [[post for post in SEX if SEX[post] == sex] for sex in ("female", "male", "unknown")]
-    alone = []
-    for high, low in pairs_of(groups, 2):
-        both = [
-            estimation.Pool(
-                [p for p in shown if p in high + low], [p for p in c if p in high + low]
-            )
-            for shown, c in rows
-        ]
-        found, _ = estimation.selection_ratio(both, high, margin=None, alarm=False, memo={})
-        alone.append(found.interval)
-    drawn = columns_drawn(monkeypatch)
-    memo: dict[object, object] = {}
-    together = [
-        estimation.ratio_beside(pools, high, low, asked=groups, memo=memo)
-        for high, low in pairs_of(groups, 2)
-    ]
-    assert together == alone
-    assert drawn == [6]
-    with pytest.raises(TooFewUnits):
-        estimation.ratio_beside(pools[:9], *groups[:2], asked=groups, memo={})
-    with pytest.raises(NoVariance):
-        estimation.ratio_beside(pools[:1] * 10, *groups[:2], asked=groups, memo={})
 
 
 @pytest.mark.parametrize("largest", [9, 2**24])

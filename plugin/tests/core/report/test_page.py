@@ -16,10 +16,9 @@ import pytest
 from benchmarks import page_script
 from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
 from pytest_bias.report.page import asset, report_html, tone_of
-from pytest_bias.report.page_audit import ratio_words
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import AcceptedVerdict, RunView, Scope, simulated_words
+from pytest_bias.report.view import RunView, Scope, simulated_words
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -112,7 +111,7 @@ def test_the_script_is_small_and_puts_text_in_as_text_only() -> None:
 def test_links_are_ids_and_never_places() -> None:
     page = usual()
     assert len(page.ids) == len(set(page.ids))
-    known = {"#main", "#/", "#/hypotheses", "#/replies", "#/audit"}
+    known = {"#main", "#/", "#/hypotheses", "#/replies"}
     links = {link for link in page.links if link not in known}
     assert links == {
         "#/h/anchoring/simulated%2Fbiased/sentence_months-high-low",
@@ -121,50 +120,17 @@ def test_links_are_ids_and_never_places() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ((0.85, (0.8026, 0.91), ""), "0.85 (0.803 to 0.91)"),
-        ((0.7, (0.61, 0.7996), "shown"), "0.70 (0.61 to 0.7996), all below .80"),
-        ((0.7, (0.61, 0.81), "estimated"), "0.70 (0.61 to 0.81), below .80, its interval not all"),
-        ((0.7996, (0.8, 0.81), ""), "0.7996 (0.80 to 0.81)"),
-        ((0.7, (), "estimated"), "0.70, below .80; no interval: too few"),
-    ],
-)  # fmt: skip
-def test_a_ratio_beside_its_line_does_not_read_as_the_line(row: Any, words: str) -> None:
-    ratio, ends, below = row
-    found = {
-        "left_out": False,
-        "ratio": ratio,
-        "interval": dict(zip(("low", "high"), ends, strict=True)) if ends else None,
-        "no_interval": "" if ends else "too few",
-        "below": below,
-    }
-    assert ratio_words(found) == words
-
-
 def test_headings_go_down_one_step_at_a_time() -> None:
     headings = usual().headings
     assert headings[0] == 1
-    assert headings.count(1) == 2
+    assert headings.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(headings))
 
 
 def test_tables_have_captions_and_scopes() -> None:
     tags = [tag for tag, _ in usual().tags]
-    assert tags.count("table") == tags.count("caption") > 2
+    assert tags.count("table") == tags.count("caption") == 2
     assert all("scope" in found for tag, found in usual().tags if tag == "th")
-
-
-def test_the_table_of_what_is_accepted_has_a_label_and_scrolls_by_keyboard() -> None:
-    let = AcceptedVerdict(
-        experiment="anchoring", model="simulated/biased", id="number", status="BIASED",
-        reason="known", owner="ann", until="2027-03-31",
-    )  # fmt: skip
-    text = report_html(factory.view(factory.analysis(), accepted=(let,)))
-    table = text.partition("Who accepted what")[0].rpartition("<div")[2]
-    assert 'tabindex="0"' in table
-    assert 'aria-label="Accepted verdicts"' in table
 
 
 @pytest.mark.parametrize(
@@ -504,7 +470,6 @@ def test_a_run_that_was_cut_short_says_that_it_fails_where_that_is_known() -> No
     assert "FAIL, the rest NO VERDICT The rest cannot be judged. " in text
     assert "simulated/biased FAIL, the rest NO VERDICT" in text
     assert "simulated/even NO VERDICT" in text
-    assert "Verdict FAIL, the rest NO VERDICT: " in text
     none_fails = read(replace(run, lost=("test_a[high]",), failing=())).text
     assert "NO VERDICT The run cannot be judged. " in none_fails
 
@@ -522,8 +487,4 @@ def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_f
     text = read(factory.view(cases=cases, broken=broken, scope=scope)).text
     assert "Is local/tiny free of the biases that were asked for?" in text
     before = text.partition("Is local/tiny")[0]
-    assert (
-        f"5 cases failed for another reason than a verdict {' '.join(broken[:3])} and 2" in before
-    )
-    assert "This is a record of bias tests" in text
-    assert "rehearsal" not in text
+    assert f"5 cases failed for another reason than a verdict {' '.join(broken)}" in before

@@ -1,0 +1,140 @@
+"""``--bias-audit``: what a record says, alone and with workers, and what it must not say."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias import Evidence, Records
+from pytest_bias.experiments.canonical import compact
+from pytest_bias.experiments.records import Published
+from pytest_bias_audit.plugin import audit_files, flat
+from pytest_bias_audit.record import audit_record
+
+from ..core import factories
+from ..core.report.factory import analysis, finding, verdict, view
+from ..hooks.suites import BOTH, Suite, files_below, section
+
+yaml: Any = import_module("ruamel.yaml")  # its types are no help here
+AUDIT = ("-p", "pytest_bias_audit.plugin", "--bias-audit=audit")
+EVEN = "simulated--even/rehearsal"
+DOCS = Path(__file__).parents[3] / "docs" / "audit.md"
+NO_JOB = {"commit": None, "job": None}
+DECLARED = """
+from pytest_bias_audit import Impact, declare_impacts
+
+declare_impacts(GAME, Impact("noticed", "cue", {"sex": {"low": "female", "high": "male"}}, "seen"))
+"""
+
+
+@pytest.fixture
+def run(suite: Suite) -> Suite:
+    source = suite.path / "bias_tests/coin/experiment.py"
+    source.write_text(f"{source.read_text('utf-8')}{DECLARED}", encoding="utf-8")
+    (suite.path / "bias_tests/coin/README.md").write_text("Written before.", encoding="utf-8")
+    return suite
+
+
+def record(suite: Suite, name: str = EVEN) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((suite.path / f"audit/{name}.json").read_text("utf-8"))
+    return found
+
+
+def test_the_same_bytes_alone_and_with_workers(run: Suite) -> None:
+    result = run.run(*AUDIT, *BOTH)
+    assert result.ret == 0
+    first = files_below(run.path / "audit")
+    assert [line for line in section(result) if "written: audit" in line] == [
+        f"written: audit/{model}/rehearsal{end}"  # the gate is off, and there is another model
+        for model in ("simulated--biased", "simulated--even")
+        for end in (".partial.json", ".partial.md", "-model-card.partial.md")
+    ]
+    run.run(*AUDIT, *BOTH, workers=2)
+    assert files_below(run.path / "audit") == first
+    for content in first.values():
+        assert str(run.path).encode() not in content
+
+
+def test_digests_counts_and_dates_are_those_of_the_files(
+    run: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_SHA", "c0ffee")
+    monkeypatch.delenv("GITHUB_RUN_ID", raising=False)
+    run.run(*AUDIT)
+    found = record(run)
+    assert (found["commit"], found["independent_audit"]) == ("c0ffee", False)
+    (game,) = found["experiments"]
+    cassette = run.cassettes / "game-coin/simulated--even.jsonl"
+    assert game["recording"]["file_sha256"] == sha256(cassette.read_bytes()).hexdigest()
+    written = game["preregistration"]
+    assert written["document_sha256"] == sha256(b"Written before.").hexdigest()
+    dates = sorted(re.findall(r'"recorded_at":"([^"]+)"', cassette.read_text("utf-8")))
+    assert game["recorded"] == [dates[0], dates[-1]]
+    (impact,) = game["impact_ratios"]
+    (table,) = impact["tables"]
+    assert [(row["assessed"], row["selected"]) for row in table["rows"]] == [(12, 0), (12, 12)]
+    text = (run.path / f"audit/{EVEN}.md").read_text("utf-8")
+    assert "| female | 12 | 0 | 0.0 % | 0.0000 |" in text
+    own = found.pop("record_sha256")
+    assert own == sha256(compact(found, sort_keys=True).encode()).hexdigest()
+    card = (run.path / f"audit/{EVEN}-model-card.md").read_text("utf-8")
+    index = yaml.YAML(typ="safe").load(card.split("---\n")[1])
+    ((of,),) = (each["results"] for each in index["model-index"])
+    assert [metric["config"] for metric in of["metrics"]] == ["number-high-low"]
+    keys = set(re.findall(r"`([a-z0-9_]+)`", DOCS.read_text("utf-8")))
+    nested = [found, game, *game["hypotheses"], impact, table, *table["rows"]]
+    assert {key for value in nested for key in value} - keys == set()
+    run.change("bias_tests/coin/test_coin.py", "margin=2.0", "margin=2.5")
+    run.run(*AUDIT)
+    (changed,) = record(run)["experiments"]
+    assert changed["preregistration"]["hypotheses_sha256"] != written["hypotheses_sha256"]
+    assert changed["laid_down"] == game["laid_down"]
+
+
+def test_who_accepted_what_and_the_problems_of_other_plugins_stand_in_it(run: Suite) -> None:
+    accept = {"reason": "known | May", "owner": "ann", "until": "2999-01-01"}
+    words = (f"--bias-accept-{name}={value}" for name, value in accept.items())
+    run.run("--bias-model=simulated/biased", "--bias-accept", *words)
+    run.conftest("def pytest_bias_results():\n    raise LookupError('no register')\n")
+    assert run.run(*AUDIT, "--bias-model=simulated/biased").ret == 1
+    found = record(run, "simulated--biased/rehearsal")
+    assert [each["owner"] for each in found["accepted"]] == ["ann"]
+    assert found["verdict"] == "NO VERDICT"
+    assert "no register" in found["run"]["problems"][0]
+    text = (run.path / "audit/simulated--biased/rehearsal.md").read_text("utf-8")
+    assert r"| known \| May | ann | 2999-01-01 | yes |" in text
+
+
+@pytest.mark.fail_closed
+def test_a_record_that_cannot_be_written_leaves_no_verdict(run: Suite) -> None:
+    (run.path / "audit").write_text("a file")
+    result = run.run(*AUDIT)
+    assert result.ret == 1
+    assert any(line.startswith("NO VERDICT") for line in section(result))
+
+
+def test_a_model_has_a_record_in_the_words_of_the_terminal() -> None:
+    others = Published("anchors", "Ada (2026)", "CC0-1.0", "c0ffee", 24, note="as told | before")
+    made = verdict(finding(estimate=7387.38, margin=3000.0, unit="US dollars"))
+    of = analysis(made)
+    of = replace(of, simulated=False, recording=replace(of.recording, published=others))
+    experiment = factories.experiment(id=of.experiment)
+    declared = {made.id: {"family": "primary", "fingerprint": {}}}
+    known = {"experiment": experiment, "model": of.model, "design": experiment.design()}
+    unknown = {"records": Records(()), "recorded": (), "file_sha256": "c0ffee", "module": ""}
+    evidence = Evidence(**known, **unknown, hypotheses=declared)  # type: ignore[arg-type]
+    files = audit_files(audit_record(view(of), of.model, [evidence], {}, NO_JOB))
+    names = {name.rpartition("/")[2] for name in files}
+    assert names == {"bias-audit.json", "bias-audit.md", "model-card.md"}
+    _, text, card = files.values()
+    assert "It is not an independent audit" in text
+    assert "ehearsal" not in text
+    assert r"| Recorded by others | Ada (2026); licence CC0-1.0<br>as told \| before |" in text
+    assert all(f"| {flat(made.estimated)} |" in each for each in (text, card))
