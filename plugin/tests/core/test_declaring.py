@@ -16,7 +16,6 @@ from pytest_bias import (
     GroupContrast,
     Heatmap,
     HumanStudy,
-    Impact,
     Interaction,
     Items,
     MeanDifference,
@@ -230,10 +229,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (
         lambda: asked(Selection("score", "score", claim="detect", feature={"a": "x"}, group=[])),
         "group= names nothing",
-    ),
-    (
-        loose(Impact, "score", "group", {"sex": {"a": "f", "b": "m"}}, at={"letter": ()}),
-        "Impact('score'): at='letter' names no level",
     ),
     # Decorators
     (loose(asked, "score"), "its further arguments must be contrasts, such as MeanDifference(…)"),
