@@ -56,7 +56,7 @@ Change = Literal[
 ]
 """How a verdict compares with the one in the baseline; empty where there is nothing to compare."""
 
-Evidence = Literal["no worse", "worse", "neither"]
+Growth = Literal["no worse", "worse", "neither"]
 """What is shown of an effect beside what was accepted."""
 
 _SHOWN = 12
@@ -184,7 +184,7 @@ def detecting(claims: Iterable[Claim]) -> int:
     return max(1, sum(claim == "detect" for claim in claims))
 
 
-def outcome_of(claim: Claim, before: Status, now: Status, shown: Evidence) -> Change:
+def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Change:
     """The table: what comes of a claim's verdicts, and of what is shown of its effect.
 
     =============  ==================  =========  ==========================  =================
@@ -240,7 +240,7 @@ def _before(new: Entry, old: Entry) -> Status:
 
 def _shown(
     new: Entry, old: Entry, found: Compared | None, verdict: Verdict | None
-) -> tuple[Evidence, str]:
+) -> tuple[Growth, str]:
     """What is shown of the change, and, where that is not "no worse", why."""
     now, before = new.effect, old.effect
     if found is None or now is None or before is None:
@@ -265,7 +265,7 @@ def _shown(
     )
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
-    shown: Evidence = "worse" if found.worse else "neither"
+    shown: Growth = "worse" if found.worse else "neither"
     said = f"{ours} is shown to be worse than {than}"
     if not found.worse:
         said = f"whether {ours} is worse than {than} is open"

@@ -21,7 +21,7 @@ from pytest_bias.baselines.gate import (
     ABSOLUTE,
     Change,
     Comparison,
-    Evidence,
+    Growth,
     _at_worst,
     compare,
     describe_verdict,
@@ -156,7 +156,7 @@ def test_the_table_where_no_worse_is_not_shown(
     row: tuple[Status, Status], expected: tuple[Change, Change], claim: Any
 ) -> None:
     now, before = row
-    every: tuple[Evidence, Evidence] = ("worse", "neither")
+    every: tuple[Growth, Growth] = ("worse", "neither")
     assert tuple(outcome_of(claim, before, now, shown) for shown in every) == expected
 
 
