@@ -60,7 +60,7 @@ class Impact:
     at: Mapping[str, Sequence[str]] = field(default_factory=dict, kw_only=True)
 
     def check(self, experiment: bias.Experiment) -> None:
-        """Raise BadDesign or UnknownName for what ``experiment`` does not have."""
+        """Raise BiasError for what ``experiment`` does not have."""
         what = f"Impact({self.measure!r})"
         experiment.measure(self.measure)
         named = [*self.at.items()]
@@ -83,7 +83,7 @@ DECLARED: dict[str, tuple[Impact, ...]] = {}
 def declare_impacts(experiment: bias.Experiment, *impacts: Impact) -> None:
     """Declare what an audit counts of ``experiment``; no verdict depends on it.
 
-    Raises BadDesign or UnknownName for what the experiment does not have.
+    Raises BiasError for what the experiment does not have.
     """
     for impact in impacts:
         impact.check(experiment)
@@ -102,7 +102,7 @@ def impact_ratios(
     found, middle = _people(impact, experiment, rows)
     people = [*zip(rows, found, strict=True)]
     counts = Counter(person for each in found for person in each)
-    axes = [(axis,) for axis in impact.categories]
+    axes: list[Category] = [(axis,) for axis in impact.categories]
     axes += [tuple(impact.categories)] * (len(axes) > 1)
     tables = []
     for names in axes:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from pytest_bias import (
-    BadDesign,
     BiasError,
     Experiment,
     Factor,
@@ -16,7 +15,6 @@ from pytest_bias import (
     RateRatio,
     Record,
     Records,
-    UnknownName,
     plan,
 )
 from pytest_bias_audit import Impact, declare_impacts
@@ -24,6 +22,7 @@ from pytest_bias_audit.impact import UNEQUAL, impact_ratios, impact_rows
 
 from ..core import factories
 
+Counts = dict[tuple[str, ...], tuple[int, int]]
 TABLES = {
     "sex": [(1390, 667, 1.00), (1181, 555, 0.979)],
     # Hispanic, White, Black, Pacific Islander, Asian, Native American, two or more races.
@@ -50,7 +49,7 @@ TABLES = {
 @pytest.mark.parametrize("name", TABLES)
 def test_the_rules_own_examples(name: str) -> None:
     printed = TABLES[name]
-    counts = {(str(place),): (n, chosen) for place, (n, chosen, _) in enumerate(printed)}
+    counts: Counts = {(str(place),): (n, chosen) for place, (n, chosen, _) in enumerate(printed)}
     for row, (_, _, ratio) in zip(impact_rows(counts, fewest=0), printed, strict=True):
         assert row["ratio"] == pytest.approx(ratio, abs=0.0051), row
     total = sum(n for n, _, _ in printed)
@@ -60,7 +59,8 @@ def test_the_rules_own_examples(name: str) -> None:
 
 
 def test_a_category_under_two_percent_is_neither_divided_nor_divided_by() -> None:
-    few, many, none = impact_rows({("few",): (1, 1), ("many",): (98, 49), ("none",): (3, 0)})
+    counts: Counts = {("few",): (1, 1), ("many",): (98, 49), ("none",): (3, 0)}
+    few, many, none = impact_rows(counts)
     assert (few["rate"], few["ratio"], few["left_out"]) == (1.0, None, True)
     assert (many["ratio"], none["ratio"], none["below"]) == (1.0, 0.0, "estimated")
     assert [r["ratio"] for r in impact_rows({("a",): (9, 0), ("b",): (9, 0)})] == [None, None]
@@ -86,12 +86,17 @@ def rows(experiment: Experiment) -> Records:
     for trial in plan(experiment, experiment.design()):
         won = trial.replicate <= WINS[trial.condition.levels["group"]]
         ids = "bf" if trial.replicate == 1 and not won else "wm"
-        values = {"score": 9.0 if won else 2.0, "fit": won, "shown": "wf wm bf bm", "ids": ids}
+        values: dict[str, Any] = {
+            "score": 9.0 if won else 2.0,
+            "fit": won,
+            "shown": "wf wm bf bm",
+            "ids": ids,
+        }
         found.append(Record(trial, values, None))
     return Records(tuple(found))
 
 
-def counted(table: dict[str, Any]) -> dict[tuple[str, ...], tuple[int, int]]:
+def counted(table: dict[str, Any]) -> Counts:
     return {(*row["category"],): (row["assessed"], row["selected"]) for row in table["rows"]}
 
 
@@ -173,17 +178,17 @@ def test_an_interval_that_is_not_of_the_ratio_is_none_and_the_record_says_why(
 
 
 @pytest.mark.parametrize(
-    ("impact", "error", "words"),
+    ("impact", "words"),
     [
-        (Impact("fit", "group", {"sex": {**OF["sex"], "x": "f"}}), BadDesign, "'x'"),
-        (Impact("fit", "tone", OF), UnknownName, "'tone'"),
-        (Impact("love", "group", OF), UnknownName, "'love'"),
+        (Impact("fit", "group", {"sex": {**OF["sex"], "x": "f"}}), "'x'"),
+        (Impact("fit", "tone", OF), "'tone'"),
+        (Impact("love", "group", OF), "'love'"),
     ],
 )
 def test_what_cannot_be_counted_is_refused_where_it_is_declared(
-    impact: Impact, error: type[BiasError], words: str
+    impact: Impact, words: str
 ) -> None:
-    with pytest.raises(error, match=words):
+    with pytest.raises(BiasError, match=words):
         declare_impacts(people(), impact)
 
 
