@@ -70,7 +70,8 @@ def test_a_plan_of_a_shard_counts_its_own_trials(suite: Suite) -> None:
         model = "--bias-model=simulated/drifted"
         result = suite.run(model, "--bias-plan", shard)
         assert result.ret == 0
-        _, _, missing, *_ = figures(result, "game-coin × simulated/drifted (gate design)")
+        heading = "game-coin × simulated/drifted (gate design, simulated subject)"
+        _, _, missing, *_ = figures(result, heading)
         found.append(int(missing))
     assert sum(found) == TRIALS
     assert min(found) > 0
