@@ -209,12 +209,6 @@ def _of_studies(group: _Group[Any]) -> None:
     for name in ("reason", "owner", "until", "after"):
         of = OPTIONS[f"accept_{name}"]
         accept.takes(f"--{name}", metavar=of.takes, help=of.meaning.replace("--bias-accept", "it"))
-    dataset = _Command(group, "dataset", "study._dataset", "write data sets to publish",
-        "Write a Parquet file per experiment and model, with a data dictionary and no text, as "
-        "--bias-dataset does. Nothing is written unless every trial of each is recorded.",
-        "pytest-bias dataset cv-screening --model simulated/even --output data")
-    dataset.study("*")
-    dataset.file("--output", "DIR", "folder of the data sets", required=True)
 
 
 def _of_results(group: _Group[Any]) -> None:

@@ -26,7 +26,6 @@ from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_ca
 from ..providers.base import is_simulated
 from ..providers.players import check_models
 from ..recording.collector import CollectionReport
-from ..report.dataset_files import check_installed
 from ..report.exports import exported_files, write_exports
 from ..report.page import clear, report_files
 from ..report.paper import brief_of, write_paper
@@ -39,7 +38,6 @@ from ..report.view import RunView
 from ..settings.published import is_tabled
 from ..workbench import SUITE
 from ..workbench.plans import make_plan, terms_of, told
-from ..workbench.publication import dataset_file, write_datasets
 from ..workbench.ray_engine import RayEngine
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
 from . import check_apart, from_here, tell, write
@@ -279,14 +277,6 @@ def _accept(given: argparse.Namespace) -> int:
     whole = len(study.cases) == len([*bench.registry]) * len(bench.settings.models)
     partial = bool(given.experiments) or not whole
     return _say(accept(bench.settings, analyses, reports, partial=partial))
-
-
-@_told
-def _dataset(given: argparse.Namespace) -> int:
-    check_installed()
-    study = _study(given)
-    files = dict(dataset_file(study.bench, case) for case in study.cases)
-    return _say(write_datasets(given.output, files, from_here))
 
 
 def _say(said: Said) -> int:

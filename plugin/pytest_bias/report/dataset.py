@@ -1,11 +1,15 @@
-"""A publishable data set: one row per trial, measures and labels only, with its dictionary."""
+"""A publishable data set: one row per trial, measures and labels only, with its dictionary.
+
+It is written as Parquet, the same bytes for the same data, with a README beside it.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from ..cassettes.measured import reason_label, versions_of
 from ..errors import BadDesign, NotAsWritten
@@ -14,11 +18,29 @@ from ..experiments.design import Design, Factor, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Outcome, Recording, known_sum, record_of
+from ..tables.reader import arrow
+from .escapes import flat_markdown
+from .jinja import rendered
+from .published import published_facts
+from .view import simulated_words
 
 FORMAT = 1
+ABOUT = b"pytest_bias.dataset"
+"""Key of the file's metadata under which the data dictionary and the provenance stand as JSON."""
 
 ColumnKind = Literal["category", "integer", "number", "boolean", "unknown"]
 DataValue = bool | int | float | str | None
+
+_KINDS: Mapping[type, ColumnKind] = {float: "number", bool: "boolean", str: "category"}
+_STORED = {"category": "string, dictionary-encoded", "integer": "int64", "number": "double"}
+_STORED |= {"boolean": "boolean", "unknown": "null: no trial has a value"}
+_CC = "https://creativecommons.org"
+_LICENCES = {
+    "CC-BY-4.0": f"[Creative Commons Attribution 4.0]({_CC}/licenses/by/4.0/) ",
+    "CC0-1.0": f"[CC0 1.0 Universal]({_CC}/publicdomain/zero/1.0/) ",
+}
+_ON_HUBS = frozenset({"cc-by-4.0", "cc0-1.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "mit", "apache-2.0"})
+"""Licences by the names that Hugging Face's cards know them by; any other is "other" there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +69,7 @@ class About:
     ``version`` is that of pytest-bias.
     """
 
-    format: int
+    format: int = FORMAT
     version: str
     experiment: str
     name: str
@@ -66,7 +88,8 @@ class About:
 
     def __post_init__(self) -> None:
         for name in ("measures", "missing", "invalid"):
-            object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
+            ordered = dict(sorted(getattr(self, name).items()))
+            object.__setattr__(self, name, frozen_mapping(ordered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +110,7 @@ def dataset_of(
     version: str,
     licence: str,
 ) -> DataSet:
-    """The data set of ``outcomes``, one per planned trial, in the plan's order.
+    """Return the data set of ``outcomes``, one per planned trial, in the plan's order.
 
     Nothing that was asked or replied is in it: labels of levels and items, exemplars, measures,
     and reasons that are labels (others become ``unspecified``).
@@ -97,56 +120,36 @@ def dataset_of(
     """
     outcomes = tuple(outcomes)
     experiment = experiment.as_read(outcomes)
-    records = [record_of(outcome, experiment.measures) for outcome in outcomes]
-    columns: list[DataColumn] = []
-    cells: list[list[DataValue]] = []
-
-    def add(column: DataColumn, values: Iterable[DataValue]) -> None:
-        columns.append(column)
-        cells.append(list(values))
-
+    rows = [record_of(outcome, experiment.measures) for outcome in outcomes]
+    columns: dict[DataColumn, list[Any]] = {}
     for name, meaning, label in (
         ("experiment", "id of the experiment", experiment.id),
         ("model", "model that was asked, as provider/model", model),
         ("design", "size in which the experiment was run", design.name),
     ):
-        add(_category(name, meaning, [label]), [label] * len(records))
+        columns[_category(name, meaning, [label])] = [label] * len(rows)
     for factor in experiment.factors:
-        add(_levels(factor), [row.trial.condition.levels[factor.name] for row in records])
-    for factor in experiment.factors:
-        if factor.exemplars:
-            column = _exemplars(factor, design)
-            add(column, [row.trial.exemplars[factor.name] for row in records])
-    add(_items(experiment), [row.trial.item for row in records])
-    add(
-        DataColumn(name="replicate", kind="integer", meaning="repetition of the trial, from 1"),
-        [row.trial.replicate for row in records],
-    )
+        columns[_levels(factor)] = [row.trial.condition.levels[factor.name] for row in rows]
+    for factor in (each for each in experiment.factors if each.exemplars):
+        columns[_exemplars(factor, design)] = [row.trial.exemplars[factor.name] for row in rows]
+    columns[_items(experiment)] = [row.trial.item for row in rows]
+    meaning = "repetition of the trial, from 1"
+    columns[_integer("replicate", meaning)] = [row.trial.replicate for row in rows]
     for measure in experiment.measures:
-        values = [row.values.get(measure.name) for row in records]
-        given = [value for value in values if value is not None]
-        column = _measured(measure, given)
-        if column.kind == "integer":
-            values = [None if value is None else int(value) for value in values]
-        add(column, values)
-    reasons = [None if row.missing is None else reason_label(row.missing) for row in records]
+        values = [row.values.get(measure.name) for row in rows]
+        columns[_measured(measure, [value for value in values if value is not None])] = values
+    reasons = [None if row.missing is None else reason_label(row.missing) for row in rows]
     missing = Counter(reason for reason in reasons if reason is not None)
-    add(
-        _category(
-            "missing", "why there are no measures; empty where the reply is valid", sorted(missing)
-        ),
-        reasons,
-    )
-    invalid = (None if row.interactions is None else len(row.invalid) for row in records)
-    for name, meaning, numbers in (
-        ("invalid_replies", "replies of the trial that were not valid", invalid),
-        ("interactions", "calls the trial took", (row.interactions for row in records)),
-    ):
-        add(DataColumn(name=name, kind="integer", meaning=meaning), numbers)
-    _check_names(experiment, columns)
-    reasons_of_invalid = Counter(reason_label(each) for row in records for each in row.invalid)
+    meaning = "why there are no measures; empty where the reply is valid"
+    columns[_category("missing", meaning, sorted(missing))] = reasons
+    invalid = [None if row.interactions is None else len(row.invalid) for row in rows]
+    columns[_integer("invalid_replies", "replies of the trial that were not valid")] = invalid
+    columns[_integer("interactions", "calls the trial took")] = [row.interactions for row in rows]
+    for name, times in Counter(column.name for column in columns).items():
+        if times > 1:
+            problem = f"two columns of its data set would be called {name!r}"
+            raise BadDesign(what=f"Experiment({experiment.id!r})", problem=problem)
     about = About(
-        format=FORMAT,
         version=version,
         experiment=experiment.id,
         name=experiment.name,
@@ -157,34 +160,27 @@ def dataset_of(
         licence=licence,
         recording=recording,
         columns=tuple(columns),
-        measures=dict(sorted(versions_of(experiment.measures).items())),
-        trials=len(records),
-        missing=dict(sorted(missing.items())),
-        invalid=dict(sorted(reasons_of_invalid.items())),
-        interactions=known_sum(row.interactions for row in records),
+        measures=versions_of(experiment.measures),
+        trials=len(rows),
+        missing=missing,
+        invalid=Counter(reason_label(each) for row in rows for each in row.invalid),
+        interactions=known_sum(row.interactions for row in rows),
     )
-    return DataSet(about, tuple(zip(*cells, strict=True)))
+    return DataSet(about, tuple(zip(*map(_cells, columns, columns.values()), strict=True)))
 
 
-def about_text(about: About) -> str:
-    """Return the description of a data set as canonical JSON."""
-    return dumps(about, f"data set of {about.experiment}")
+def _cells(column: DataColumn, values: list[Any]) -> list[DataValue]:
+    whole = column.kind == "integer"
+    return [int(each) if whole and each is not None else each for each in values]
 
 
-def about_from(text: str | bytes) -> About | None:
-    """Read what :func:`about_text` wrote; None for what another program or format wrote."""
-    try:
-        about = parsed_as(About, text)
-    except NotAsWritten:
-        return None
-    return about if about.format == FORMAT else None
+def _category(name: str, meaning: str, levels: Iterable[str], unit: str = "") -> DataColumn:
+    levels = tuple(dict.fromkeys(levels))
+    return DataColumn(name=name, kind="category", meaning=meaning, unit=unit, levels=levels)
 
 
-# --- columns ----------------------------------------------------------------------------------
-
-
-def _category(name: str, meaning: str, levels: Sequence[str], unit: str = "") -> DataColumn:
-    return DataColumn(name=name, kind="category", meaning=meaning, unit=unit, levels=tuple(levels))
+def _integer(name: str, meaning: str) -> DataColumn:
+    return DataColumn(name=name, kind="integer", meaning=meaning)
 
 
 def _levels(factor: Factor) -> DataColumn:
@@ -209,7 +205,7 @@ def _exemplars(factor: Factor, design: Design) -> DataColumn:
     if not all(map(str.isprintable, members)):
         problem = "an exemplar holds what cannot be printed on one line; it is not published"
         raise BadDesign(what=f"Factor({factor.name!r})", problem=problem)
-    return _category(f"{factor.name}_exemplar", meaning, tuple(dict.fromkeys(members)))
+    return _category(f"{factor.name}_exemplar", meaning, members)
 
 
 def _items(experiment: Experiment) -> DataColumn:
@@ -221,21 +217,19 @@ def _items(experiment: Experiment) -> DataColumn:
     return _category("item", meaning, (*items.items, *items.controls))
 
 
-def _measured(measure: Measure, values: Sequence[MeasureValue]) -> DataColumn:
-    what = f"Measure({measure.name!r})"
+def _measured(measure: Measure, values: list[MeasureValue]) -> DataColumn:
     kinds = {type(value) for value in values}
     if len(kinds) > 1:
-        raise BadDesign(what=what, problem="gives values of several types")
+        problem = "gives values of several types"
+        raise BadDesign(what=f"Measure({measure.name!r})", problem=problem)
     kind = _KINDS[kinds.pop()] if kinds else "unknown"
-    if kind == "number" and measure.integer:
-        kind = "integer"
     levels = sorted({str(value) for value in values}) if kind == "category" else []
     if not all(map(measure.declares, levels)):
         raise measure.undeclared
     low, high = measure.bounds or (0, 0)
     return DataColumn(
         name=measure.name,
-        kind=kind,
+        kind="integer" if kind == "number" and measure.integer else kind,
         meaning=f"{measure.meaning.strip() or 'measure of the reply'} (version {measure.version})",
         unit=measure.unit,
         # As they come back from JSON: whole numbers are declared as integers.
@@ -244,12 +238,96 @@ def _measured(measure: Measure, values: Sequence[MeasureValue]) -> DataColumn:
     )
 
 
-_KINDS: Mapping[type, ColumnKind] = {float: "number", bool: "boolean", str: "category"}
+# --- files ------------------------------------------------------------------------------------
 
 
-def _check_names(experiment: Experiment, columns: Sequence[DataColumn]) -> None:
-    twice = [name for name, n in Counter(column.name for column in columns).items() if n > 1]
-    if twice:
-        what = f"Experiment({experiment.id!r})"
-        problem = f"two columns of its data set would be called {twice[0]!r}"
-        raise BadDesign(what=what, problem=problem)
+def parquet_bytes(data: DataSet) -> bytes:
+    """Return the file of a data set, uncompressed, so that its bytes can be searched for text.
+
+    Raises MissingPackage when pyarrow is not installed.
+    """
+    pa, pq = arrow()
+    about, cells = data.about, [*zip(*data.rows, strict=True)]
+    types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+    arrays = []
+    for column, values in zip(about.columns, cells, strict=True):
+        if column.kind == "category":  # with all its levels, also those that no row has
+            places = {level: place for place, level in enumerate(column.levels)}
+            indices = pa.array([places.get(each) for each in values], pa.int32())
+            levels = pa.array(column.levels, pa.string())
+            arrays.append(pa.DictionaryArray.from_arrays(indices, levels))
+        else:
+            arrays.append(pa.array(values, types.get(column.kind, pa.null())))
+    simulated = about.recording.simulated
+    metadata = {ABOUT: dumps(about, f"data set of {about.experiment}"), "licence": about.licence}
+    metadata["simulated"] = "true" if simulated else "false"
+    if about.recording.judge is not None:
+        metadata["judge"] = about.recording.judge
+    if simulated:
+        metadata["notice"] = simulated_words([about.model])
+    names = [column.name for column in about.columns]
+    table = pa.Table.from_arrays(arrays, names=names, metadata=metadata)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none", row_group_size=1 << 20)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def about_file(content: bytes) -> About | None:
+    """Return the description in a file's metadata; None where it is not one of ours.
+
+    Raises MissingPackage when pyarrow is not installed.
+    """
+    pa, pq = arrow()
+    try:
+        metadata = pq.read_schema(pa.BufferReader(content)).metadata or {}
+        about = parsed_as(About, metadata.get(ABOUT, b""))
+    except (pa.ArrowException, OSError, NotAsWritten):
+        return None
+    return about if about.format == FORMAT else None
+
+
+def readme_text(files: Mapping[str, About]) -> str:
+    """Return the text of ``README.md`` for ``files``, each by its name, of one experiment.
+
+    It depends on what is said of them alone, and not on the order in which they were written.
+    """
+    named = dict(sorted(files.items()))
+    # Files of other versions may define a column otherwise: then it has a row for each.
+    levels: dict[DataColumn, dict[str, None]] = {}
+    for column in (each for about in named.values() for each in about.columns):
+        levels.setdefault(replace(column, levels=()), {}).update(dict.fromkeys(column.levels))
+    return rendered(
+        "dataset.md.j2",
+        files=named,
+        card={key: json.dumps(value) for key, value in _card(named).items()},
+        first=next(iter(named.values())),
+        simulated=sorted({each.model for each in named.values() if each.recording.simulated}),
+        columns=[replace(column, levels=(*found,)) for column, found in levels.items()],
+        stored=_STORED,
+        published_facts=published_facts,
+        sources=sorted({flat_markdown(about.source) for about in named.values()}),
+        licences=sorted({licence_notice(about.licence) for about in named.values()}),
+    )
+
+
+def licence_notice(licence: str) -> str:
+    """Return the notice of a licence, with its name and link where they are known."""
+    return f"This data set is licensed under {_LICENCES.get(licence, '')}`{licence}`."
+
+
+def _card(named: Mapping[str, About]) -> Mapping[str, object]:
+    """The metadata that Hugging Face reads of a card: licences, and a config per file."""
+    given = sorted({about.licence for about in named.values()})
+    others = ", ".join(each for each in given if each.lower() not in _ON_HUBS)
+    simulated = any(about.recording.simulated for about in named.values())
+    known = {each.lower() for each in given} & _ON_HUBS
+    return {
+        "pretty_name": next(iter(named.values())).name,
+        "license": sorted(known | {"other"}) if others else sorted(known),
+        **({"license_name": others} if others else {}),
+        "tags": ["bias", "evaluation", *["simulated-subjects"] * simulated],
+        "configs": [
+            {"config_name": name.removesuffix(".parquet"), "data_files": name} for name in named
+        ],
+    }

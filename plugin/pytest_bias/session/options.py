@@ -176,9 +176,9 @@ def check_settings(config: pytest.Config) -> None:
     try:
         settings = settings_of(config)
         if settings.dataset is not None:
-            from ..report.dataset_files import check_installed  # noqa: PLC0415
+            from ..tables.reader import arrow  # noqa: PLC0415
 
-            check_installed()
+            arrow()
         if config.getoption("bias_baseline"):
             from ..baselines.upgrade import check_old  # noqa: PLC0415  (not for an ini key alone)
 

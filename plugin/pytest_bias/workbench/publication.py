@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -16,12 +15,6 @@ from .recordings import Recordings
 
 README = "README.md"
 _BELOW = b"<!-- pytest-bias writes what is above this line, and keeps what is below. -->"
-_UNMARKED = re.compile(
-    rb"\A(?:---\n.*\n---\n)?# [^\n]+: data\n.*\nOne row per planned trial\. .*"
-    rb"\n[^\n]*This data set is licensed under [^\n]+\n\Z",
-    re.DOTALL,
-)
-"""One as it was written before there was that line, and nothing more."""
 
 
 def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
@@ -30,22 +23,16 @@ def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
     Raises NotRecorded where one of them is not there, BadDesign or MissingPackage where it cannot
     be made.
     """
-    from ..report.dataset import dataset_of  # noqa: PLC0415  (only where data sets are written)
-    from ..report.dataset_files import parquet_bytes  # noqa: PLC0415
+    from ..report.dataset import dataset_of, parquet_bytes  # noqa: PLC0415  (where one is written)
 
     whole = Case("hypothesis", case.experiment, case.model, case.design)
     recording = bench.recording(whole)
-    others = recording.published
+    theirs = recording.published.licence if recording.published else ""
     data = dataset_of(
-        case.experiment,
-        case.design,
-        case.model,
-        bench.replayed(whole),
+        *(case.experiment, case.design, case.model, bench.replayed(whole)),
         recording=recording,
         version=version("pytest-bias"),
-        licence=bench.settings.dataset_license
-        if others is None or not others.licence
-        else others.licence,
+        licence=theirs or bench.settings.dataset_license,
     )
     return f"{case.experiment.id}/{file_stem(case.model)}.parquet", parquet_bytes(data)
 
@@ -55,7 +42,7 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
 
     A README of others is left alone, and in ours what the user added below its last line.
     """
-    from ..report.dataset_files import about_file, readme_text  # noqa: PLC0415
+    from ..report.dataset import about_file, readme_text  # noqa: PLC0415
 
     written: list[Path] = []
     notes: list[str] = []
@@ -66,22 +53,21 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
             write_atomically(path, data)
             written.append(path)
         for place in sorted({path.parent for path in written}):
-            known = {}
-            for path in sorted(place.glob("*.parquet")):
-                about = about_file(path.read_bytes())
+            path, known = place / README, {}
+            for each in sorted(place.glob("*.parquet")):
+                about = about_file(each.read_bytes())
                 if about is not None and about.experiment == place.name:
-                    known[path.name] = about
+                    known[each.name] = about
                 else:
-                    notes.append(f"{shown(path)} is no data set of ours; {README} omits it")
-            path = place / README
+                    notes.append(f"{shown(each)} is no data set of ours; {README} omits it")
             before = path.read_bytes() if path.exists() else _BELOW + b"\n"
-            _, ours, added = _UNMARKED.sub(_BELOW + b"\n", before).partition(_BELOW)
-            if not ours:
+            _, ours, added = before.partition(_BELOW)
+            if ours:
+                write_atomically(path, readme_text(known).encode() + b"\n" + _BELOW + added)
+                written.append(path)
+            else:
                 what = "has no mark of ours and stays, and may describe older files"
                 notes.append(f"{shown(path)} {what}; without it one is written")
-                continue
-            write_atomically(path, readme_text(known).encode() + b"\n" + _BELOW + added)
-            written.append(path)
     except (OSError, MissingPackage) as error:
         problem = getattr(error, "strerror", None) or str(error)
         words = str(ReportNotWritten(path=shown(path), problem=problem))

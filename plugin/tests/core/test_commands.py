@@ -68,7 +68,6 @@ GOOD = {
     f"analyze {ANCHORING}": "PASS: ",  # whatever becomes of the figures nobody asked for
     "plan anchoring --json": '"missing_trials": 0',
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
-    "dataset anchoring --output data": f"written: data/{ANCHORING}/simulated--even.parquet",
     "compare accepted/simulated--even.json accepted/simulated--even.json --json": '"problems": []',
     "cassettes verify": "lines, whole and asked for",
     "cassettes prune": "2 cassettes: every line is asked for",
@@ -122,8 +121,6 @@ WRONG = {
     "accept --model simulated/drifted": "pytest-bias record",
     "accept --until 1999-01-01": "--until=1999-01-01: is before today",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",
-    "dataset anchoring": "required: --output",
-    "dataset nothing --output data": "unknown experiment 'nothing'",
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",
     "cassettes verify no": "no",

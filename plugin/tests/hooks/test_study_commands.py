@@ -97,20 +97,16 @@ def test_a_paper_that_is_not_written_leaves_run_and_analysis(suite: Suite) -> No
     assert not (suite.path / "r.md").exists()
 
 
-def test_accept_and_dataset_write_what_a_session_does(suite: Suite) -> None:
+def test_accept_writes_what_a_session_does(suite: Suite) -> None:
     model = ("--model", "simulated/biased")
     words = {"reason": "known", "owner": "ann", "until": "2999-12-31"}
     typed = [f"--{name}={word}" for name, word in words.items()]
     assert _command(suite, "accept", "coin", *model, *typed, "--baselines=ours").ret == 0
-    assert _command(suite, "dataset", "coin", *model, "--output=data").ret == 0
     typed = [f"--bias-accept-{name}={word}" for name, word in words.items()]
-    folders = ("--bias-baselines=theirs", "--bias-dataset=sets")
-    suite.run("--bias-model=simulated/biased", "--bias-accept", *typed, *folders)
-    for ours, theirs in (("ours", "theirs"), ("data", "sets")):
-        for path in filter(Path.is_file, (suite.path / theirs).rglob("*")):
-            twin = suite.path / ours / path.relative_to(suite.path / theirs)
-            assert twin.read_bytes() == path.read_bytes()
-    assert (suite.path / "sets" / "game-coin" / "README.md").exists()
+    suite.run("--bias-model=simulated/biased", "--bias-accept", *typed, "--bias-baselines=theirs")
+    (theirs,) = filter(Path.is_file, (suite.path / "theirs").rglob("*"))
+    ours = suite.path / "ours" / theirs.relative_to(suite.path / "theirs")
+    assert ours.read_bytes() == theirs.read_bytes()
 
 
 @pytest.mark.requirement("ANCHOR-16", "ANCHOR-18", "ANCHOR-19", "CV-14")
