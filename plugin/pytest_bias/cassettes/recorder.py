@@ -270,6 +270,7 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
                 raise
             damaged.append(number)
             unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
+    kept = list(dict.fromkeys(kept))
     provenance = combined([])
     if header is not None:
         check_place(header, path, place)

@@ -232,9 +232,14 @@ class Cassette:
             if line.startswith(_KEYED):
                 key = cassette_format.key_of(line)
                 known = self._lines.get(key)
-                if known is not None and known.path == where and known.data != line:
-                    problem = f"another reply than on line {known.number} stands under its key"
-                    raise DamagedCassette(path=path, line=number, problem=problem)
+                if known is not None and known.path == where:
+                    differs = known.data != line
+                    if differs or path == self.path:
+                        what = "another reply" if differs else "the same"
+                        problem = f"{what} stands under its key on line {known.number}"
+                        raise DamagedCassette(
+                            path=path, line=number, problem=problem, whole=differs
+                        )
                 if not adds or known is None:
                     self._lines[key] = placed
                 elif known.data != line:
@@ -247,11 +252,13 @@ class Cassette:
         """Take a line that is no interaction; whether it is one of ours at all."""
         line = placed.data
         if line.startswith(TEXT_START):
-            self._text_lines.setdefault(line, placed)
             self.keeps_text = True
-        elif line.startswith(LOST_START) and path == self.path:
+            # Repeated, little packed text would keep a reader busy for minutes.
+            return self._text_lines.setdefault(line, placed) is placed or path != self.path
+        if line.startswith(LOST_START) and path == self.path and not self.lost:
             self.lost = decode_trials(*placed)
-        elif line.startswith(SCOPE_START) and path == self.rerecording_path:
+            return bool(self.lost)
+        if line.startswith(SCOPE_START) and path == self.rerecording_path:
             self.scope |= decode_trials(*placed)
         elif line.startswith(PROVENANCE_START) and path != self.path:
             self._journal_provenances.append(decode_provenance(*placed))

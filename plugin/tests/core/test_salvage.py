@@ -132,7 +132,7 @@ def test_two_replies_under_one_key_are_refused(place: Path) -> None:
     both = [*lines[: number + 1], other, *lines[number + 1 :]]
     head = encode_header(SMALL.id, MODEL, PROVENANCE, both)
     place.write_bytes(b"".join(line + b"\n" for line in (head, *both)))
-    words = f"line {number + 3}: another reply than on line {number + 2} stands under its key"
+    words = f"line {number + 3}: another reply stands under its key on line {number + 2}"
     with pytest.raises(DamagedCassette, match=words):
         Cassette(place)
     assert salvage(place, anew=False) == []
