@@ -24,6 +24,7 @@ from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.store import Cassette
 from ..errors import BiasError, DamagedCassette, RecordingRefused
+from ..experiments.messages import DROPPABLE, Completion, Request
 from ..experiments.replay import rehearse
 from ..providers.base import (
     Provider,
@@ -35,7 +36,7 @@ from ..providers.base import (
 from ..settings.model_names import SERVED_BY
 from ..settings.roster import FREE, ModelEntry, Roster
 from ..settings.settings import Limits, RecordMode
-from .caller import Caller, Progress, Retries, Tally, silent
+from .caller import Caller, CallTerms, Progress, Retries, Tally, silent
 from .estimate import asked_of
 from .held_signals import HeldSignals, handlers_restored
 from .job import (
@@ -394,3 +395,29 @@ def unexpected(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return f"{type(error).__name__} in {where}; nothing more of this is called"
+
+
+def answer_of(model: str, request: Request, terms: Terms) -> Completion:
+    """The reply of ``model`` (``provider/model``) to one request.
+
+    Limits, budget and retries are those of ``terms``; what the model refuses is left out.
+
+    Raises BiasError when no reply comes back: a failed call, a cap, a missing key or package.
+    """
+    with quiet_sdks():
+        return asyncio.run(_answer(model, request, terms))
+
+
+async def _answer(model: str, request: Request, terms: Terms) -> Completion:
+    provider = open_provider(split_model(model, terms.context.own)[0], terms.context)
+    try:
+        spending = Spending(terms.limits.max_calls, terms.limits.budget)
+        caller = caller_of(model, provider, terms, spending)
+        await caller.prepare()
+        caller.check_bounded(request.parameters)
+        asked = CallTerms(terms.order_seed, DROPPABLE)
+        with caller.throttle.pace.at_most(terms.limits.qpm):
+            return await caller.call(request, asked, Stop())
+    finally:
+        with suppress(Exception):  # as in a recording: what was answered is answered
+            await provider.aclose()

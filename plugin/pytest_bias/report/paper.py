@@ -15,8 +15,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment, plan
 from ..experiments.messages import Message, Parameters, Request
 from ..experiments.replay import SUBJECT, Walk, newly_told, simulated_reply
-from ..recording.collector import Terms
-from ..recording.question import answer_of
+from ..recording.collector import Terms, answer_of
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import number_words
 from .jinja import rendered

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -24,7 +25,6 @@ from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
-from ..statistics.threads import one_thread
 from .controls import judged_control, licence_of
 from .judge_agreement import (
     AgreementFound,
@@ -86,7 +86,22 @@ def is_screen(analysis: Analysis) -> bool:
     return Design(1, analysis.design).screens
 
 
-@one_thread()
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have numpy's linear algebra work in this thread alone; as a decorator, during a function.
+
+    Products of the small tables here take many times as long on several threads as on one, and
+    how they are split over threads changes their last bits: with one, every machine finds the
+    same.
+    """
+    import numpy as np  # noqa: F401, PLC0415  (only what is loaded can be limited)
+    import threadpoolctl  # type: ignore[import-untyped, unused-ignore] # noqa: PLC0415
+
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@_one_thread()
 def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budget)
     experiment: Experiment,
     design: Design,
