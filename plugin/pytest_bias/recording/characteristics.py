@@ -84,7 +84,7 @@ class _Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRates:
+class MeasuredRates:
     """The table: experiment → the digest of its design, and the rates of all draws."""
 
     format: Literal[1]
@@ -140,10 +140,10 @@ class ErrorRates:
         return max(found, key=lambda chance: chance.draws, default=None)
 
 
-def read_error_rates(path: Path) -> ErrorRates | None:
+def read_error_rates(path: Path) -> MeasuredRates | None:
     """The table in a file; None where there is none. Raises DamagedTable for any other file."""
     try:
-        table = parsed_as(ErrorRates, path.read_bytes(), strict=True)
+        table = parsed_as(MeasuredRates, path.read_bytes(), strict=True)
     except FileNotFoundError:
         return None
     except (OSError, NotAsWritten) as error:
