@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -203,7 +204,7 @@ class Cassette:
             if file == self.path:
                 self._load(file)
             else:
-                self._index(_checked(lines_in(file), file), file, first_number=1)
+                self._index(_checked(lines_in(file), file, 1), file, first_number=1)
         except DamagedCassette as damage:
             self._lines.clear()
             self._text_lines.clear()
@@ -410,8 +411,8 @@ def no_line(line: bytes, path: str, number: int, *, problem: str = NO_LINE) -> D
     return DamagedCassette(path=path, line=number, problem=problem, mend=mend)
 
 
-def _checked(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
-    for number, line in enumerate(lines, start=1):
+def _checked(lines: Iterable[bytes], path: Path, first_number: int) -> Iterator[bytes]:
+    for number, line in enumerate(lines, start=first_number):
         check_line(line, str(path), number)
         yield line
 
@@ -424,11 +425,7 @@ def _counted(lines: Iterable[bytes], read: hashlib._Hash) -> Iterator[bytes]:
 
 def _damage_in(path: Path, header: Header) -> DamagedCassette:
     """Return the error for a cassette that has not the checksum of its ``header``."""
-    found = 0
-    for number, line in enumerate(lines_in(path), start=1):
-        if number > 1:
-            check_line(line, str(path), number)
-            found += 1
+    found = sum(1 for _ in _checked(islice(lines_in(path), 1, None), path, 2))
     problem = (
         f"{found} of {header.lines} lines are there"
         if found != header.lines

@@ -12,12 +12,13 @@ from os.path import realpath
 from pathlib import Path
 
 from ..cassettes.files import is_there, unread
+from ..cassettes.format import condition_id, trial_id
 from ..cassettes.joint import join, prune
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, begun_in, packed_path, place_of
 from ..cassettes.store import Cassette
-from ..errors import BadSetting, BiasError, NoCassette
-from ..experiments.experiment import Experiment
-from ..recording.holdings import NOTHING_UNASKED, Unasked, unasked_in
+from ..errors import BadDesign, BadSetting, BiasError, NoCassette
+from ..experiments.experiment import Experiment, Players, plan_all
+from ..recording.plan import every_trial, held_of
 from ..settings.model_names import model_of
 from ..workbench.configuration import configured
 from ..workbench.recordings import Recordings
@@ -51,6 +52,48 @@ def _join(given: argparse.Namespace) -> int:
             f"{each.parts} {'cassette' if each.parts == 1 else 'cassettes'}"
         )
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """What no trial of any design asks for today, and none of further replicates.
+
+    ``conditions`` has the condition of each such line by key. The ``removable`` ones stand in no
+    trial that lacks something: what that goes on to ask nobody knows.
+    """
+
+    conditions: Mapping[str, str]
+    removable: frozenset[str]
+
+
+NOTHING_UNASKED = Unasked({}, frozenset())
+
+
+def unasked_in(experiment: Experiment, players: Players, cassette: Cassette) -> Unasked:
+    """Return what stands in ``cassette`` and ``experiment`` does not ask for, replayed in memory.
+
+    Raises KeepsText where text stands that may not. Raises BadDesign where the author's own code
+    fails: then nobody knows what a trial would go on to ask.
+    """
+    lacking: set[str] = set()
+    asked: set[str] = set()
+    designed = {trial.id for trial in plan_all(experiment)}
+    for trial in every_trial(experiment, cassette):
+        found = held_of(experiment, players, trial, cassette)
+        if found.error is not None and trial.id in designed:
+            problem = f"fails with {type(found.error).__name__}: {found.error}"
+            what = f"{experiment.id}, trial {trial.id}"
+            raise BadDesign(what=what, problem=problem) from found.error
+        asked.update(found.uses)
+        if (not found.whole or found.error is not None) and (trial.id in designed or lacking):
+            # Where all that a design has is whole, further replicates that ask otherwise are old.
+            lacking.add(trial.id)
+    lines = cassette.recorded() if cassette.keys - asked else ()
+    unasked = {each.key: each.trial for each in lines if each.key not in asked}
+    return Unasked(
+        {key: condition_id(trial) for key, trial in unasked.items()},
+        frozenset(key for key, trial in unasked.items() if trial_id(trial) not in lacking),
+    )
 
 
 @dataclass(frozen=True, slots=True)

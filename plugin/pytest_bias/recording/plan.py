@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..cassettes.files import refuse_links
 from ..cassettes.places import cassette_path, journals_of, packed_path
+from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
 from ..contrasts.power import Prospect
 from ..errors import BiasError
 from ..experiments.allocation import Allocation
 from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import Experiment, Players
+from ..experiments.experiment import Experiment, Players, plan_all
 from ..providers.base import is_simulated
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
@@ -33,10 +34,12 @@ from .estimate import (
     Mark,
     Use,
     asked_of,
+    measured_use,
     total,
+    use_of_reply,
+    walked,
     worst,
 )
-from .holdings import Held, every_trial, held_of
 
 FORMAT = 1
 
@@ -211,6 +214,47 @@ def plan_recording(
         max_calls=limits.max_calls,
         budget=limits.budget,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Lines that a cassette has of one trial: the use of each, by key.
+
+    ``whole`` is whether nothing of it is to be called; ``error`` what of the author's ended it.
+    """
+
+    uses: Mapping[str, Use]
+    whole: bool
+    error: BaseException | None = None
+
+
+def held_of(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> Held:
+    """Return what ``cassette`` has of ``trial``, replayed in memory.
+
+    Raises KeepsText where text stands that may not.
+    """
+    if experiment.retention != "raw":
+        measured = measured_in(experiment, players, trial, cassette)
+        uses = {} if measured is None else {measured.key: measured_use(measured)}
+        return Held(uses, measured is not None)
+    walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
+    uses = {wanted.key: use_of_reply(wanted, reply) for wanted, reply in walk.answered}
+    return Held(uses, walk.missing is None, walk.error)
+
+
+def every_trial(experiment: Experiment, cassette: Cassette, *designs: Design) -> tuple[Trial, ...]:
+    """Return the trials of every design, then those that ``cassette`` has of further replicates.
+
+    These are what more ``--bias-replicates`` than any design has asked, and were paid for.
+    """
+    trials = plan_all(experiment, *designs)
+    cells = {trial.id.rpartition("#")[0]: trial for trial in trials}
+    further = []
+    for name in sorted(cassette.trials() - {trial.id for trial in trials}):
+        cell, _, replicate = name.rpartition("#")
+        if cell in cells:
+            further.append(replace(cells[cell], replicate=int(replicate)))
+    return (*trials, *further)
 
 
 @dataclass(frozen=True, slots=True)

@@ -441,17 +441,6 @@ def test_only_the_last_line_of_a_journal_may_be_half(interrupted: Path) -> None:
         assert len(Cassette(interrupted)) == len(whole)
 
 
-def test_damage_within_a_journal_is_named(interrupted: Path) -> None:
-    journal = journal_of(interrupted)
-    data = journal.read_bytes()
-    number = next(n for n, x in enumerate(data.split(b"\n"), 1) if x.startswith(b'{"key"'))
-    journal.write_bytes(data.replace(b"turn 1", b"turn 2"))
-    with pytest.raises(DamagedCassette) as caught:
-        Cassette(interrupted)
-    assert caught.value.path == str(journal)
-    assert caught.value.line == number
-
-
 def test_a_half_line_is_dropped_before_the_next_is_written(interrupted: Path) -> None:
     journal = journal_of(interrupted)
     with journal.open("ab") as file:

@@ -9,12 +9,12 @@ import pytest
 
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cli.cassettes import NOTHING_UNASKED, Unasked, unasked_in
 from pytest_bias.experiments.design import Design, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Protocol, Subject
 from pytest_bias.recording.estimate import SAMPLE, Calls
-from pytest_bias.recording.holdings import NOTHING_UNASKED, Unasked, unasked_in
 from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits, RecordMode
