@@ -29,12 +29,12 @@ class Joined:
     added: int
 
 
-def join(places: Sequence[Path], folder: Path, *, held: bool = False) -> list[Joined]:
+def join(places: Sequence[Path], folder: Path) -> list[Joined]:
     """Join the cassettes at ``places`` into those of ``folder``, which are made where none is.
 
     Nothing is written before all of them fit, and each is then replaced in one step; joining the
     same again changes nothing. Replies that stand only in the journal of a recording that was
-    killed are joined as well. ``held`` is whether the caller holds the cassettes of ``folder``.
+    killed are joined as well.
 
     Raises CassettesDiffer where two do not fit together. Raises Unfinished where a recording made
     anew has not come to its end, DamagedCassette, CassetteBusy, NotReadable or LinkedFile where
@@ -49,8 +49,7 @@ def join(places: Sequence[Path], folder: Path, *, held: bool = False) -> list[Jo
     with ExitStack() as locks:
         joined = []
         for target, parts in sorted(found.items()):
-            if not held:
-                locks.enter_context(recording_lock(target, stays=False))
+            locks.enter_context(recording_lock(target, stays=False))
             refuse_links(target, packed_path(target), *journals_of(target))
             remove_leftovers(target)
             joined.append((len(parts), *_joined(target, parts)))

@@ -117,11 +117,6 @@ def lines_in(path: Path) -> Iterator[bytes]:
         raise DamagedCassette(path=path, line=number, problem=problem, whole=packed)
 
 
-def whole_text(path: Path) -> bytes:
-    """The text of a cassette's file, all of it; raises as :func:`lines_in`."""
-    return b"".join(line + b"\n" for line in lines_in(path))
-
-
 def write_content(path: Path, text: Iterable[bytes]) -> None:
     """Replace a cassette's file in one step by one that holds ``text``, packed if it is to be.
 

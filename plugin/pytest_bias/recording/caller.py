@@ -173,7 +173,6 @@ class Caller:
                     estimate, stop, lambda: self.spending.check(promised=stop.promised)
                 )
                 self.spending.called(promised=stop.promised)
-                await self.spending.booked(stop)
                 stop.sent()
                 self.tally.attempts += 1
                 sent_at = self.throttle.clock()

@@ -74,10 +74,6 @@ class Terms:
     recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
     verdicts rest on what is recorded, so that nothing is paid for that another model answers.
     ``told`` is called with every trial when it is recorded, and must not raise.
-
-    Of ``parts`` recordings that run side by side each keeps an N-th of the limits of a model (of
-    its calls in flight, requests and tokens a minute), and calls nothing in its first ``pause``
-    seconds; ``book`` keeps books beside its own, as :class:`.Spending` says.
     """
 
     mode: RecordMode
@@ -89,13 +85,6 @@ class Terms:
     order_seed: int = 0
     gates: bool = True
     told: Teller = untold
-    parts: int = 1
-    pause: float = 0.0
-    book: Callable[[Spending], None] | None = None
-
-    def part(self, limit: int | None) -> int | None:
-        """Return this recording's part of a model's limit."""
-        return None if limit is None else max(1, limit // self.parts)
 
 
 @dataclass(slots=True)
@@ -144,7 +133,7 @@ class _Collector:
     def __post_init__(self) -> None:
         self.stop = Stop()
         limits = self.terms.limits
-        self.spending = Spending(limits.max_calls, limits.budget, self.terms.book, cap=limits.cap)
+        self.spending = Spending(limits.max_calls, limits.budget, cap=limits.cap)
         self._abandoned = False
         self._providers: dict[str, Provider] = {}
         self._callers: dict[str, Caller] = {}
@@ -300,7 +289,7 @@ class _Collector:
     def _qpm(self, entry: ModelEntry, job: Job) -> int | None:
         """Requests per minute: the user's or else the experiment's, not above the roster's."""
         limits = (self.terms.limits.qpm or job.experiment.qpm, entry.requests_per_minute)
-        return self.terms.part(min((each for each in limits if each is not None), default=None))
+        return min((each for each in limits if each is not None), default=None)
 
     def _provider(self, name: str) -> Provider:
         if name not in self._providers:
@@ -357,11 +346,9 @@ def caller_of(name: str, provider: Provider, terms: Terms, spending: Spending) -
     most = terms.limits.concurrency
     # A provider's own ceiling is one of this machine.
     own = getattr(provider, "concurrency", most)
-    ceiling = min(terms.part(min(most, entry.concurrency or most)) or most, own)
+    ceiling = min(most, entry.concurrency or most, own)
     clock = asyncio.get_running_loop().time
-    tpm = terms.part(entry.tokens_per_minute)
-    throttle = Throttle(ceiling=ceiling, tpm=tpm, clock=clock)
-    throttle.pause(terms.pause)
+    throttle = Throttle(ceiling=ceiling, tpm=entry.tokens_per_minute, clock=clock)
     return Caller(
         name=name,
         provider=provider,

@@ -322,27 +322,18 @@ class Spending:
     the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``
     and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included,
     ``promised`` those put aside for trials under way; ``cap`` is what the limit of calls is
-    called. ``book`` is told of every change where
-    somebody else keeps the books too; then no call is sent before it is ``acknowledged``.
+    called.
     """
 
     max_calls: int | None = None
     budget: float | None = None
-    book: Callable[[Spending], None] | None = None
     calls: int = 0
     spent: float = 0.0
     _reserved: float = 0.0
     _over: str | None = None
     promised: int = 0
     _waiting: Waiting = field(default_factory=deque)
-    _acknowledged: int = 0
-    _booking: Waiting = field(default_factory=deque)
     cap: str = OPTIONS["max_calls"].option
-
-    @property
-    def committed(self) -> float:
-        """Dollars that are spent, or may be by the calls in flight."""
-        return self.spent + self._reserved
 
     def check(self, *, promised: bool = False) -> None:
         """Raise Capped when no further call is allowed.
@@ -397,20 +388,6 @@ class Spending:
         """Count an attempt that is being sent."""
         self.check(promised=promised)
         self.calls += 1
-
-    async def booked(self, stop: Stop) -> None:
-        """Wait until the call just counted stands in the other books; Halted where none may."""
-        if self.book is None:
-            return
-        mine = self.calls
-        self.book(self)
-        while self._acknowledged < mine:
-            await stop.wait(until=self._booking)
-
-    def acknowledge(self, calls: int) -> None:
-        """So many calls stand in the other books."""
-        self._acknowledged = max(self._acknowledged, calls)
-        wake(self._booking)
 
     def settle(self, highest: float, price: float) -> None:
         """Give back what was put aside, and count what the call did cost."""

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
@@ -82,32 +82,18 @@ def apart(work: Callable[[], _T]) -> _T:
     """
     if not in_event_loop():
         return work()
-    with in_thread(work) as (done, interrupt):
+    listening: list[Callable[[], object]] = []
+    context = copy_context()
+    context.run(_LISTENING.set, listening)
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(context.run, work)
         while True:
             try:
                 return done.result()
             except KeyboardInterrupt:
-                if done.done() or not interrupt():
+                if done.done() or not listening:
                     raise
-
-
-@contextmanager
-def in_thread(work: Callable[[], _T]) -> Iterator[tuple[Future[_T], Callable[[], bool]]]:
-    """Do ``work``, which records, in a thread; what comes of it, and what interrupts it there.
-
-    That returns whether there was a recording to be told.
-    """
-    listening: list[Callable[[], object]] = []
-    context = copy_context()
-    context.run(_LISTENING.set, listening)
-
-    def interrupt() -> bool:
-        if listening:
-            listening[-1]()
-        return bool(listening)
-
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(context.run, work), interrupt
+                listening[-1]()
 
 
 def in_event_loop() -> bool:
