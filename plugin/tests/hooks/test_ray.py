@@ -6,9 +6,9 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from subprocess import PIPE, STDOUT, Popen
 
 import pytest
 
@@ -39,7 +39,7 @@ DIES_ONCE = """\
     return reply.value"""
 SAY = there(game_of(experiment_source("coin")).simulated)
 ON_RAY = ("--engine", "ray")
-Run = subprocess.Popen[str]
+Run = Popen[str]
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +52,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         "RAY_AUTH_TOKEN": "0" * 64,
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     }
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with Run([sys.executable, "-c", CLUSTER], env=environ, text=True, **pipes) as process:
+    command = [sys.executable, "-c", CLUSTER]
+    with Run(command, env=environ, text=True, stdin=PIPE, stdout=PIPE) as process:
         address = there(process.stdout).readline().strip()
         yield {**environ, "RAY_ADDRESS": address, "SOME_API_KEY": "of the driver"}
         process.communicate()
@@ -64,8 +64,8 @@ def begun(suite: Suite, environ: Mapping[str, str], url: str, *options: str) -> 
     suite.file("bias_models.toml", ROSTER.format(url))
     line = ["-m", "pytest_bias.cli.entry", "record", "game-coin", "--model", "game/even"]
     line += ["--replicates", str(TRIALS // 2), "--concurrency", str(CONCURRENCY), *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return Run([sys.executable, *line], cwd=suite.path, env=environ, text=True, **pipes)
+    line = [sys.executable, *line]
+    return Run(line, cwd=suite.path, env=environ, text=True, stdout=PIPE, stderr=STDOUT)
 
 
 def ended(process: Run) -> tuple[int, str]:
