@@ -208,7 +208,3 @@ def test_what_the_documentation_shows_can_be_declared_and_called() -> None:
     assert of.exports is not None
     told = {"simulated/even": recorded(of, lambda trial: float(trial.replicate), "rating")}
     assert of.exports(told) == {"ratings.csv": "model,replies,mean\r\nsimulated/even,80,3.0\r\n"}
-    told = {"simulated/even": recorded(of, lambda _: 1.0, "rating")}
-    (chart,) = names["charts"](told).values()
-    (tile,) = chart.body["concat"][0]["data"]["values"]
-    assert (tile["said"], tile["bold"]) == ("1.00", True)
