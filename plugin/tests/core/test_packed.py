@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ from pytest_bias.cassettes import places
 from pytest_bias.cassettes.format import encode_header
 from pytest_bias.cassettes.places import journals_of, packed_path
 from pytest_bias.cassettes.store import Cassette, write_cassette
+from pytest_bias.contrasts.cases import Case
 from pytest_bias.errors import DamagedCassette, NotRewritten, TwoCassettes
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.recording.job import Job
+from pytest_bias.workbench import recordings
 
 from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, pack, record
+from .test_settings import settings
 
 SMALL = experiment(ask_twice, replicates=1)
 TRIALS = plan(SMALL, SMALL.design())
@@ -144,3 +148,22 @@ def test_what_is_too_large_to_pack_stays_in_the_journal(
     assert journals_of(packed.with_suffix(""))[0].exists()
     assert packed_path(packed.with_suffix("")) == packed
     assert len(Cassette(packed)) == 4
+
+
+def test_what_cannot_be_read_is_read_once_for_all_cases(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed.write_bytes(b"no cassette")
+    read: list[Path] = []
+
+    def reading(path: Path) -> Cassette:
+        read.append(path)
+        return Cassette(path)
+
+    monkeypatch.setattr(recordings, "Cassette", reading)
+    held = recordings.Recordings(replace(settings({}), cassettes=packed.parents[1]))
+    case = Case("hypothesis", SMALL, MODEL, SMALL.design())
+    for _ in range(3):
+        with pytest.raises(DamagedCassette, match="cannot be unpacked"):
+            held.cassette(case)
+    assert read == [packed.with_suffix("")]
