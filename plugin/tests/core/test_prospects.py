@@ -151,7 +151,9 @@ def test_chances_of_one_group_against_many_are_those_of_its_real_sizes(
     rng = np.random.default_rng(5)
     runs = 100
     findings = [
-        hypothesis.analyse(of, recorded(of, lambda _: bool(rng.random() < rate), "yes"))
+        hypothesis.analyse(
+            of, recorded(of, lambda _: bool(rng.random() < rate), "yes").for_verdicts
+        )
         for _ in range(runs)
     ]
     clear = sum((found.p_clear or 0) <= 0.05 for found in findings) / runs
@@ -737,10 +739,8 @@ def test_levels_of_one_side_weigh_alike_however_many_exemplars_they_have(target:
     assert (found.per_group, found.equal) == (26 if target == "population" else 52, False)
     sd = there(found.largest_sd)
     rng = np.random.default_rng(1)
-    cleared = [
-        (rest.analyse(of, recorded(of, lambda _: float(rng.normal(0, sd)))).p_clear or 0) <= 0.05
-        for _ in range(100)
-    ]
+    drawn = (recorded(of, lambda _: float(rng.normal(0, sd))).for_verdicts for _ in range(100))
+    cleared = [(rest.analyse(of, each).p_clear or 0) <= 0.05 for each in drawn]
     assert np.mean(cleared) > 0.9 - 3 * (0.9 * 0.1 / 100) ** 0.5
 
 

@@ -301,6 +301,8 @@ def test_what_is_open_says_why_with_its_p_values_and_none_is_0() -> None:
         "Too much is missing. Alarm p < 0.0001 (after Holm), clearing p = 0.9700. With what is "
         "missing at its worst: alarm p = 0.3000 (before Holm), clearing p = 0.4000."
     )
+    endless = replace(found, margin=None, p_clear=None, worst_case=None)
+    assert hypothesis(factory.undecided(endless, "it is open"))["why"] == "It is open."
 
 
 @pytest.mark.requirement("AUDIT-33")
