@@ -7,7 +7,6 @@ budget and journal hold for it as for any model.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Sequence
@@ -55,6 +54,8 @@ class _Simulated:
         return WIRE
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        import asyncio  # noqa: PLC0415  (an offline run never needs it)
+
         from .sdk import now  # noqa: PLC0415  (not where nothing is recorded)
 
         await asyncio.sleep(0)  # other calls, and signals, have their turn
