@@ -74,14 +74,12 @@ def test_a_true_paper_has_no_problem(briefs: Mapping[str, Brief], brief: Brief) 
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("15.43", "15.48", "15.48 is no number"),
         ("82.8%", "82.7%", "82.7% is no number"),
         ("+4.97", "-4.97", "-4.97 is no number"),
         ("8 × 10^-22", "8 × 10⁻²²", ""),
         ("8 × 10^-22", "8 × 10⁻²¹", "3.8 × 10-21 is no number"),
         ("10,000", "10,001", "10001 is no number"),
         ("et al., 2006", "et al., 2016", "2016 is no number"),
-        ("188–200", "188–210", "210 is no number"),
         ("of nine months", "of _4812_ months", "4812 is no number"),
         ("## 4. Limitations", "", "there is no Limitations"),
         ("A random number moved the sentence by about 5 months.", "", "there is no Conclusion"),
@@ -178,9 +176,6 @@ def test_what_a_writer_is_given_and_told_to_do(brief: Brief, view: RunView) -> N
     asked = brief_of(replace(view.analyses[0], recording=recorded), ALL_IN_ONE, "").prompt
     assert '"temperature": 1.0' in asked
     assert '"attempts": 3' in asked
-
-
-def test_text_that_is_not_kept_is_in_no_prompt(view: RunView) -> None:
     kept = replace(ALL_IN_ONE, retention="measures")
     assert "Lena M." not in brief_of(view.analyses[0], kept, "").prompt
 
@@ -234,6 +229,8 @@ def test_a_paper_goes_to_its_file_or_stands_between_two_lines(run: Run, tmp_path
 
 
 def test_problems_are_listed_again_by_a_check(run: Run, tmp_path: Path) -> None:
+    status, out, _ = run("--prompt")
+    assert (status, out[:31]) == (0, "Write a short paper in Markdown")
     place = tmp_path / "paper.md"
     status, _, err = run("--model=simulated/biased", f"--out={place}")
     lines = [line.removeprefix(f"{place}: ") for line in err.splitlines()]
@@ -246,11 +243,6 @@ def test_problems_are_listed_again_by_a_check(run: Run, tmp_path: Path) -> None:
     ]
     place.write_text(place.read_text("utf-8"), encoding="utf-8-sig")  # as some editors save it
     assert run(f"--check={place}") == (1, "", err.replace(str(place), "paper"))
-
-
-def test_the_prompt_is_printed_and_nothing_called(run: Run) -> None:
-    status, out, _ = run("--prompt")
-    assert (status, out[:31]) == (0, "Write a short paper in Markdown")
 
 
 @pytest.mark.requirement("ANCHOR-38")
