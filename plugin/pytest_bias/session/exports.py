@@ -133,11 +133,15 @@ def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
         return Said(notes=(nothing,))
     made = {each["experiment"]: each for each in state.workspace.left("exports")}
     said = Said()
-    for experiment in names:
+    for name in names:
+        ended = NotExported(experiment=name, problem="the run ended before they were made")
+        each = made.get(name, {"problem": str(ended)})
+        files = {f"{name}/{file}": data for file, data in sorted(_decoded(each).items())}
+        if "problem" in each:
+            said += Said(problems=(each["problem"],))
+        elif not files:
+            said += Said(notes=(f"exports: {name} gave no file",))
         try:
-            files = _files_of(experiment, made.get(experiment))
-            if not files:
-                said += Said(notes=(f"exports: {experiment} gave no file",))
             said += Said(written=tuple(write_exports(folder, files, state.shown)))
         except BiasError as error:
             said += Said(problems=(str(error),))
@@ -153,31 +157,20 @@ def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
 def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
     """The files of an experiment, encoded, or in what words there are none."""
     experiment = models[0][1].experiment
-    of = {"experiment": experiment.id}
     try:
-        records = {
-            model: Records(
-                tuple(
-                    record_of(outcome, experiment.measures)
-                    for outcome in run.replayed(Case("hypothesis", experiment, model, one.design))
-                )
-            )
-            for model, one in models
-        }
-        return {**of, "files": contents_of(exported_files(experiment, records))}
+        records = {}
+        for model, one in models:
+            outcomes = run.replayed(Case("hypothesis", experiment, model, one.design))
+            rows = (record_of(outcome, experiment.measures) for outcome in outcomes)
+            records[model] = Records(tuple(rows))
+        files = contents_of(exported_files(experiment, records))
     except NotRecorded as missing:
-        return {**of, "problem": f"they need all recordings: {missing.summary}"}
+        problem = f"they need all recordings: {missing.summary}"
     except NotExported as error:
-        return {**of, "problem": error.problem}
+        problem = error.problem
     except BiasError as error:
-        return {**of, "problem": str(error)}
-
-
-def _files_of(experiment: str, made: Mapping[str, Any] | None) -> Mapping[str, bytes]:
-    """Return the files made of an experiment; NotExported says why there are none."""
-    if made is None:
-        problem = "the run ended before they were made"
-        raise NotExported(experiment=experiment, problem=problem)
-    if "problem" in made:
-        raise NotExported(experiment=experiment, problem=made["problem"])
-    return {f"{experiment}/{name}": data for name, data in sorted(_decoded(made).items())}
+        problem = str(error)
+    else:
+        return {"experiment": experiment.id, "files": files}
+    words = str(NotExported(experiment=experiment.id, problem=problem))
+    return {"experiment": experiment.id, "problem": words}

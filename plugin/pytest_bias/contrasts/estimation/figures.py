@@ -19,7 +19,7 @@ from ...experiments.records import Records
 from ...statistics.counts import wilson
 from ...statistics.means import describe, stratified_contrast, t_interval
 from ...statistics.results import LEVEL, Interval
-from .cells import Cell, Grid, grid_of
+from .cells import Cell, grid_of
 
 _SAME = "the replies of each cell are the same"
 _FEW = "too few replies within cells"
@@ -37,53 +37,32 @@ def illustrated(figure: Heatmap | Means, experiment: Experiment, records: Record
     except BadDesign as error:
         what = f"{type(figure).__name__}({figure.measure!r}) of {experiment.id}"
         raise BadDesign(what=what, problem=f"its measure {error.problem}") from error
-    down = figure.y if isinstance(figure, Heatmap) else None
-    across = figure.x if isinstance(figure, Heatmap) else figure.over
-    x, y, by = (
-        None if name is None else Axis(name, experiment.levels(name))
-        for name in (across, down, figure.by)
-    )
-    assert x is not None  # noqa: S101  (every figure has one)
-    sorted_out = _sorted_out(grid, [axis for axis in (by, y, x) if axis is not None])
+    across = (figure.x, figure.y) if isinstance(figure, Heatmap) else (figure.over, None)
+    shown = {"by": figure.by, "y": across[1], "x": across[0]}
+    axes = {at: Axis(name, experiment.levels(name)) for at, name in shown.items() if name}
+    cells: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in grid.cells:
+        cells.setdefault(tuple(cell.labels[axis.name] for axis in axes.values()), []).append(cell)
     spots: list[Spot] = []
-    for panel, row, column in product(_levels(by), _levels(y), x.levels):
-        place = tuple(level for level in (panel, row, column) if level is not None)
-        cells = sorted_out.get(place, ())
-        spots.append(_spot(cells, {"by": panel, "y": row}, column, grid, with_interval=y is None))
+    for place in product(*(axis.levels for axis in axes.values())):
+        at = dict(zip(axes, place, strict=True))
+        spots.append(_spot(cells.get(place, ()), at, flags=grid.flags))
     return Illustration(
-        kind="means" if y is None else "heatmap",
+        kind="heatmap" if "y" in axes else "means",
         title=figure.heading,
         measure=figure.measure,
         unit="" if figure.measure == MISSING else experiment.measure(figure.measure).unit,
         flag=grid.flags,
         bounds=None if grid.bounds is None else (float(grid.bounds[0]), float(grid.bounds[1])),
-        x=x,
-        y=y,
-        by=by,
+        x=axes["x"],
+        y=axes.get("y"),
+        by=axes.get("by"),
         spots=tuple(spots),
     )
 
 
-def _levels(axis: Axis | None) -> Sequence[str | None]:
-    return (None,) if axis is None else axis.levels
-
-
-def _sorted_out(grid: Grid, axes: Sequence[Axis]) -> Mapping[tuple[str, ...], Sequence[Cell]]:
-    """The cells at each combination of levels, sorted out in one pass."""
-    found: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in grid.cells:
-        found.setdefault(tuple(cell.labels[axis.name] for axis in axes), []).append(cell)
-    return found
-
-
-def _spot(
-    cells: Sequence[Cell],
-    place: Mapping[str, str | None],
-    x: str,
-    grid: Grid,
-    *,
-    with_interval: bool,
-) -> Spot:
+def _spot(cells: Sequence[Cell], at: Mapping[str, str], *, flags: bool) -> Spot:
+    """Describe the cells ``at`` some levels; an interval only in figures without rows."""
     lost: Counter[str] = Counter()
     for cell in cells:
         lost.update(cell.reasons)
@@ -95,22 +74,12 @@ def _spot(
         shares = np.array([cell.values.size / replies for cell in used])
         means = np.array([cell.mean for cell in used])
         value = float(np.clip(shares @ means, means.min(), means.max()))
-        if with_interval and grid.flags:
+        if "y" not in at and flags:
             yes = round(sum(float(cell.values.sum()) for cell in used))
-            value = yes / replies
-            interval = wilson(yes, replies)
-        elif with_interval:
+            value, interval = yes / replies, wilson(yes, replies)
+        elif "y" not in at:
             interval, why = _interval(used, shares)
-    return Spot(
-        x=x,
-        y=place["y"],
-        by=place["by"],
-        value=value,
-        replies=replies,
-        missing=lost,
-        interval=interval,
-        why=why,
-    )
+    return Spot(**at, value=value, replies=replies, missing=lost, interval=interval, why=why)
 
 
 def _interval(used: Sequence[Cell], shares: np.ndarray) -> tuple[Interval | None, str]:
