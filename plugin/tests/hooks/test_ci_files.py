@@ -105,6 +105,7 @@ def test_only_the_recording_job_has_keys_and_it_does_not_run_on_forks() -> None:
     assert all('$CI_COMMIT_REF_PROTECTED == "true"' in rule["if"] for rule in rules)
 
 
+@pytest.mark.fail_closed
 def test_no_event_skips_the_required_job() -> None:
     # A job that is skipped counts as a success, as does one that waits for a skipped job.
     flow = read(GITHUB)
