@@ -28,6 +28,7 @@ def audit(empty: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
     package = empty.path / "bias_tests" / "linguistic_audit"
     shutil.copytree(AUDIT, package, ignore=shutil.ignore_patterns("__pycache__", "tests"))
     (package.parent / "__init__.py").touch()
+    shutil.copy(AUDIT.with_name("charts.py"), package.parent)
     for seed in package.glob("stimuli/*/*.txt"):
         seed.write_text(f"{seed.read_text('utf-8').rstrip()} So says {ASKED}.\n", "utf-8")
     script = package / "stimuli" / "simulated_replies.json"

@@ -65,6 +65,7 @@ def shipped(empty: Suite) -> Suite:
                 ),
             )
     (empty.path / "bias_tests" / "__init__.py").touch()
+    shutil.copy(SHIPPED / "bias_tests" / "charts.py", empty.path / "bias_tests")
     (empty.path / "pytest.ini").write_text(
         "[pytest]\ntestpaths = bias_tests\nfilterwarnings = error\n"
         "bias_models = simulated/biased\n",
