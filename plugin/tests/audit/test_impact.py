@@ -86,13 +86,8 @@ def rows(experiment: Experiment) -> Records:
     for trial in plan(experiment, experiment.design()):
         won = trial.replicate <= WINS[trial.condition.levels["group"]]
         ids = "bf" if trial.replicate == 1 and not won else "wm"
-        values: dict[str, Any] = {
-            "score": 9.0 if won else 2.0,
-            "fit": won,
-            "shown": "wf wm bf bm",
-            "ids": ids,
-        }
-        found.append(Record(trial, values, None))
+        picked = {"shown": "wf wm bf bm", "ids": ids}
+        found.append(Record(trial, {"score": 9.0 if won else 2.0, "fit": won, **picked}, None))
     return Records(tuple(found))
 
 
@@ -143,31 +138,26 @@ def test_items_of_pools_are_counted_as_often_as_they_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("white", "black", "ratio", "why"),
+    ("asked", "ratio", "why"),
     [
-        ((40, 40), (40, 40), 0.5, ""),
-        ((40, 100), (90, 40), 0.83, UNEQUAL),
-        ((40, 40), (0, 40), 0.2, "no valid reply in b/easy"),
+        ((40, 40, 40, 40), 0.5, ""),
+        ((40, 100, 90, 40), 0.83, UNEQUAL),  # hidden by the tone
+        ((40, 40, 0, 40), 0.2, "no valid reply in b/easy"),
     ],
-    ids=["alike", "hidden by the tone", "never asked"],
 )
 def test_an_interval_that_is_not_of_the_ratio_is_none_and_the_record_says_why(
-    white: tuple[int, int], black: tuple[int, int], ratio: float, why: str
+    asked: tuple[int, ...], ratio: float, why: str
 ) -> None:
     """Of those who are black half as many are selected in either tone, asked so often."""
-    cells = [("w", "easy"), ("w", "hard"), ("b", "easy"), ("b", "hard")]
-    asked = dict(zip(cells, zip((*white, *black), (0.8, 0.2, 0.4, 0.1), strict=True), strict=True))
-    of = factories.experiment(
-        factors=[Factor("group", ["w", "b"]), Factor("tone", ["easy", "hard"])],
-        measures=[Measure("fit")],
-        replicates=100,
-    )
+    factors = [Factor("group", ["w", "b"]), Factor("tone", ["easy", "hard"])]
+    of = factories.experiment(factors=factors, measures=[Measure("fit")], replicates=100)
+    rates = zip(of.conditions, asked, (0.8, 0.2, 0.4, 0.1), strict=True)
+    often = {condition.id: (most, rate * most) for condition, most, rate in rates}
     found = []
     for trial in plan(of, of.design()):
-        levels = trial.condition.levels
-        most, rate = asked[levels["group"], levels["tone"]]
+        most, selected = often[trial.condition.id]
         if trial.replicate <= most:
-            found.append(Record(trial, {"fit": trial.replicate <= rate * most}, None))
+            found.append(Record(trial, {"fit": trial.replicate <= selected}, None))
     declared = Impact("fit", "group", {"race": {"w": "white", "b": "black"}})
     (table,) = impact_ratios(declared, of, Records(tuple(found)))["tables"]
     row = table["rows"][1]
@@ -177,19 +167,11 @@ def test_an_interval_that_is_not_of_the_ratio_is_none_and_the_record_says_why(
     assert why in row["no_interval"]
 
 
-@pytest.mark.parametrize(
-    ("impact", "words"),
-    [
-        (Impact("fit", "group", {"sex": {**OF["sex"], "x": "f"}}), "'x'"),
-        (Impact("fit", "tone", OF), "'tone'"),
-        (Impact("love", "group", OF), "'love'"),
-    ],
-)
-def test_what_cannot_be_counted_is_refused_where_it_is_declared(
-    impact: Impact, words: str
-) -> None:
-    with pytest.raises(BiasError, match=words):
-        declare_impacts(people(), impact)
+def test_what_cannot_be_counted_is_refused_where_it_is_declared() -> None:
+    unknown = {"sex": {**OF["sex"], "x": "female"}}
+    for measure, among, of in (("fit", "group", unknown), ("fit", "x", OF), ("x", "group", OF)):
+        with pytest.raises(BiasError, match="'x'"):
+            declare_impacts(people(), Impact(measure, among, of))
 
 
 def test_items_may_be_people() -> None:
