@@ -15,7 +15,7 @@ from ..verdicts.verdict import (
     range_words,
 )
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
-from .numbers import plain_number, writable
+from .numbers import writable
 from .published import NOT_KNOWN
 from .view import simulated_words
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 _FILTERS = {
     "code": code_markdown,
-    "fixed": format,
     "flat": flat_markdown,
-    "number": plain_number,
     "plain": plain_markdown,
     "quoted": partial(quote, safe=""),
 }

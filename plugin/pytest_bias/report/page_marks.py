@@ -18,7 +18,6 @@ from .page_data import FAR, PageRow, in_margins
 SPAN = 6.0
 """Margins either way that are drawn; an estimate farther out is an arrow at the edge."""
 
-_WIDEST = 1.5
 _ROW, _TITLE, _PLOT, _WIDE = 17, 20, 260, 1000
 
 
