@@ -5,7 +5,6 @@ It is written as Parquet, the same bytes for the same data, with a README beside
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -297,37 +296,23 @@ def readme_text(files: Mapping[str, About]) -> str:
     levels: dict[DataColumn, dict[str, None]] = {}
     for column in (each for about in named.values() for each in about.columns):
         levels.setdefault(replace(column, levels=()), {}).update(dict.fromkeys(column.levels))
+    given = sorted({about.licence for about in named.values()})
+    others = [each for each in given if each.lower() not in _ON_HUBS]
     return rendered(
         "dataset.md.j2",
         files=named,
-        card={key: json.dumps(value) for key, value in _card(named).items()},
+        hubs=sorted({each.lower() for each in given} & _ON_HUBS) + ["other"] * bool(others),
+        others=", ".join(others),
         first=next(iter(named.values())),
         simulated=sorted({each.model for each in named.values() if each.recording.simulated}),
         columns=[replace(column, levels=(*found,)) for column, found in levels.items()],
         stored=_STORED,
         published_facts=published_facts,
         sources=sorted({flat_markdown(about.source) for about in named.values()}),
-        licences=sorted({licence_notice(about.licence) for about in named.values()}),
+        licences=map(licence_notice, given),
     )
 
 
 def licence_notice(licence: str) -> str:
     """Return the notice of a licence, with its name and link where they are known."""
     return f"This data set is licensed under {_LICENCES.get(licence, '')}`{licence}`."
-
-
-def _card(named: Mapping[str, About]) -> Mapping[str, object]:
-    """The metadata that Hugging Face reads of a card: licences, and a config per file."""
-    given = sorted({about.licence for about in named.values()})
-    others = ", ".join(each for each in given if each.lower() not in _ON_HUBS)
-    simulated = any(about.recording.simulated for about in named.values())
-    known = {each.lower() for each in given} & _ON_HUBS
-    return {
-        "pretty_name": next(iter(named.values())).name,
-        "license": sorted(known | {"other"}) if others else sorted(known),
-        **({"license_name": others} if others else {}),
-        "tags": ["bias", "evaluation", *["simulated-subjects"] * simulated],
-        "configs": [
-            {"config_name": name.removesuffix(".parquet"), "data_files": name} for name in named
-        ],
-    }
