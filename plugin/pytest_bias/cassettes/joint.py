@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import NotRewritten, Unfinished
 from ..settings.model_names import model_of
 from .files import is_there, kept_aside, refuse_links, remove_leftovers
-from .places import SUFFIX, journals_of, packed_path
+from .places import journals_of, packed_path
 from .recorder import recording_lock
 from .store import Cassette, write_cassette
 
@@ -55,7 +55,7 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
             joined.append((len(parts), *_joined(target, parts)))
         for _, cassette, _ in joined:
             place = cassette.place
-            cassette.merge(place.parent.name, model_of(place.name.removesuffix(SUFFIX)))
+            cassette.merge(place.parent.name, model_of(place.stem))
         return [
             Joined(path=cassette.path, parts=parts, lines=len(cassette), added=added)
             for parts, cassette, added in joined

@@ -37,7 +37,6 @@ from .measured import MEASURED_START, MeasuredTrial, encode_measured, replies_on
 from .places import (
     LONGEST_LINE,
     REJOURNAL_SUFFIX,
-    SUFFIX,
     journals_of,
     lines_in,
     standing,
@@ -270,14 +269,13 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
                 raise
             damaged.append(number)
             unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
-    kept = list(dict.fromkeys(kept))
     provenance = combined([])
     if header is not None:
         check_place(header, path, place)
         provenance = header.provenance
     lines = kept
     if is_cassette:
-        model = model_of(place.name.removesuffix(SUFFIX))
+        model, kept = model_of(place.stem), list(dict.fromkeys(kept))
         lines = [encode_header(place.parent.name, model, provenance, kept), *kept]
     elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
         # Nobody knows any more what was to be replaced as a whole: all of the old recording then.

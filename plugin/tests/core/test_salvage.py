@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.format import SCOPE_START, encode_header, with_sum
-from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.format import SCOPE_START, encode_header, encode_provenance, with_sum
+from pytest_bias.cassettes.places import cassette_path, journals_of
 from pytest_bias.cassettes.recorder import salvage
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import DamagedCassette
@@ -85,14 +85,20 @@ def test_only_the_lost_trial_is_recorded_again(place: Path, form: str) -> None:
     assert len(aside(file)) == 1
 
 
-def test_lines_that_are_gone_or_elsewhere_are_no_loss_of_others(place: Path) -> None:
+def test_lines_that_are_gone_twice_or_elsewhere_are_no_loss_of_others(place: Path) -> None:
     whole = record(place.parents[1], SMALL).read_bytes()
     header, *lines = whole.splitlines(keepends=True)
-    place.write_bytes(header + b"".join(reversed(lines[1:])))
-    with pytest.raises(DamagedCassette, match=f"{len(lines) - 1} of {len(lines)} lines are there"):
-        Cassette(place)
-    assert len(salvage(place, anew=False)) == 1
-    assert missing(JOB, place, anew=False)[1] == []
+    journal = journals_of(place)[0]
+    provenance = encode_provenance(PROVENANCE) + b"\n"
+    journal.write_bytes(provenance * 2)  # of two recordings that were killed
+    for now in (lines[:0:-1], [*lines, lines[-1]]):
+        place.write_bytes(header + b"".join(now))
+        with pytest.raises(DamagedCassette):
+            Cassette(place)
+        (said,) = salvage(place, anew=False)
+        assert said.startswith(place.name)
+        assert missing(JOB, place, anew=False)[1] == []
+    assert journal.read_bytes() == provenance * 2
 
 
 def test_where_no_reply_is_intact_nothing_is_recorded_over_it(place: Path) -> None:
