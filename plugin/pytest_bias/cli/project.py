@@ -116,7 +116,7 @@ def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
         for unit in units:
             source, copy, target = suite / unit, Path(made, unit.name), into / unit
             if standing := _standing(target):
-                tell(_kept(source, standing))
+                tell(f"kept: {standing}; to have the one shipped, move it away and run this again")
                 continue
             if source.is_dir():
                 shutil.copytree(source, copy, ignore=_NOT_SHIPPED, copy_function=_copy_file)
@@ -157,21 +157,6 @@ def _standing(target: Path) -> Path | None:
     place = place_of(target)
     forms = (target, place, packed_path(place))
     return next((form for form in forms if form.is_symlink() or form.exists()), None)
-
-
-def _kept(source: Path, standing: Path) -> str:
-    same = all(
-        (there := standing / path.relative_to(source)).is_file()
-        and there.read_bytes() == _shipped(path)
-        for path in ([source] if source.is_file() else source.rglob("*"))
-        if path.is_file() and not {"tests", "__pycache__"} & {*path.relative_to(source).parts}
-    )
-    if same:
-        return f"kept: {standing}, which is the one shipped"
-    return (
-        f"kept: {standing}, which is not the one shipped; to have that, move this one away and "
-        "run the command again"
-    )
 
 
 def configure(into: Path) -> bool:

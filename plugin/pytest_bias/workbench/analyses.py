@@ -28,31 +28,24 @@ _LEAST_PART = 5e-5
 """The smallest part of an experiment: with less, next to nothing would be called BIASED."""
 
 
-def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> Mapping[str, float]:
-    """The share of ``alpha`` that each experiment has, of a ``number`` that parts are kept for.
+def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dict[str, float]:
+    """The share of ``alpha`` that each experiment has: of its own part, or else 1 / ``number``.
 
-    ``parts`` are experiments by id, with the part each has said of itself, or None.
-
-    Raises BadSetting for more experiments than parts, and for parts that are too small or sum to
-    more than ``alpha``.
+    Raises BadSetting for more experiments than ``number``, and parts that do not fit.
     """
-    if len(parts) > number:
-        problem = f"the suite has {len(parts)} experiments ({', '.join(sorted(parts))}); set it "
-        problem += f"to {len(parts)} before there are replies, which makes each part smaller"
-        raise BadSetting(option="bias_experiments", value=number, problem=problem)
     found = {name: alpha / number if part is None else part for name, part in parts.items()}
-    named = ", ".join(f"{name} {part:.3g}" for name, part in sorted(found.items()))
-    if sum(found.values()) > alpha * (1 + 1e-9):
-        problem = f"the parts of its experiments sum to more: {named}; give less by "
-        problem += "Experiment(alpha=…), or reserve parts for more by bias_experiments"
+    named = ", ".join(f"{name} {part:.2g}" for name, part in sorted(found.items()))
+    if len(found) > number:
+        problem = f"the suite has {len(found)}: {', '.join(sorted(found))}; set it to that many"
+        raise BadSetting(option="bias_experiments", value=number, problem=problem)
+    if (
+        sum(found.values()) > alpha * (1 + 1e-9)
+        or min(found.values(), default=alpha) < _LEAST_PART
+    ):
+        problem = f"each part must be {_LEAST_PART:.5f} or more, and their sum no more than this: "
+        problem += f"{named}; change Experiment(alpha=…) or bias_experiments"
         raise BadSetting(option="bias_alpha", value=f"{alpha:g}", problem=problem)
-    if min(found.values(), default=alpha) < _LEAST_PART:
-        problem = f"leaves an experiment less than {_LEAST_PART:.5f}, with which hardly anything "
-        problem += f"would be called BIASED: {named}"
-        raise BadSetting(option="bias_alpha", value=f"{alpha:g}", problem=problem)
-    return {
-        name: 1 / number if parts[name] is None else part / alpha for name, part in found.items()
-    }
+    return {name: 1 / number if parts[name] is None else found[name] / alpha for name in found}
 
 
 class Workbench(Recordings):

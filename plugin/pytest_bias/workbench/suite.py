@@ -101,25 +101,18 @@ def whole_suite(suite: str | os.PathLike[str]) -> Registry:
 
 
 def declared_elsewhere(files: Iterable[Path]) -> Registry:
-    """What files of a suite declare that nobody asked for; they are imported for it.
+    """What files of a suite declare that nobody asked for; their packages are imported for it.
 
-    Raises BadSetting where one cannot be, as the suite's experiments cannot be counted then.
+    Raises BadSetting where one cannot be: the suite's experiments cannot be counted then.
     """
-    problem = (
-        "is not set, and the experiments of the whole suite cannot be counted: {}; mend that, "
-    )
-    problem += "or set it to their number"
-    modules: list[ModuleType] = []
+    modules: dict[ModuleType, None] = {}
     for folder in sorted({path.parent for path in files}):
-        if not (folder / "__init__.py").is_file():
-            why = problem.format(f"{folder} has cases and no __init__.py")
-            raise BadSetting(option="bias_experiments", value=None, problem=why)
         try:
-            modules += suite_modules(folder)
+            modules |= dict.fromkeys(suite_modules(folder))
         except BadSetting as error:
-            why = problem.format(error.problem)
-            raise BadSetting(option="bias_experiments", value=None, problem=why) from error
-    return registry_of(dict.fromkeys(modules))
+            problem = f"is not set, and experiments in {folder} cannot be counted: {error.problem}"
+            raise BadSetting(option="bias_experiments", value=None, problem=problem) from error
+    return registry_of(modules)
 
 
 def find_experiments(suite: str) -> Iterator[Experiment]:

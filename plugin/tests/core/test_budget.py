@@ -43,11 +43,11 @@ def test_alpha_is_divided_alike_over_the_experiments_it_is_reserved_for() -> Non
             0.05,
             1,
             {"a": None, "b": None},
-            "bias_experiments=1: the suite has 2 experiments (a, b",
+            "bias_experiments=1: the suite has 2: a, b; set it",
         ),
-        (0.05, 2, {"a": 0.04, "b": None}, "bias_alpha=0.05: the parts of its experiments sum to"),
-        (0.05, 1001, {"a": None}, "bias_alpha=0.05: leaves an experiment less than 0.00005"),
-        (0.05, 2, {"a": 1e-12, "b": None}, "leaves an experiment less than 0.00005"),
+        (0.05, 2, {"a": 0.04, "b": None}, "their sum no more than this: a 0.04, b 0.025"),
+        (0.05, 1001, {"a": None}, "bias_alpha=0.05: each part must be 0.00005 or more"),
+        (0.05, 2, {"a": 1e-12, "b": None}, "each part must be 0.00005 or more"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(

@@ -211,6 +211,6 @@ def test_a_suite_of_which_a_part_cannot_be_imported_is_not_divided(suite: Suite)
     suite.write(name="dice").change("bias_tests/dice/experiment.py", "import json", "import jsn")
     result = suite.run("bias_tests/coin")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: bias_experiments: is not set, and *jsn*their number"])
+    result.stderr.fnmatch_lines(["ERROR: bias_experiments: is not set, and experiments in *jsn*"])
     suite.change("pytest.ini", "bias_report", "bias_experiments = 2\nbias_report")
     assert suite.run("bias_tests/coin").ret == 0

@@ -200,4 +200,4 @@ def test_where_the_parts_of_alpha_do_not_fit_nothing_is_called(
     suite.tests("import pytest", "from dataclasses import replace\nimport pytest")
     ran = _command(suite, *typed, "coin", *MODEL)
     assert (ran.ret, ran.outlines, cassette.exists()) == (2, [], False)
-    ran.stderr.fnmatch_lines("*bias_alpha=0.05: leaves an experiment less than*")
+    ran.stderr.fnmatch_lines("*bias_alpha=0.05: each part must be 0.00005 or more*")

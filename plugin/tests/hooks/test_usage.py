@@ -124,9 +124,9 @@ def test_recording_in_ci_is_refused(
     [
         ("bias_alpha = 1e-12", "bias_alpha=1e-12: must be a number from 0.001 to 0.05", None),
         ("bias_alpha = 0.06", "bias_alpha=0.06: must be a number from 0.001 to 0.05", None),
-        ("bias_experiments = 1", "bias_experiments=1: the suite has 2 experiments", None),
-        ("bias_experiments = 1", "bias_experiments=1: the suite has 2 experiments", 1),
-        ("bias_experiments = 5000", "bias_alpha=0.05: leaves an experiment less than", None),
+        ("bias_experiments = 1", "bias_experiments=1: the suite has 2: ", None),
+        ("bias_experiments = 1", "bias_experiments=1: the suite has 2: ", 1),
+        ("bias_experiments = 5000", "bias_alpha=0.05: each part must be 0.00005 or more", None),
     ],
 )
 def test_an_alpha_or_its_parts_that_will_not_do(
