@@ -261,7 +261,13 @@ def _evidence(state: State, view: RunView) -> list[Evidence]:
 
     found = map(evidence_from, state.workspace.left("evidence"))
     known = {(each.experiment.id, each.model): each for each in found}
-    return [known[each.experiment, each.model] for each in view.analyses]
+    wanted = [(each.experiment, each.model) for each in view.analyses]
+    if lost := [" × ".join(each) for each in wanted if each not in known]:
+        message = (
+            f"no evidence of {lost[0]}: take it in every process, workers of xdist among them"
+        )
+        raise LookupError(message)
+    return [known[each] for each in wanted]
 
 
 def upgrade_of_run(

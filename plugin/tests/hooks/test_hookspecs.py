@@ -50,6 +50,28 @@ def test_errors_of_plugins_leave_no_verdict(suite: Suite) -> None:
     assert refused == f"{of} conftest.py failed with ValueError: the register was not reached"
 
 
+@pytest.mark.fail_closed
+def test_evidence_that_workers_do_not_take_is_no_empty_list(suite: Suite) -> None:
+    suite.conftest(
+        """
+        class Late:
+            def pytest_bias_results(self, evidence):
+                return []
+
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Late(), "late")
+        """
+    )
+    assert suite.run().ret == 0
+    result = suite.run(workers=1)
+    assert result.ret == 1
+    (problem,) = suite.results()["problems"]
+    assert problem.startswith(
+        "pytest_bias_results of late failed with LookupError: no evidence of"
+    )
+
+
 def test_a_report_that_another_version_sent_is_no_result(suite: Suite) -> None:
     suite.conftest(
         """
