@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -24,15 +23,16 @@ WRITTEN = ("bias-report.html", "bias-results.json", "pytest-report.html")
 MINE = ROOT / "mine"
 
 
-def command(words: str) -> list[str]:
-    """The pytest command of the one block of the README that has ``words``."""
+def readme(words: str) -> tuple[str, ...]:
+    """The pytest command of the one block of the README that has ``words``, for the shell."""
     text = (ROOT / "README.md").read_text("utf-8")
     blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     having = [block for block in blocks if words in block]
     if len(having) != 1:
         message = f"README.md: {len(having)} blocks have {words!r}, expected 1"
         raise SystemExit(message)
-    return shlex.split(having[0].rpartition("&& ")[2])
+    command = having[0].rpartition("&& ")[2].strip()
+    return ("bash", "-c", f'{command} "$@"', "bash")
 
 
 @nox.session
@@ -57,7 +57,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """The README's tests: of the plugin, and of the experiments' own code."""
-    session.run(*command("pytest plugin/tests"), *session.posargs, external=True)
+    session.run(*readme("pytest plugin/tests"), *session.posargs, external=True)
 
 
 @nox.session
@@ -65,7 +65,7 @@ def suite(session: nox.Session) -> None:
     """The README's main command; then the committed verdicts of every shipped recording."""
     for name in WRITTEN:
         (ROOT / name).unlink(missing_ok=True)
-    session.run(*command("pytest bias_tests -n 8"), external=True)
+    session.run(*readme("pytest bias_tests -n 8"), external=True)
     for name in WRITTEN:
         if not (ROOT / name).stat().st_size:
             session.error(f"{name} is empty")
@@ -80,11 +80,11 @@ def local(session: nox.Session) -> None:
 
     Its replies clear nothing, so both exit with 1, and for no other reason.
     """
-    offline = command("bias_tests/anchoring --bias-model local/smollm2")
-    anew = command("--bias-cassettes=mine")
+    offline = readme("bias_tests/anchoring --bias-model local/smollm2")
+    anew = readme("--bias-cassettes=mine")
     shutil.rmtree(MINE, ignore_errors=True)
     results = ROOT / "bias-results.partial.json"
-    for asked in (offline, [*anew, "--bias-replicates=2", "--bias-record-in-ci"]):
+    for asked in (offline, (*anew, "--bias-replicates=2", "--bias-record-in-ci")):
         results.unlink(missing_ok=True)
         session.run(*asked, success_codes=[1], external=True)
         found = json.loads(results.read_text("utf-8"))
