@@ -20,10 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-if __package__:
-    from . import real_models
-else:
-    import real_models
+from benchmarks import real_models
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "plugin" / "tests" / "golden" / "verdicts.json"
