@@ -482,7 +482,7 @@ def test_an_open_hypothesis_says_why_in_the_list_and_a_group_has_its_own(
     assert "group=white_male" in page.url
     assert page.locator("select[name=verdict]").input_value() == "INCONCLUSIVE"
     page = opened_up.at(ROUTES[2])
-    assert "after Holm, in a family of 8" in page.locator("#view").inner_text()
+    assert "after Holm" in page.locator("#view").inner_text()
 
 
 def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> None:

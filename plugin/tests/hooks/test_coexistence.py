@@ -103,7 +103,8 @@ def test_without_optional_packages(suite: Suite) -> None:
 
 def test_recording_without_the_sdk_names_the_extra(suite: Suite) -> None:
     suite.conftest("import sys\n\nsys.modules['openai'] = None\n")
-    result = suite.run("--bias-model=simulated/drifted", "--bias-record=missing", process=True)
+    suite.monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    result = suite.run("--bias-model=openai/any", "--bias-record=missing", process=True)
     assert result.ret == 1
     assert [line for line in section(result) if "pip install 'pytest-bias[openai]'" in line]
 
