@@ -11,8 +11,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-_NARROWING = ("keyword", "markexpr", "lf", "maxfail", "deselect", "collectonly")
-_PLANNING = ("bias_plan", "bias_plan_json")
+_NARROWING = ("keyword", "markexpr", "lf", "maxfail", "deselect", "collectonly", "bias_plan")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -24,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
         and not hasattr(config, "workerinput")
         and option.htmlpath is None
         and [argument.rstrip("/") for argument in config.args] == config.getini("testpaths")
-        and not any(getattr(option, name, None) for name in (*_NARROWING, *_PLANNING))
+        and not any(getattr(option, name, None) for name in _NARROWING)
         and os.access(config.rootpath, os.W_OK)
     ):
         option.htmlpath = str(config.rootpath / "pytest-report.html")

@@ -8,6 +8,9 @@ ALARMS = 0.05
 """The probability that a suite calls anything BIASED where nothing is, unless ``bias_alpha`` says
 less; a verdict's own rule allows no more."""
 
+SMALL_PART = 1e-3
+"""An experiment with a smaller part of it calls little BIASED: a run's closing line names it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:

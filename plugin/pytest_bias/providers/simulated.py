@@ -8,8 +8,10 @@ budget and journal hold for it as for any model.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal, get_args
 
 from ..errors import CallFailed
@@ -48,20 +50,21 @@ class _Simulated:
     """Asks ``answers`` in turn; the first that recognises a prompt answers it."""
 
     def __init__(self, answers: Sequence[SimulatedAnswer]) -> None:
+        import asyncio  # noqa: PLC0415  (an offline run never needs it)
+
         self._answers = answers
+        self._turn = asyncio.Lock()  # authors' functions need not be safe for threads
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (alike for all)
         return WIRE
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        import asyncio  # noqa: PLC0415  (an offline run never needs it)
-
         from .sdk import now  # noqa: PLC0415  (not where nothing is recorded)
 
-        await asyncio.sleep(0)  # other calls, and signals, have their turn
         prompt = SimulatedPrompt(model, request.messages, call.seed)
-        began = time.perf_counter()
-        text = self._text(prompt)
+        async with self._turn:
+            began = time.perf_counter()
+            text = await self._in_a_thread(prompt, call.timeout)
         body = reply_body(prompt, text)
         return Completion(
             text=text,
@@ -76,6 +79,41 @@ class _Simulated:
 
     async def aclose(self) -> None:
         """Nothing was opened."""
+
+    async def _in_a_thread(self, prompt: SimulatedPrompt, seconds: float) -> str:
+        """The reply, while signals and other calls are heard.
+
+        The thread is a daemon: a function that never returns keeps no process from ending.
+        """
+        import asyncio  # noqa: PLC0415  (as above)
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[str] = loop.create_future()
+
+        def resolve(text: str, error: BaseException | None) -> None:
+            if future.done():  # cancelled or timed out
+                return
+            if error is None:
+                future.set_result(text)
+            else:
+                future.set_exception(error)
+
+        def work() -> None:
+            text, failed = "", None
+            try:
+                text = self._text(prompt)
+            except BaseException as error:  # noqa: BLE001  (raised again where it is awaited)
+                failed = error
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(resolve, text, failed)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            return await asyncio.wait_for(future, seconds)
+        except TimeoutError:
+            problem = f"the simulated subject did not answer within {seconds:g} s (bias_timeout)"
+            name = f"{SIMULATED}/{prompt.subject}"
+            raise CallFailed(model=name, problem=problem, kind="fatal") from None
 
     def _text(self, prompt: SimulatedPrompt) -> str:
         try:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..baselines.accepted import SOON
-from ..experiments.allocation import ALARMS
+from ..experiments.allocation import ALARMS, SMALL_PART
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..statistics.results import Interval
@@ -165,9 +165,11 @@ def _reservations(view: RunView) -> Iterator[str]:
         yield "of recordings that no longer represent the model"
     if view.unseen:
         yield "a positive control was not seen"
-    alarms = min((each.allocation.alarms for each in view.analyses), default=ALARMS)
-    if alarms < ALARMS:
-        yield f"bias_alpha = {alarms:g}"
+    least = min(view.analyses, key=lambda each: each.allocation.alpha, default=None)
+    if least is not None and least.allocation.alarms < ALARMS:
+        yield f"bias_alpha = {least.allocation.alarms:g}"
+    elif least is not None and least.allocation.alpha < SMALL_PART:
+        yield f"alpha = {least.allocation.alpha:.2g} for {least.experiment}"
     if view.suite != "PASS":
         yield from view.leniencies
 

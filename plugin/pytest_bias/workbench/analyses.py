@@ -38,10 +38,9 @@ def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dic
     if len(found) > number:
         problem = f"the suite has {len(found)}: {', '.join(sorted(found))}; set it to that many"
         raise BadSetting(option="bias_experiments", value=number, problem=problem)
-    if (
-        sum(found.values()) > alpha * (1 + 1e-9)
-        or min(found.values(), default=alpha) < _LEAST_PART
-    ):
+    if sum(found.values()) > alpha * (1 + 1e-9) or min(
+        found.values(), default=alpha
+    ) < _LEAST_PART * (1 - 1e-9):
         problem = f"each part must be {_LEAST_PART:.5f} or more, and their sum no more than this: "
         problem += f"{named}; change Experiment(alpha=…) or bias_experiments"
         raise BadSetting(option="bias_alpha", value=f"{alpha:g}", problem=problem)

@@ -163,6 +163,12 @@ def test_a_smaller_alpha_is_named_in_the_closing_line(suite: Suite) -> None:
     assert lines[-2] == "PASS: 1 hypothesis, 1 CLEAR, bias_alpha = 0.001"
 
 
+def test_a_small_part_of_alpha_is_named_in_the_closing_line(suite: Suite) -> None:
+    suite.tests('claim="clear"', 'claim="detect"')
+    result = suite.run("-o", "bias_experiments=1000")
+    assert section(result)[-2] == "PASS: 1 hypothesis, 1 CLEAR, alpha = 5e-05 for game-coin"
+
+
 def test_places_asked_for_that_cannot_be_written(suite: Suite) -> None:
     names = ("results", "report")
     result = suite.run(*(f"--bias-{name}=pytest.ini/{name}" for name in names))

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -179,6 +180,14 @@ def test_a_simulated_subject_that_fails_is_named_at_once(
     job, report = recorded(experiment(), tmp_path, None, answers=[broken])
     assert (job.recorded, report.tallies[0].failures) == (0, {"fatal": 1})
     assert words in job.problems[0]
+
+
+def test_a_simulated_subject_that_never_answers_holds_up_nothing(tmp_path: Path) -> None:
+    job, report = recorded(
+        experiment(), tmp_path, None, answers=[lambda _: str(Event().wait())], timeout=0.1
+    )
+    assert (job.recorded, report.tallies[0].failures) == (0, {"fatal": 1})
+    assert "the simulated subject did not answer within 0.1 s (bias_timeout)" in job.problems[0]
 
 
 def test_the_first_experiment_that_recognises_a_prompt_answers(tmp_path: Path) -> None:
