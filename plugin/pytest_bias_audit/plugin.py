@@ -50,7 +50,9 @@ class Audit:
     @pytest.hookimpl(optionalhook=True, trylast=True)  # to know of other plugins' problems
     def pytest_bias_results(self, view: Any, evidence: Sequence[Evidence]) -> list[Path]:
         """Write a record, and a fragment of a model card, for each model of the run."""
-        from .impact import DECLARED, Impact  # noqa: PLC0415  (only where one is written)
+        from pytest_bias import BiasError  # noqa: PLC0415  (only where one is written)
+
+        from .impact import DECLARED, Impact  # noqa: PLC0415
         from .record import audit_record  # noqa: PLC0415
 
         sent = {name: [Impact(**each) for each in of] for name, of in self.sent.items()}
@@ -64,8 +66,13 @@ class Audit:
                 path = self.folder / name
                 if view.partial:  # it overwrites no record of a full run
                     path = path.with_name(f"{path.stem}.partial{path.suffix}")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(text.encode("utf-8", "backslashreplace"))
+                try:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(text.encode("utf-8", "backslashreplace"))
+                except OSError as error:
+                    shown = os.path.relpath(path, self.config.rootpath)
+                    problem = f"{shown} was not written ({error.strerror}); change --bias-audit"
+                    raise BiasError(problem) from None
                 written.append(path)
         return written
 

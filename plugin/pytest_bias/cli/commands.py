@@ -192,7 +192,6 @@ def _of_studies(group: _Group[Any]) -> None:
     analyze.takes("--table", metavar="TABLE", help=meaning)
     about = "write report and files here (figures; with --no-plots or --json nowhere)"
     analyze.file("--output", "DIR", about)
-    analyze.file("--audit", "DIR", "write the record of each model's tests here (docs/audit.md)")
     analyze.flag("--no-plots", "draw no figure and no page")
     analyze.flag("--methodology", "say how it was tested")
     analyze.json("print all that was found as JSON")

@@ -25,7 +25,7 @@ _DEFAULT_FOLDERS = {
 }
 _NO_SUITES = ("*.egg", ".*", "node_modules")
 _SETTINGS = {"design": "gate", "replicates": "", "gate": "absolute"}
-_SETTINGS_OF_INI = ("inconclusive", "models")
+_SETTINGS_OF_INI = ("alpha", "experiments", "inconclusive", "models")
 
 
 class Suite:

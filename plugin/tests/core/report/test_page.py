@@ -18,7 +18,7 @@ from pytest_bias.contrasts.findings import PublishedColumn, WorstCase
 from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import RunView, Scope, simulated_words
+from pytest_bias.report.view import AcceptedVerdict, RunView, Scope, simulated_words
 from pytest_bias.statistics.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -192,6 +192,20 @@ def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
     ):
         assert words in before
     assert after.strip().startswith("NO VERDICT")
+
+
+def test_what_was_accepted_stands_with_its_reason_and_end() -> None:
+    past = AcceptedVerdict(
+        experiment="a",
+        model="openai/m",
+        id="h",
+        status="BIASED",
+        reason="known <names>",
+        owner="ethics",
+        until="2027-01-01",
+    )
+    page = read(factory.view(factory.analysis(), expired=(past,))).told
+    assert "a × openai/m, h, ethics until 2027-01-01 (expired): known <names>" in page
 
 
 def test_the_published_analysis_stands_beside_the_primary_and_never_gates() -> None:
