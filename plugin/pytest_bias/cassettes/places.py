@@ -85,9 +85,9 @@ def begun_in(folder: Path) -> list[Path]:
 def lines_in(path: Path) -> Iterator[bytes]:
     """The lines of a cassette's or journal's file without their ends, unpacked as they are read.
 
-    What follows the last line feed is no line. Lines that end as on Windows, because Git wrote
-    them so, are read as they were written: no line holds a line end of its own. A file that is
-    not there has none.
+    What follows the last line feed of a journal is no line: a killed recording left it. Lines that
+    end as on Windows, because Git wrote them so, are read as they were written: no line holds a
+    line end of its own. A file that is not there has none.
 
     Raises NotReadable when it cannot be read, or is a pointer to a file that was not fetched.
     Raises DamagedCassette when it cannot be unpacked, or unpacks to more than anyone records.
@@ -104,7 +104,10 @@ def lines_in(path: Path) -> Iterator[bytes]:
                 problem = f"it unpacks to more than {LIMIT:,} bytes; gzip -d unpacks one you trust"
                 break
             if not line.endswith(b"\n"):
-                problem = NO_LINE if len(line) == LONGEST_LINE else ""
+                if len(line) == LONGEST_LINE:
+                    problem = NO_LINE
+                elif path.suffix in (SUFFIX, PACKED_SUFFIX):
+                    yield line
                 break
             yield line[:-2] if line.endswith(b"\r\n") else line[:-1]
             number += 1

