@@ -6,13 +6,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-if TYPE_CHECKING:
-    from pytest_bias import Evidence
+import pytest_bias
 
 _SENT = "bias_audit_impacts"
 _ACTIVE = frozenset(r"\`*_|<>[]")
@@ -48,11 +47,9 @@ class Audit:
         """What workers of xdist, which alone import the suite, declare of impact ratios."""
 
     @pytest.hookimpl(optionalhook=True, trylast=True)  # to know of other plugins' problems
-    def pytest_bias_results(self, view: Any, evidence: Sequence[Evidence]) -> list[Path]:
-        """Write a record, and a fragment of a model card, for each model of the run."""
-        from pytest_bias import BiasError  # noqa: PLC0415  (only where one is written)
-
-        from .impact import DECLARED, Impact  # noqa: PLC0415
+    def pytest_bias_results(self, view: Any, evidence: Sequence[Any]) -> list[Path]:
+        """Write a record and a card for each model; ``evidence`` is of `pytest_bias.Evidence`."""
+        from .impact import DECLARED, Impact  # noqa: PLC0415  (only where one is written)
         from .record import audit_record  # noqa: PLC0415
 
         sent = {name: [Impact(**each) for each in of] for name, of in self.sent.items()}
@@ -70,9 +67,8 @@ class Audit:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(text.encode("utf-8", "backslashreplace"))
                 except OSError as error:
-                    shown = os.path.relpath(path, self.config.rootpath)
-                    problem = f"{shown} was not written ({error.strerror}); change --bias-audit"
-                    raise BiasError(problem) from None
+                    problem = f"{os.path.relpath(path)} was not written: {error.strerror}"
+                    raise pytest_bias.BiasError(problem) from None
                 written.append(path)
         return written
 
