@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from .format import (
     KEY_START,
     SCOPE_START,
     TEXT_START,
+    Header,
     Provenance,
     combined,
     encode_header,
@@ -270,15 +272,18 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
                 raise
             damaged.append(number)
             unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
-    damaged = sorted({*damaged, *_disputed(intact)})
-    kept = [line for number, line in intact.items() if number not in damaged]
-    provenance = combined([])
+    lost = {*damaged, *_disputed(intact)}
+    damaged = sorted(lost)
+    kept = [line for number, line in intact.items() if number not in lost]
+    model = model_of(place.stem)
+    # Whether a program answered: its model's name is all that says so without a header.
+    provenance = replace(combined([]), simulated=model.startswith("simulated/"))
     if header is not None:
         check_place(header, path, place)
         provenance = header.provenance
     lines = kept
     if is_cassette:
-        model, kept = model_of(place.stem), list(dict.fromkeys(kept))
+        kept = list(dict.fromkeys(kept))
         lines = [encode_header(place.parent.name, model, provenance, kept), *kept]
     elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
         # Nobody knows any more what was to be replaced as a whole: all of the old recording then.
@@ -286,12 +291,6 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
     if lines == list(lines_in(path)):
         return ""
     replies = sum(map(replies_on, kept))
-    shown = ", ".join(map(str, damaged[:_SHOWN])) + ", …" * (len(damaged) > _SHOWN)
-    what = (
-        f"line {shown}: damaged, so what stood there"
-        if damaged
-        else "lines are missing or stand twice, so what is missing"
-    )
     if not replies:
         problem = "no reply in it is intact"
         raise DamagedCassette(path=path, line=(damaged or [1])[0], problem=problem, whole=True)
@@ -299,16 +298,31 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
     aside = kept_aside(path, "damaged")
     write_content(path, (line + b"\n" for line in lines))
     return (
-        f"{path.name}, {what} is recorded again; the "
-        f"{replies} other replies count. The file as it was is kept as {aside.name}"
+        f"{path.name}, {_loss(damaged, len(kept), header, headless=is_cassette and not header)}; "
+        f"the {replies} other replies count. The file as it was is kept as {aside.name}"
     )
+
+
+def _loss(damaged: Sequence[int], kept: int, header: Header | None, *, headless: bool) -> str:
+    """What is wrong with a file's lines, and what follows from it."""
+    shown = ", ".join(map(str, damaged[:_SHOWN])) + ", …" * (len(damaged) > _SHOWN)
+    what, again = f"line {shown}: damaged", len(damaged) > headless
+    if header is not None and not damaged:
+        again = kept < header.lines
+        what = "lines stand twice or elsewhere"
+        if again:
+            what = f"{header.lines - kept} of {header.lines} lines are missing"
+    follows = ["what stood there is recorded again"] * again
+    follows += ["the provenance of the recording is lost"] * headless
+    return f"{what}, so {' and '.join(follows) or 'nothing is lost'}"
 
 
 def _disputed(lines: Mapping[int, bytes]) -> Iterator[int]:
     """The numbers of lines with one key and different replies: nobody knows which to keep."""
-    first: dict[str, int] = {}
+    under: dict[str, list[int]] = {}
     for number, line in lines.items():
         if line.startswith(KEYED):
-            other = first.setdefault(key_of(line), number)
-            if lines[other] != line:
-                yield from (other, number)
+            under.setdefault(key_of(line), []).append(number)
+    for numbers in under.values():
+        if len({lines[number] for number in numbers}) > 1:
+            yield from numbers

@@ -54,6 +54,9 @@ def test_a_changed_byte_anywhere_costs_the_replies_it_stands_in(place: Path, for
             Cassette(place)
         (said,) = salvage(place, anew=False)
         assert said.startswith(f"{file.name}, line {number}")
+        headless = form == "cassette" and number == 1
+        assert ("provenance of the recording is lost" in said) == headless
+        assert ("is recorded again" in said) != (headless and kept == REPLIES)
         assert f"the {kept} other replies count" in said
         assert REPLIES - 2 <= kept == len(Cassette(place))
         (before,) = aside(file)
@@ -91,12 +94,20 @@ def test_lines_that_are_gone_twice_or_elsewhere_are_no_loss_of_others(place: Pat
     journal = journals_of(place)[0]
     provenance = encode_provenance(PROVENANCE) + b"\n"
     journal.write_bytes(provenance * 2)  # of two recordings that were killed
-    for now in (lines[:0:-1], [*lines, lines[-1]]):
+    elsewhere = "lines stand twice or elsewhere, so nothing is lost;"
+    for now, words in (
+        (lines[::-1], elsewhere),
+        ([*lines, lines[-1]], elsewhere),
+        (
+            lines[1:],
+            f"1 of {len(lines)} lines are missing, so what stood there is recorded again;",
+        ),
+    ):
         place.write_bytes(header + b"".join(now))
         with pytest.raises(DamagedCassette):
             Cassette(place)
         (said,) = salvage(place, anew=False)
-        assert said.startswith(place.name)
+        assert said.startswith(f"{place.name}, {words}")
         assert missing(JOB, place, anew=False)[1] == []
     assert journal.read_bytes() == provenance * 2
 
@@ -135,16 +146,26 @@ def test_of_two_replies_under_one_key_neither_is_kept(place: Path) -> None:
     number = next(n for n, line in enumerate(lines) if b"score" in line)
     changed = lines[number].replace(b'\\"score\\": 5', b'\\"score\\": 9')
     other = with_sum(changed[: changed.rindex(b',"sum":')] + b"}")
-    both = [*lines[: number + 1], other, *lines[number + 1 :]]
+    both = [*lines[: number + 1], other, lines[number], *lines[number + 1 :]]
     head = encode_header(SMALL.id, MODEL, PROVENANCE, both)
     place.write_bytes(b"".join(line + b"\n" for line in (head, *both)))
     words = f"line {number + 3}: another reply stands under its key on line {number + 2}"
     with pytest.raises(DamagedCassette, match=words):
         Cassette(place)
     (said,) = salvage(place, anew=False)
-    assert said.startswith(f"{place.name}, line {number + 2}, {number + 3}: damaged, so ")
+    assert said.startswith(
+        f"{place.name}, line {number + 2}, {number + 3}, {number + 4}: damaged, so "
+    )
     assert len(missing(JOB, place, anew=False)[1]) == 1
     assert len(Cassette(place)) == REPLIES - 1
+
+
+@pytest.mark.parametrize("model", [MODEL, "simulated/even"])
+def test_without_its_header_a_program_still_counts_as_one(tmp_path: Path, model: str) -> None:
+    path = cassette_path(tmp_path, SMALL.id, model)
+    path.write_bytes(b"x" + record(tmp_path, SMALL).read_bytes())
+    salvage(path, anew=False)
+    assert Cassette(path).provenance.simulated == (model != MODEL)
 
 
 def test_bytes_after_the_last_line_are_damage_and_named(place: Path) -> None:
