@@ -44,6 +44,8 @@ KEYED = (KEY_START, MEASURED_START)
 _SUMMED = (*KEYED, PROVENANCE_START, SCOPE_START, LOST_START)
 _SHORTEST_LINE = len('{"lost":[],"sum":"0123456789abcdef"}')
 """Bytes of a line at least: ever so many empty ones would else fill any memory."""
+_LONG_LINE = 1 << 20
+"""Bytes above which a line's own checksum is read before the line is kept."""
 
 
 class _Line(NamedTuple):
@@ -213,7 +215,9 @@ class Cassette:
 
     def _load(self, file: Path) -> None:
         lines, read = lines_in(file), hashlib.sha256()
-        first = next(lines, b"")
+        first = next(lines, None)
+        if first is None:
+            raise DamagedCassette(path=file, line=1, problem="the file is empty", whole=True)
         header = read_header(first, str(file))
         check_place(header, file, self.place)
         self._index(_counted(lines, read), file, first_number=2)
@@ -230,6 +234,8 @@ class Cassette:
             placed = _Line(line, where, number)
             if len(line) < _SHORTEST_LINE:
                 raise no_line(line, where, number)
+            if len(line) > _LONG_LINE:
+                check_line(line, where, number)
             if line.startswith(KEYED):
                 key = cassette_format.key_of(line)
                 known = self._lines.get(key)

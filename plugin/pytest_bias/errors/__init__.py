@@ -370,7 +370,7 @@ class FileProblem(BiasError):
 class DamagedCassette(BiasError):
     """A cassette file is not what was written: truncated, edited or of another format.
 
-    ``whole`` is whether no line of it can be read; ``mend`` says how to have it back where more is
+    ``whole`` is whether nothing of it can be kept; ``mend`` says how to have it back where more is
     known than that version control may have it.
     """
 

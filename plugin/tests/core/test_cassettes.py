@@ -326,7 +326,6 @@ def test_edits_are_damage(cassette: Path, change: Any, line: int) -> None:
 
 
 JUNK = {
-    "nothing": b"",
     "a line feed": b"\n",
     "binary": bytes(range(256)),
     "json": b"{}\n",
@@ -342,6 +341,12 @@ def test_what_is_no_cassette_is_damage_and_never_an_empty_one(cassette: Path, da
     error = damage(cassette)
     assert error.line == 1
     assert "not a cassette header" in str(error)
+
+
+def test_an_empty_file_is_to_be_moved_away(cassette: Path) -> None:
+    cassette.write_bytes(b"")
+    assert "line 1: the file is empty. " in str(error := damage(cassette))
+    assert "move it away and record again" in str(error)
 
 
 @pytest.mark.parametrize("version", [0, 2, 99, None, "1"], ids=repr)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes import places
+from pytest_bias.cassettes import places, store
 from pytest_bias.cassettes.format import encode_header
 from pytest_bias.cassettes.places import journals_of, packed_path
 from pytest_bias.cassettes.store import Cassette, write_cassette
@@ -72,7 +72,7 @@ def test_what_was_packed_stays_packed(tmp_path: Path) -> None:
 
 JUNK = {
     "plain text": (b'{"format":1}\n', "cannot be unpacked"),
-    "nothing, packed": (gzip.compress(b""), "not a cassette header"),
+    "nothing, packed": (gzip.compress(b""), "the file is empty.*move it away"),
     "a tail": (gzip.compress(b"{}\n") + b"x", "cannot be unpacked"),
     "cut": (gzip.compress(b"{}\n")[:-1], "cannot be unpacked"),
 }
@@ -109,6 +109,7 @@ BOMBS = {
     "one text again and again": (b'{"text":"%032d\n' % 0, "no line of a cassette"),
     "texts without a word": (b"", "unpacks to more than"),
     "one line": (b'{"key":"%s"}\n' % (b"0" * _SIZE), "no line of a cassette"),
+    "long lines": (b'{"key":"%s"}\n' % (b"0" * (_SIZE >> 5)), "the line is truncated or was"),
 }
 
 
@@ -118,6 +119,7 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_and_keeps_nothing(
 ) -> None:
     monkeypatch.setattr(places, "LIMIT", _SIZE // 8)
     monkeypatch.setattr(places, "LONGEST_LINE", _SIZE // 16)
+    monkeypatch.setattr(store, "_LONG_LINE", _SIZE >> 6)
     header = encode_header(SMALL.id, MODEL, PROVENANCE, []) + b"\n"
     texts = (b'{"text":"%032d\n' % number for number in range(_SIZE >> 5))
     body = line * (_SIZE // len(line) or 1) if line else b"".join(texts)
