@@ -19,9 +19,9 @@ from typing import Any, cast
 from ..cassettes.files import is_there
 from ..cassettes.joint import join
 from ..cassettes.places import begun_in, cassette_path, journals_of, packed_path, standing
-from ..cassettes.recorder import LOCK_SUFFIX, recording_lock
+from ..cassettes.recorder import LOCK_SUFFIX, recording_lock, salvage
 from ..contrasts.cases import wanted_of
-from ..errors import BadSetting, BiasError, MissingPackage
+from ..errors import BadSetting, BiasError, DamagedCassette, MissingPackage
 from ..recording.collector import CollectionReport, unexpected
 from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, missing
@@ -54,6 +54,13 @@ def record_on_ray(
         raise BadSetting(option="--engine", value="ray", problem=problem)
     jobs, _ = jobs_of(bench, study.cases)  # the shards report what is refused
     places = {cassette_path(folder, job.experiment.id, job.model): job for job in jobs}
+    for place, job in places.items():
+        try:
+            missing(job, place, anew=False)
+        except DamagedCassette:
+            with recording_lock(place, stays=False):
+                for said in salvage(place, anew=False):
+                    display.say(said)
     _join(folder, places)  # what a process that was killed left
     if not any(missing(job, place, anew=False)[1] for place, job in places.items()):
         return study.record(display)
@@ -194,7 +201,7 @@ def _cluster(address: str | None, shards: int | None) -> Iterator[tuple[Any, int
         problem = f"no Ray cluster is reached there: {error}"
         raise BadSetting(option="--address", value=address, problem=problem) from None
     try:
-        yield ray, int(cast("Any", ray).cluster_resources().get("CPU", 1))
+        yield ray, max(1, int(cast("Any", ray).cluster_resources().get("CPU", 1)))
     finally:
         with suppress(KeyboardInterrupt):
             ray.shutdown()

@@ -168,3 +168,13 @@ def test_what_a_killed_process_left_is_joined_unless_another_records(suite: Suit
     assert command(suite.path, "record", "game-coin", *ON_RAY).returncode == 0
     assert place.read_bytes() == whole
     assert [path for path in shards.rglob("*") if path.is_file()] == [others]
+
+
+def test_a_damaged_line_is_skipped_first(suite: Suite) -> None:
+    suite.monkeypatch.setitem(sys.modules, "ray", None)
+    place = suite.cassettes / "game-coin/simulated--even.jsonl"
+    whole = place.read_bytes()
+    place.write_bytes(whole + whole.splitlines(keepends=True)[-1])
+    done = command(suite.path, "record", "game-coin", *ON_RAY)
+    assert (done.returncode, place.read_bytes()) == (0, whole), done.stderr
+    assert "stand twice" in done.stdout + done.stderr
