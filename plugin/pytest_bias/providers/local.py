@@ -110,12 +110,13 @@ def _started(name: str, entry: LocalEntry) -> tuple[object, Provider, str]:
     wanted.cache_prompt, wanted.verbosity = False, 1
     try:
         server = llama.Server(wanted)
-    except RuntimeError as error:
+        url = server.listening_address
+        no_proxy = build_opener(ProxyHandler({}))
+        with no_proxy.open(f"{url}/props", timeout=60) as answer:
+            props = json.load(answer)
+    except (RuntimeError, OSError, ValueError) as error:
         option, problem = f"[{LOCAL}.{name}]", f"llama.cpp cannot serve it: {error}"
         raise BadSetting(option=option, value=weights.name, problem=problem) from None
-    url = server.listening_address
-    with build_opener(ProxyHandler({})).open(f"{url}/props", timeout=60) as answer:  # no proxy
-        props = json.load(answer)
     with weights.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
     file_words = f"{weights.name} ({props['model_ftype']}, SHA-256 {checksum})"
