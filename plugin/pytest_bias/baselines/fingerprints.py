@@ -196,6 +196,8 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[s
             case ("prompts", player, condition):
                 if (player, word) in told:
                     told[player, word].append(condition)
+            case ("prompts", *_):
+                pass  # of this player nothing is known
             case _:
                 one, two = (dumps(x[place]) if place in x else "(none)" for x in (before, after))
                 rest.append(f"{'.'.join(place)}: {one} → {two}")

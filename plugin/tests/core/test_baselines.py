@@ -383,6 +383,8 @@ def test_what_the_judge_is_told_counts_where_it_is_known_of_both() -> None:
     )
     unknown = Told(subject=known.subject)
     assert differences(prints(told=known), prints(told=unknown)) == ()
+    empty = {**prints(told=unknown), "prompts": {"subject": known.subject, "judge": {}}}
+    assert differences(empty, prints(told=unknown)) == ()
 
 
 def test_a_dropped_level_stands_before_what_follows_from_it() -> None:
