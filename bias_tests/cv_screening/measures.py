@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pytest_bias import BadDesign, BadTable
-from pytest_bias.statistics import mann_whitney
+from pytest_bias.stats import mann_whitney
 
 from .table import DOCUMENTED, NEUTRAL, Label, Rated, Table, Terms, label_of, read_table
 

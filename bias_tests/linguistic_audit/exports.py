@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_bias import BiasError, Records, csv_text
-from pytest_bias.statistics import chi_square, factorial_anova, one_sample
+from pytest_bias.stats import chi_square, factorial_anova, one_sample
 
 from ..charts import Drawn, Panel, Shades, Tile, VegaChart, tile_chart
 from .experiment import SEEDS

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugin/pytest_bias"
 SEED = 20_261_122
 PER_PACKAGE = 300
-PACKAGES = ("verdicts", "baselines", "statistics")
+PACKAGES = ("verdicts", "baselines", "stats")
 
 ALIKE = (
     "(Add|Sub|Mul|Div|FloorDiv|Mod)",

@@ -37,10 +37,10 @@ from benchmarks.common import Share, note, say
 from pytest_bias import Experiment, Factor, GroupContrast, MeanDifference, Measure
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.anova import one_way
-from pytest_bias.statistics.counts import chi_square
-from pytest_bias.statistics.means import welch
-from pytest_bias.statistics.permutation import group_permutation
+from pytest_bias.stats.anova import one_way
+from pytest_bias.stats.counts import chi_square
+from pytest_bias.stats.means import welch
+from pytest_bias.stats.permutation import group_permutation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -38,7 +38,7 @@ from pytest_bias.baselines.noninferiority import compared, held
 from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
 from pytest_bias.contrasts.estimation.fixed import rate_difference, rate_ratio
 from pytest_bias.contrasts.findings import Effect, UnitGroup
-from pytest_bias.statistics import means
+from pytest_bias.stats import means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

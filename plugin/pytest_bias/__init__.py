@@ -1,6 +1,6 @@
 """pytest-bias: documented bias hypotheses as pytest cases with statistical verdicts.
 
-This module is the public API, with the functions of ``pytest_bias.statistics``. Names load when
+This module is the public API, with the functions of ``pytest_bias.stats``. Names load when
 they are first used, so that a project which merely has the plugin installed pays nothing for it.
 """
 
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from .experiments.stimuli import PromptTemplate as PromptTemplate, Stimuli as Stimuli
     from .providers.simulated import dice as dice
     from .report.escapes import csv_text as csv_text
-    from .statistics.results import Misclassified as Misclassified
+    from .stats.results import Misclassified as Misclassified
     from .verdicts.analysis import Analysis as Analysis
     from .verdicts.verdict import Control as Control, Verdict as Verdict
     from .workbench.evidence import Evidence as Evidence
@@ -119,7 +119,7 @@ _HOMES = {
         "experiments.stimuli": "PromptTemplate Stimuli",
         "providers.simulated": "dice",
         "report.escapes": "csv_text",
-        "statistics.results": "Misclassified",
+        "stats.results": "Misclassified",
         "verdicts.analysis": "Analysis",
         "verdicts.verdict": "Control Verdict",
         "workbench.evidence": "Evidence",

@@ -12,7 +12,7 @@ import pytest
 from pytest_bias import Experiment, MeanDifference, PositiveControl, Subject, plan
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.statistics.power import verdict_chances
+from pytest_bias.stats.power import verdict_chances
 from pytest_bias.verdicts.analysis import analyse
 from pytest_bias_audit.impact import DECLARED
 from tests import forked

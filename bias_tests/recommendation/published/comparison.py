@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_bias import BadTable, BiasError
-from pytest_bias.statistics import NoVariance, chi_square, cohen_d, welch
+from pytest_bias.stats import NoVariance, chi_square, cohen_d, welch
 
 from .features import FEATURES, Feature
 from .rows import (

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pytest_bias.statistics import Interval, TooFewUnits, benjamini_hochberg, holm
+from pytest_bias.stats import Interval, TooFewUnits, benjamini_hochberg, holm
 
 from .aggregation import min_max
 from .features import FEATURES, Feature

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pytest_bias import BadTable
-from pytest_bias.statistics import Interval, NoVariance, chi_square, one_sample
+from pytest_bias.stats import Interval, NoVariance, chi_square, one_sample
 
 from .features import Feature, Kind
 from .tables import Columns, PoolTrial, category_words, counts_of, in_order, numbers_of

@@ -17,8 +17,8 @@ from pytest_bias.contrasts.estimation import selection as selecting
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Message
 from pytest_bias.providers.simulated import SUBJECTS
-from pytest_bias.statistics.permutation import label_shuffle_ratio
-from pytest_bias.statistics.resampling import bootstrap_log_ratio
+from pytest_bias.stats.permutation import label_shuffle_ratio
+from pytest_bias.stats.resampling import bootstrap_log_ratio
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
 

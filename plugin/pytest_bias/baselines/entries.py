@@ -19,7 +19,7 @@ from ..contrasts.findings import Effect, most_shown
 from ..errors import NEWER, BiasError, Unserialisable, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from ..verdicts.verdict import Status, Verdict
 from .fingerprints import differences, encodable
 from .noninferiority import effect_of

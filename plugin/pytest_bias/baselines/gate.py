@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..contrasts.declared import Claim
     from ..contrasts.findings import Finding
     from ..settings.settings import Gate, OnInconclusive
-    from ..statistics.results import Interval
+    from ..stats.results import Interval
 
 Change = Literal[
     "",

@@ -19,7 +19,7 @@ from ..verdicts.verdict import limit_words, number_as_given, number_form
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..statistics.noninferiority import NonInferiority
+    from ..stats.noninferiority import NonInferiority
 
 FEWEST_PAIRS = 5
 """Units that both have, in each group, below which nothing is paired."""
@@ -163,7 +163,7 @@ def shrunken(versions: Sequence[Effect]) -> Effect | None:
     first = versions[0]
     if first.scale == "size" or any(each.scale != first.scale for each in versions):
         return None
-    from ..statistics.noninferiority import (  # noqa: PLC0415  (numpy)
+    from ..stats.noninferiority import (  # noqa: PLC0415  (numpy)
         shrunken_best,
         shrunken_best_from_estimates,
     )
@@ -340,7 +340,7 @@ def _paired(pairs: _Pairs, limit: float | None, alpha: float, *, ratio: bool) ->
     import numpy as np  # noqa: PLC0415  (only where there is something to compare)
 
     from ..contrasts.estimation.bounded import are_alike  # noqa: PLC0415
-    from ..statistics.noninferiority import non_inferior_paired_groups  # noqa: PLC0415
+    from ..stats.noninferiority import non_inferior_paired_groups  # noqa: PLC0415
 
     groups = [(g.weight, np.array(g.ours), np.array(g.theirs)) for g in pairs.groups]
     if any(are_alike(a - b) or are_alike(a + b) for _, a, b in groups):
@@ -365,7 +365,7 @@ def _sized(
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
         return _not_comparable(limit, lacking)
-    from ..statistics.resampling import (  # noqa: PLC0415  (numpy)
+    from ..stats.resampling import (  # noqa: PLC0415  (numpy)
         exchange_size,
         spread_of_means,
         sum_of_gaps,
@@ -425,7 +425,7 @@ def _independent(
     """The two-sign rule on independent estimates; None without standard errors of both."""
     if ours.se is None or ours.df is None or theirs.se is None or theirs.df is None:
         return None
-    from ..statistics.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (numpy)
+    from ..stats.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (numpy)
 
     given = {
         "candidate": ours.estimate,
@@ -444,7 +444,7 @@ def _independent(
 
 def _ruled(test: Callable[[], NonInferiority], *, units: int, ratio: bool) -> Compared | None:
     """Return the two-sign rule's result; None where it cannot say anything."""
-    from ..statistics.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
+    from ..stats.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
 
     try:
         found = test()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Compared, Scale
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from ..verdicts.verdict import (
     NOTHING_FOUND,
     HypothesisName,

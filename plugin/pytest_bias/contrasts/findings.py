@@ -10,10 +10,10 @@ from typing import ClassVar, Literal
 from ..experiments.canonical import KEPT
 from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_number
-from ..statistics.results import (
+from ..stats.results import (
     ALPHA as ALPHA,  # noqa: PLC0414  (every layer above takes it from here)
 )
-from ..statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
+from ..stats.results import Bootstrap, Description, EffectSize, Interval, Tost
 from .units import Units
 
 Scale = Literal["difference", "ratio", "size"]

@@ -10,7 +10,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need, wrong
 from ..experiments.records import Records
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from .declared import Declared, Levels, levels_of
 from .findings import Finding, HumanStudy, Index, Scale
 from .linear import Asked, Side, analyse_linear

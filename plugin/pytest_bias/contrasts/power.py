@@ -14,7 +14,7 @@ from typing import Literal, cast
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
-from ..statistics.results import Misclassified
+from ..stats.results import Misclassified
 from .declared import FEWEST_UNITS, Claim, Declared, Hypothesis, claim_under
 from .findings import ALPHA, AS_READ, Finding, Null
 from .groups import GroupContrast
@@ -55,7 +55,7 @@ def _passing(margin: float, passes: Callable[[float], float]) -> tuple[Passing, 
 
 def _of_units(layout: Layout, margin: float, sd: float, effect: float) -> float:
     """Of means whose units, or replies within their cells, spread by ``sd``."""
-    from ..statistics.noninferiority_power import power_to_pass  # noqa: PLC0415  (scipy)
+    from ..stats.noninferiority_power import power_to_pass  # noqa: PLC0415  (scipy)
 
     pair = layout.unit_name.pair
     return power_to_pass(
@@ -67,7 +67,7 @@ def of_ratios(margin: float, found: Finding | None) -> tuple[Passing, ...]:
     """Of ratios, as logarithms, at the precision that was recorded; nothing without that."""
     if found is None or not found.se or found.df is None or found.scale != "ratio":
         return ()
-    from ..statistics.noninferiority_power import power_to_pass_independent  # noqa: PLC0415
+    from ..stats.noninferiority_power import power_to_pass_independent  # noqa: PLC0415
 
     se, df, limit = found.se, found.df, math.log(margin)
     return _passing(limit, lambda effect: power_to_pass_independent(limit / se, effect / se, df))
@@ -310,7 +310,7 @@ class _Chances:
         return 1.0 if self.error is None else self.error.youden
 
     def _rate_outlooks(self) -> Iterator[Outlook]:
-        from ..statistics.rate_power import power_to_alarm_rate  # noqa: PLC0415  (numpy)
+        from ..stats.rate_power import power_to_alarm_rate  # noqa: PLC0415  (numpy)
 
         rates: Sequence[float] = BASE_RATES
         if self.found is not None:
@@ -346,14 +346,14 @@ class _Chances:
         self, layout: Layout, margin: float, *, rate: float, difference: float
     ) -> float:
         """The chance to clear a margin where rates are read so, whichever side is the higher."""
-        from ..statistics.rate_power import power_to_clear_rate  # noqa: PLC0415  (numpy)
+        from ..stats.rate_power import power_to_clear_rate  # noqa: PLC0415  (numpy)
 
         at = partial(power_to_clear_rate, rate=rate, difference=difference, strata=layout.strata)
         sides = _either_higher(layout, difference)
         return min(at(*sizes, margin=margin * self._left) for sizes in sides)
 
     def _rates_passing(self, rates: Sequence[float]) -> Iterator[Passing]:
-        from ..statistics.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
+        from ..stats.noninferiority_power import power_to_pass_rates  # noqa: PLC0415  (scipy)
 
         for rate in rates:
             for effect in EFFECTS:
@@ -370,7 +370,7 @@ class _Chances:
 
     def of_spread(self, given: Prospect, *, gated: bool) -> Prospect:
         """Return chances at the spread recorded, and the spreads up to which they are .90."""
-        from ..statistics.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
+        from ..stats.noninferiority_power import largest_sd_to_pass  # noqa: PLC0415  (scipy)
 
         layout = self.layout
         cells = [each for of in self.cells.values() for each in of]
@@ -397,7 +397,7 @@ class _Chances:
 
     def _clears(self, sd: float, difference: float = 0.0) -> float:
         """The chance of CLEAR at a spread; of a population's cells nobody knows theirs."""
-        from ..statistics.power import verdict_chances  # noqa: PLC0415  (numpy)
+        from ..stats.power import verdict_chances  # noqa: PLC0415  (numpy)
 
         def clear(layout: Layout, margin: float) -> float:
             n, shape = layout.per_group, layout.shape
@@ -408,9 +408,9 @@ class _Chances:
         return self.in_all(clear)
 
     def _largest_sd(self) -> float:
-        from ..statistics._distributions import crossing  # noqa: PLC0415  (numpy)
-        from ..statistics.power import largest_sd_to_clear  # noqa: PLC0415
-        from ..statistics.results import POWER  # noqa: PLC0415
+        from ..stats._distributions import crossing  # noqa: PLC0415  (numpy)
+        from ..stats.power import largest_sd_to_clear  # noqa: PLC0415
+        from ..stats.results import POWER  # noqa: PLC0415
 
         layout = self.layout
         alone = largest_sd_to_clear(layout.per_group, margin=self.margin, design=layout.shape)
@@ -419,7 +419,7 @@ class _Chances:
         return crossing(lambda sd: self._clears(sd) - POWER, alone / 1e3, alone)
 
     def _at_recorded(self, given: Prospect) -> Prospect:
-        from ..statistics.power import units_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
+        from ..stats.power import units_to_clear, verdict_chances  # noqa: PLC0415  (numpy)
 
         found, layout = self.found, self.layout
         n, shape = layout.per_group, layout.shape
@@ -466,7 +466,7 @@ class _Chances:
 
     def _few_alarm(self, sd: float, difference: float) -> float:
         """The chance of an alarm of units so few that it must hold by a permutation, too."""
-        from ..statistics.few_power import few_alarm_power, few_flips_power  # noqa: PLC0415
+        from ..stats.few_power import few_alarm_power, few_flips_power  # noqa: PLC0415
 
         layout, n = self.layout, self.layout.per_group
         if layout.shape == "paired":

@@ -99,8 +99,8 @@ class WelchTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``t``, ``df``, ``p`` and ``d``."""
-        from ..statistics.effect_size import cohen_d  # noqa: PLC0415  (numpy)
-        from ..statistics.means import welch  # noqa: PLC0415  (numpy)
+        from ..stats.effect_size import cohen_d  # noqa: PLC0415  (numpy)
+        from ..stats.means import welch  # noqa: PLC0415  (numpy)
 
         a, b = pooled.numbers(FEWEST)
         found = welch(a, b)
@@ -115,7 +115,7 @@ class MannWhitneyTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
-        from ..statistics.ranks import mann_whitney, vargha_delaney  # noqa: PLC0415
+        from ..stats.ranks import mann_whitney, vargha_delaney  # noqa: PLC0415
 
         a, b = pooled.numbers(FEWEST)
         found = mann_whitney(a, b)
@@ -132,7 +132,7 @@ class ChiSquareTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``chi2``, ``df``, ``p``, ``V`` and the smallest expected count."""
-        from ..statistics.counts import chi_square  # noqa: PLC0415
+        from ..stats.counts import chi_square  # noqa: PLC0415
 
         counts = [Counter(values.tolist()) for values in pooled.numbers()]
         empty = [words for words, count in zip(pooled.sides, counts, strict=True) if not count]
@@ -159,7 +159,7 @@ class FisherTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``odds ratio``, its 95 % interval in words, and ``p``."""
-        from ..statistics.counts import conditional_odds_ratio  # noqa: PLC0415
+        from ..stats.counts import conditional_odds_ratio  # noqa: PLC0415
 
         a, b = pooled.numbers(1)
         if not pooled.flags:
@@ -184,7 +184,7 @@ class OneWayAnova:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``F``, both degrees of freedom, ``p`` and eta²."""
-        from ..statistics.anova import one_way  # noqa: PLC0415
+        from ..stats.anova import one_way  # noqa: PLC0415
 
         found = one_way(pooled.numbers(FEWEST))
         return {
@@ -236,7 +236,7 @@ class FactorialAnova:
 
         An interaction that is confounded with blocks says so, and has no p.
         """
-        from ..statistics.anova import factorial_anova  # noqa: PLC0415
+        from ..stats.anova import factorial_anova  # noqa: PLC0415
 
         found = factorial_anova(
             _values(pooled.cells),

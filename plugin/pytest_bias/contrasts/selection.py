@@ -159,7 +159,7 @@ class Selection(Declared):
 
     def _published(self, counts: Sequence[Counter[str]]) -> PublishedColumn:
         """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
-        from ..statistics.counts import chi_square  # noqa: PLC0415
+        from ..stats.counts import chi_square  # noqa: PLC0415
 
         shown, selected = Counter[str](), Counter[str]()
         for groups, items in zip((selected, shown), counts, strict=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ..errors import BadDesign
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from .design import frozen_mapping
 from .fields import need_several
 from .measures import MISSING

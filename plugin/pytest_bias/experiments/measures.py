@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign, InvalidReply, TooFewUnits
-from ..statistics.results import Interval, Misclassified
+from ..stats.results import Interval, Misclassified
 from .design import check_label
 from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
 
@@ -480,7 +480,7 @@ def error_rates(
     Raises `TooFewUnits` unless there is a refusal and an answer among them, and
     `BadStatisticInput` for a level outside (0, 1). Source: Wilson (1927) for the intervals.
     """
-    from ..statistics.counts import wilson  # noqa: PLC0415  (numpy)
+    from ..stats.counts import wilson  # noqa: PLC0415  (numpy)
 
     judged = [(bool(label), rules.matches(text)) for text, label in labelled]
     refusals = sum(label for label, _ in judged)

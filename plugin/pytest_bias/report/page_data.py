@@ -16,7 +16,7 @@ from ..baselines.table import UpgradeRow, bound_words
 from ..contrasts.findings import Finding, p_words
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation, settling_words
 from ..verdicts.verdict import (

@@ -12,7 +12,7 @@ from ..contrasts.units import REPLIES
 from ..recording.characteristics import Chance, Characteristics
 from ..recording.estimate import Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
-from ..statistics.results import POWER
+from ..stats.results import POWER
 from ..verdicts.verdict import allocation_words, number_as_given
 from .view import simulated_words
 

@@ -9,7 +9,7 @@ from ..baselines.accepted import SOON
 from ..experiments.allocation import ALARMS, SMALL_PART
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.rule import SCREENED

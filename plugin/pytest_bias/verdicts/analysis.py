@@ -300,7 +300,7 @@ def _adjusted(questions: Sequence[Question], scale: float, *, worst: bool) -> di
 def _holm(
     questions: Sequence[Question], weights: Sequence[float], *, worst: bool
 ) -> dict[str, float]:
-    from ..statistics.simultaneous import holm  # noqa: PLC0415  (numpy)
+    from ..stats.simultaneous import holm  # noqa: PLC0415  (numpy)
 
     p = [_alarm(question.finding, worst=worst) for question in questions]
     adjusted = holm(p, weights, capped=False).tolist()
@@ -318,7 +318,7 @@ def _alarm(finding: Finding | NoFinding, *, worst: bool) -> float:
 def _summaries(
     experiment: Experiment, by_condition: Mapping[str, Records]
 ) -> tuple[list[MeasureSummary], list[CategorySummary]]:
-    from ..statistics.means import describe  # noqa: PLC0415
+    from ..stats.means import describe  # noqa: PLC0415
 
     numbers: list[MeasureSummary] = []
     categories: list[CategorySummary] = []

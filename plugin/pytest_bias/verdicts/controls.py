@@ -8,7 +8,7 @@ from ..contrasts.declared import PositiveControl
 from ..contrasts.findings import ALPHA, Finding
 from ..errors import NoFinding
 from ..experiments.measures import MISSING
-from ..statistics.results import Interval
+from ..stats.results import Interval
 from .rule import too_few
 from .verdict import Control, margin_words
 

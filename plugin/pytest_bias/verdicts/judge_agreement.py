@@ -15,7 +15,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
-from ..statistics.results import Interval, Misclassified
+from ..stats.results import Interval, Misclassified
 from .verdict import number_words
 
 Rater = Literal["the judge again", "people"]
@@ -206,7 +206,7 @@ def _reader(
 def _between_ratings(
     flag: str, agreement: Agreement, records: Records, every: Records
 ) -> Misclassified | None:
-    from ..statistics.misclassification import retest_errors  # noqa: PLC0415
+    from ..stats.misclassification import retest_errors  # noqa: PLC0415
 
     flag_at = _reader(flag, agreement.measure, agreement.level, every)
     kind = _kind(agreement.measure, records)
@@ -249,7 +249,7 @@ class _Read:
 
     @property
     def errors(self) -> Misclassified:
-        from ..statistics.misclassification import labelled_errors  # noqa: PLC0415
+        from ..stats.misclassification import labelled_errors  # noqa: PLC0415
 
         return labelled_errors(
             found=self.found,
@@ -478,7 +478,7 @@ def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, s
     """α, its interval, and why it is not defined."""
     if len(pairs) < _PAIR:
         return None, None, "fewer than two trials have both ratings, so α is undefined"
-    from ..statistics.agreement import krippendorff_alpha  # noqa: PLC0415  (numpy)
+    from ..stats.agreement import krippendorff_alpha  # noqa: PLC0415  (numpy)
 
     ratings = list(zip(*pairs, strict=True))
     if level != "nominal":
@@ -494,7 +494,7 @@ def _kappa(pairs: Pairs) -> tuple[float | None, Interval | None]:
     """Cohen's κ and its interval; None where it is not defined."""
     if len(pairs) < _PAIR:
         return None, None
-    from ..statistics.agreement import cohen_kappa  # noqa: PLC0415
+    from ..stats.agreement import cohen_kappa  # noqa: PLC0415
 
     one, two = zip(*pairs, strict=True)
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..contrasts.declared import FEWEST_UNITS, Claim, Direction
 from ..contrasts.findings import ALPHA, Finding, PublishedColumn
 from ..errors import NoFinding
-from ..statistics.results import POWER, Interval
+from ..stats.results import POWER, Interval
 from .verdict import (
     DOUBTED,
     NOT_SHOWN,
@@ -169,7 +169,7 @@ def _detectable(finding: Finding | None, p_adjusted: float | None) -> float | No
     """The smallest effect that would have been found; None where it is not known."""
     if finding is None or not finding.se or not finding.df or not p_adjusted:
         return None
-    from ..statistics.power import detectable_effect  # noqa: PLC0415  (numpy)
+    from ..stats.power import detectable_effect  # noqa: PLC0415  (numpy)
 
     level = ALPHA * finding.p_alarm / p_adjusted
     found = detectable_effect(finding.se, df=finding.df, alpha=level)

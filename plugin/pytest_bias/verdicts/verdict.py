@@ -22,7 +22,7 @@ from ..contrasts.findings import (
 from ..contrasts.units import REPLIES, Units
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
-from ..statistics.results import Interval
+from ..stats.results import Interval
 
 _EQUAL = 1e-9
 _DIGITS = 2

@@ -24,7 +24,7 @@ from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.report.page import report_files
 from pytest_bias.report.replies import replies_of
 from pytest_bias.report.view import RunView
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
 from ..core.factories import experiment

@@ -29,7 +29,7 @@ from pytest_bias.experiments.protocol import Protocol as TrialProtocol
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, Record, Recording, Records
 from pytest_bias.experiments.replay import Tracer, Wanted, one_by_one, replay
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 
 MODEL = "openai/tiny"
 PROVENANCE = Provenance(simulated=False, wire="made by hand", recorded_with="the tests")

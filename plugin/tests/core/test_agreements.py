@@ -37,8 +37,8 @@ from pytest_bias.report.brief import section_of
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
-from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
-from pytest_bias.statistics.results import Misclassified
+from pytest_bias.stats.agreement import cohen_kappa, krippendorff_alpha
+from pytest_bias.stats.results import Misclassified
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation, settling_words
 from pytest_bias.verdicts.judge_agreement import (

@@ -24,9 +24,9 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.statistics.permutation import label_permutation
-from pytest_bias.statistics.resampling import bootstrap_difference
-from pytest_bias.statistics.simultaneous import holm
+from pytest_bias.stats.permutation import label_permutation
+from pytest_bias.stats.resampling import bootstrap_difference
+from pytest_bias.stats.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..helpers import there

@@ -37,7 +37,7 @@ from pytest_bias.contrasts.findings import (
     WorstCase,
 )
 from pytest_bias.experiments.records import Recording
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.verdict import Status, Verdict
 
 from ..helpers import there

@@ -14,11 +14,11 @@ from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign, TooFewUnits
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 
 from ..helpers import there
 from .factories import experiment, rows
-from .statistics.reference import SLEEP, TOOTH_GROWTH, values
+from .stats.reference import SLEEP, TOOTH_GROWTH, values
 
 WIDE = Measure("score", unit="points", bounds=(-100, 100))
 FLAG = Measure("score")

@@ -139,12 +139,12 @@ def private_imports(text: str) -> list[str]:
             if node.module == "pytest_bias":
                 found += [f"pytest_bias.{a.name}" for a in node.names if a.name.startswith("_")]
     private = [name for name in found if name.startswith("pytest_bias.")]
-    return [name for name in private if name != "pytest_bias.statistics"]
+    return [name for name in private if name != "pytest_bias.stats"]
 
 
 def test_the_search_finds_what_is_private() -> None:
     text = "from pytest_bias import Trial\nfrom pytest_bias.errors import BadDesign\n"
-    text += "from pytest_bias.statistics import holm\n"
+    text += "from pytest_bias.stats import holm\n"
     text += "def f():\n    import pytest_bias.cli\n    from pytest_bias import _HOMES\n"
     found = ["pytest_bias._HOMES", "pytest_bias.cli", "pytest_bias.errors"]
     assert sorted(private_imports(text)) == found

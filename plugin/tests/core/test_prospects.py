@@ -27,14 +27,14 @@ from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.report.plan_text import prospect_words
-from pytest_bias.statistics.noninferiority_power import (
+from pytest_bias.stats.noninferiority_power import (
     power_to_pass_independent,
     power_to_pass_paired,
     power_to_pass_rates,
 )
-from pytest_bias.statistics.power import verdict_chances
-from pytest_bias.statistics.rate_power import power_to_clear_rate
-from pytest_bias.statistics.results import Misclassified
+from pytest_bias.stats.power import verdict_chances
+from pytest_bias.stats.rate_power import power_to_clear_rate
+from pytest_bias.stats.results import Misclassified
 from pytest_bias.verdicts.rule import too_few
 
 from ..helpers import there

@@ -15,7 +15,7 @@ import pytest
 from pydantic import BaseModel
 
 import pytest_bias
-import pytest_bias.statistics
+import pytest_bias.stats
 from pytest_bias import (
     Analysis,
     Experiment,
@@ -64,7 +64,7 @@ def _judged(frame: pd.DataFrame) -> None:
     analyze("id", frame, table={"columns": {"demand": 1}})  # type: ignore[arg-type]
 
 
-FACES = [pytest_bias, pytest_bias.statistics]
+FACES = [pytest_bias, pytest_bias.stats]
 
 
 @pytest.mark.parametrize("face", FACES)
@@ -101,7 +101,7 @@ OF_PLUGIN = (
     *("openai", "jinja2", "vl_convert", "asyncio"),
 )
 ANALYSING = """
-import pytest_bias.verdicts.analysis, pytest_bias.statistics
+import pytest_bias.verdicts.analysis, pytest_bias.stats
 from pytest_bias.contrasts.estimation import fixed, groups
 from pytest_bias.contrasts.estimation import interactions, units
 """

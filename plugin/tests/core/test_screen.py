@@ -21,7 +21,7 @@ from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items, derived_screen
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.report.plan_text import prospect_words
-from pytest_bias.statistics.resampling import bootstrap_difference
+from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import analyse, is_screen
 from pytest_bias.verdicts.rule import SCREENED
 from pytest_bias.verdicts.verdict import Verdict
@@ -140,7 +140,7 @@ def test_the_plan_says_what_it_finds_at_up_to_three_margins_and_that_it_clears_n
 
 def test_three_margins_are_found_with_probability_090_in_the_anchoring_screen() -> None:
     """At the larger of the spreads recorded of ``simulated/even``."""
-    from pytest_bias.statistics.power import verdict_chances  # noqa: PLC0415  (scipy, only here)
+    from pytest_bias.stats.power import verdict_chances  # noqa: PLC0415  (scipy, only here)
 
     n = ANCHORING.design("screen").replicates
     _, chance = verdict_chances(n, sd=1.1, difference=1.8, null="margin", margin=0.6)

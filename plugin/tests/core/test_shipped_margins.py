@@ -20,7 +20,7 @@ from bias_tests.recommendation.experiment import RECOMMENDATION
 
 from pytest_bias import Experiment, RateDifference, error_rates, recorded
 from pytest_bias.contrasts.groups import GroupContrast
-from pytest_bias.statistics.rate_power import power_to_clear_rate
+from pytest_bias.stats.rate_power import power_to_clear_rate
 
 from ..helpers import there
 

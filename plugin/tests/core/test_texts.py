@@ -20,7 +20,7 @@ from pytest_bias.experiments.measures import (
     response_length,
     sentiment,
 )
-from pytest_bias.statistics.counts import wilson
+from pytest_bias.stats.counts import wilson
 
 from ..helpers import there
 

@@ -15,8 +15,8 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from benchmarks.upgrade_gate import fixed_set, seeds, stopped_at
 from pytest_bias.baselines.noninferiority import STRETCH, compared, effect_of, held, shrunken
 from pytest_bias.contrasts.findings import Compared, Effect, Scale, UnitGroup
-from pytest_bias.statistics.bounded import identical_pairs
-from pytest_bias.statistics.noninferiority import (
+from pytest_bias.stats.bounded import identical_pairs
+from pytest_bias.stats.noninferiority import (
     non_inferior_from_estimates,
     non_inferior_paired_groups,
     replication_to_decide,
@@ -24,7 +24,7 @@ from pytest_bias.statistics.noninferiority import (
     shrunken_best,
     shrunken_best_from_estimates,
 )
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 
 from ..helpers import there
 from .factories import finding

@@ -16,7 +16,7 @@ from pytest_bias.contrasts.findings import Finding, WorstCase, p_words
 from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.view import suite_verdict
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.controls import judged_control, licence_of
 from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.rule import Question, decide

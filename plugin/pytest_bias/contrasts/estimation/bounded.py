@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import NoVariance
-from ...statistics.blocks import sign_flip
-from ...statistics.bounded import bounded_equivalence, identical_pairs, skewness
-from ...statistics.checks import ROUNDING, Floats
-from ...statistics.permutation import contrast_permutation
-from ...statistics.resampling import bootstrap_t_equivalence
-from ...statistics.results import Interval
+from ...stats.blocks import sign_flip
+from ...stats.bounded import bounded_equivalence, identical_pairs, skewness
+from ...stats.checks import ROUNDING, Floats
+from ...stats.permutation import contrast_permutation
+from ...stats.resampling import bootstrap_t_equivalence
+from ...stats.results import Interval
 from ..findings import ALPHA
 from ..units import Units
 from .cells import Cell, Grid, Weights

@@ -17,7 +17,7 @@ from ...experiments.design import frozen_mapping
 from ...experiments.experiment import Experiment
 from ...experiments.measures import MISSING
 from ...experiments.records import CAP, Record, Records
-from ...statistics.checks import Floats
+from ...stats.checks import Floats
 
 T = TypeVar("T")
 Stratum = tuple[tuple[str, str], ...]

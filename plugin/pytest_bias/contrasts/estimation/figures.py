@@ -16,9 +16,9 @@ from ...experiments.experiment import Experiment
 from ...experiments.figures import Axis, Heatmap, Illustration, Means, Spot
 from ...experiments.measures import MISSING
 from ...experiments.records import Records
-from ...statistics.counts import wilson
-from ...statistics.means import describe, stratified_contrast, t_interval
-from ...statistics.results import LEVEL, Interval
+from ...stats.counts import wilson
+from ...stats.means import describe, stratified_contrast, t_interval
+from ...stats.results import LEVEL, Interval
 from .cells import Cell, grid_of
 
 _SAME = "the replies of each cell are the same"

@@ -11,13 +11,13 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics.bounded import identical_pairs
-from ...statistics.checks import ROUNDING, Floats
-from ...statistics.counts import newcombe
-from ...statistics.means import StratifiedContrast, stratified_contrast
-from ...statistics.permutation import contrast_permutation
-from ...statistics.results import Interval, Permutation
-from ...statistics.score import (
+from ...stats.bounded import identical_pairs
+from ...stats.checks import ROUNDING, Floats
+from ...stats.counts import newcombe
+from ...stats.means import StratifiedContrast, stratified_contrast
+from ...stats.permutation import contrast_permutation
+from ...stats.results import Interval, Permutation
+from ...stats.score import (
     ScoreTost,
     score_difference,
     score_difference_p,

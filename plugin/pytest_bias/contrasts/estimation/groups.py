@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...errors import IncompleteDesign, NoFinding, NoVariance
-from ...statistics.anova import welch_one_way_p
-from ...statistics.checks import Floats, enough
-from ...statistics.permutation import GroupPermutation, gap_permutation, group_permutation
-from ...statistics.results import Permutation
-from ...statistics.simultaneous import AgainstRest, welch_group_contrasts
+from ...stats.anova import welch_one_way_p
+from ...stats.checks import Floats, enough
+from ...stats.permutation import GroupPermutation, gap_permutation, group_permutation
+from ...stats.results import Permutation
+from ...stats.simultaneous import AgainstRest, welch_group_contrasts
 from ..findings import ALPHA, CHANCE
 from ..units import REPLIES, Units
 from .bounded import identical_exemplars, protected

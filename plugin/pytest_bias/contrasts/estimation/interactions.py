@@ -11,10 +11,10 @@ from itertools import product
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics.checks import Floats, enough
-from ...statistics.means import REPLICATED
-from ...statistics.permutation import profile_permutation
-from ...statistics.simultaneous import max_t, sign_flip_max_t
+from ...stats.checks import Floats, enough
+from ...stats.means import REPLICATED
+from ...stats.permutation import profile_permutation
+from ...stats.simultaneous import max_t, sign_flip_max_t
 from ..findings import p_words
 from ..units import REPLIES, Units
 from .cells import Grid, Weights

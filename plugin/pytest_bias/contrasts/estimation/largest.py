@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from ...statistics.results import LEVEL, Interval
+from ...stats.results import LEVEL, Interval
 from ..findings import ALPHA, AS_READ, LABELLED, Null, WorstCase, p_words
 from .cells import Grid, Weights
 from .groups import WeightedGap

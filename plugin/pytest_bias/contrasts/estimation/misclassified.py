@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...statistics.means import StudentEstimate
-from ...statistics.misclassification import corrected_difference
-from ...statistics.results import Misclassified
+from ...stats.means import StudentEstimate
+from ...stats.misclassification import corrected_difference
+from ...stats.results import Misclassified
 from ..findings import ALPHA, AS_READ, LABELLED, Null
 from .tested import Tested, alarm_p
 

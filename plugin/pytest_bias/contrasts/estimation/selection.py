@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import NoVariance
-from ...statistics.checks import Floats, enough
-from ...statistics.permutation import label_shuffle_ratio
-from ...statistics.resampling import LogRatioBootstrap, bootstrap_log_ratio, resampled_sums
-from ...statistics.results import LEVEL, Interval
+from ...stats.checks import Floats, enough
+from ...stats.permutation import label_shuffle_ratio
+from ...stats.resampling import LogRatioBootstrap, bootstrap_log_ratio, resampled_sums
+from ...stats.results import LEVEL, Interval
 from ..units import Units
 from .bounded import are_alike
 from .cells import once

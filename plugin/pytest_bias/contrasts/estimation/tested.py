@@ -13,10 +13,10 @@ import numpy as np
 
 from ...errors import NoFinding
 from ...experiments.design import frozen_mapping
-from ...statistics.checks import ROUNDING
-from ...statistics.means import StudentEstimate, p_from_t
-from ...statistics.power import units_to_clear, units_unseen
-from ...statistics.results import EffectSize, Interval, Permutation, Tost
+from ...stats.checks import ROUNDING
+from ...stats.means import StudentEstimate, p_from_t
+from ...stats.power import units_to_clear, units_unseen
+from ...stats.results import EffectSize, Interval, Permutation, Tost
 from ..findings import ALPHA, AtLevel, Null, WorstCase
 from ..units import Units
 from .cells import Cell, Grid, Weighed, Weights, once
@@ -415,7 +415,7 @@ def _alike(
     it shows them to be less than 10 points apart. It is the test of a hypothesis on
     :data:`~pytest_bias.MISSING`, whether or not one is declared.
     """
-    from ...statistics.score import score_difference, tost_rates  # noqa: PLC0415
+    from ...stats.score import score_difference, tost_rates  # noqa: PLC0415
 
     shares = [missing[side] / trials[side] for side in trials]
     if max(shares) - min(shares) > TOLERATED_MISSING:

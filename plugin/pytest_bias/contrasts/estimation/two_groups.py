@@ -9,14 +9,14 @@ from functools import partial
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics import means
-from ...statistics.bounded import deterministic_difference
-from ...statistics.checks import Floats, enough
-from ...statistics.effect_size import standardized_difference
-from ...statistics.means import StudentEstimate, difference_of, p_from_t, se_from_t
-from ...statistics.permutation import label_permutation
-from ...statistics.resampling import bootstrap_difference
-from ...statistics.results import LEVEL, Bootstrap
+from ...stats import means
+from ...stats.bounded import deterministic_difference
+from ...stats.checks import Floats, enough
+from ...stats.effect_size import standardized_difference
+from ...stats.means import StudentEstimate, difference_of, p_from_t, se_from_t
+from ...stats.permutation import label_permutation
+from ...stats.resampling import bootstrap_difference
+from ...stats.results import LEVEL, Bootstrap
 from ..findings import ALPHA, HumanComparison, HumanStudy, Relation
 from ..units import REPLIES, Units
 from .bounded import are_alike, bounded_p, identical_interval, is_skewed, units_to_see

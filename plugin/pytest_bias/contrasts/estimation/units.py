@@ -10,11 +10,11 @@ from functools import partial
 import numpy as np
 
 from ...errors import NoVariance
-from ...statistics.blocks import cohen_dz, one_sample, sign_flip
-from ...statistics.checks import Floats, enough
-from ...statistics.means import stratified_contrast
-from ...statistics.permutation import contrast_permutation
-from ...statistics.results import Permutation
+from ...stats.blocks import cohen_dz, one_sample, sign_flip
+from ...stats.checks import Floats, enough
+from ...stats.means import stratified_contrast
+from ...stats.permutation import contrast_permutation
+from ...stats.results import Permutation
 from ..findings import ALPHA
 from ..units import Units
 from .bounded import (

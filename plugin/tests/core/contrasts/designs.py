@@ -18,7 +18,7 @@ from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.bounded import bounded_equivalence
+from pytest_bias.stats.bounded import bounded_equivalence
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Trial], float | bool | str | None]

@@ -22,7 +22,7 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.resampling import bootstrap_log_ratio
+from pytest_bias.stats.resampling import bootstrap_log_ratio
 
 from .designs import TONE, groups, items, level, recorded, study
 

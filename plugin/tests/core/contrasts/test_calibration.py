@@ -27,10 +27,10 @@ from pytest_bias.contrasts.estimation.cells import (
 from pytest_bias.contrasts.estimation.fixed import fixed_contrast, rate_difference
 from pytest_bias.contrasts.estimation.tested import Tested as Result  # "Test…" would be collected
 from pytest_bias.contrasts.estimation.units import crossed_contrast, nested_contrast
-from pytest_bias.statistics.means import welch
-from pytest_bias.statistics.permutation import contrast_permutation, group_permutation
-from pytest_bias.statistics.resampling import bootstrap_t_equivalence
-from pytest_bias.statistics.simultaneous import holm
+from pytest_bias.stats.means import welch
+from pytest_bias.stats.permutation import contrast_permutation, group_permutation
+from pytest_bias.stats.resampling import bootstrap_t_equivalence
+from pytest_bias.stats.simultaneous import holm
 
 from ...helpers import there
 from .designs import cell, fewer_weightings, grid

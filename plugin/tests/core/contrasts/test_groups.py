@@ -14,7 +14,7 @@ from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Records
-from pytest_bias.statistics.anova import welch_one_way_p
+from pytest_bias.stats.anova import welch_one_way_p
 
 from ...helpers import there
 from .designs import TONE, Floats, at, cell, grid, groups, items, level, recorded, study

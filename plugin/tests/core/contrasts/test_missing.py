@@ -21,7 +21,7 @@ from pytest_bias.errors import IncompleteDesign, NoFinding
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.score import tost_rates
+from pytest_bias.stats.score import tost_rates
 from pytest_bias.verdicts.rule import Question, decide
 
 from ...helpers import there

@@ -16,7 +16,7 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
-from pytest_bias.statistics.permutation import label_permutation
+from pytest_bias.stats.permutation import label_permutation
 from pytest_bias.verdicts.verdict import units_words
 
 from ...helpers import there

@@ -23,7 +23,7 @@ from pytest_bias.contrasts.published import (
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.anova import factorial_anova
+from pytest_bias.stats.anova import factorial_anova
 
 from ...helpers import there
 from .designs import STYLE, TONE, Floats, at, cell, items, level, recorded, study

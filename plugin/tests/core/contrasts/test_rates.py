@@ -18,7 +18,7 @@ from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import CAP, Record, Records
-from pytest_bias.statistics.results import Misclassified
+from pytest_bias.stats.results import Misclassified
 
 from ...helpers import there
 from .designs import TONE, at, items, level, recorded, study

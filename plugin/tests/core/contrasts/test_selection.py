@@ -12,8 +12,8 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.statistics.checks import Floats
-from pytest_bias.statistics.resampling import resampled_sums
+from pytest_bias.stats.checks import Floats
+from pytest_bias.stats.resampling import resampled_sums
 
 from ...helpers import there
 from .designs import STYLE, TONE, items, level, recorded, study

@@ -18,7 +18,7 @@ from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.records import CellCount, Config, Recording
 from pytest_bias.report.view import RunView
-from pytest_bias.statistics.results import Bootstrap, Description, EffectSize, Interval, Tost
+from pytest_bias.stats.results import Bootstrap, Description, EffectSize, Interval, Tost
 from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.verdicts.verdict import Control, Verdict
 

@@ -28,7 +28,7 @@ from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.upgrade import why_words
 from pytest_bias.report.view import RunView
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.verdict import DOUBTED, with_interval

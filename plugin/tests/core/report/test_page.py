@@ -19,7 +19,7 @@ from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.results import results_text
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import AcceptedVerdict, RunView, Scope, simulated_words
-from pytest_bias.statistics.results import Interval
+from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
 from . import factory

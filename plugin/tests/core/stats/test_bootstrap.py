@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.bounded import (
+from pytest_bias.stats.bounded import (
     bounded_equivalence,
     deterministic_difference,
     skewness,
     unseen_p,
 )
-from pytest_bias.statistics.means import welch
-from pytest_bias.statistics.power import units_unseen
-from pytest_bias.statistics.resampling import (
+from pytest_bias.stats.means import welch
+from pytest_bias.stats.power import units_unseen
+from pytest_bias.stats.resampling import (
     bootstrap_difference,
     bootstrap_log_ratio,
     bootstrap_t_equivalence,

@@ -19,25 +19,25 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
     stats,
 )
 
-from pytest_bias.statistics.blocks import sign_flip
-from pytest_bias.statistics.counts import newcombe
-from pytest_bias.statistics.few_power import few_alarm_power, few_flips_power
-from pytest_bias.statistics.means import stratified_contrast, welch
-from pytest_bias.statistics.permutation import contrast_permutation, label_permutation
-from pytest_bias.statistics.power import (
+from pytest_bias.stats.blocks import sign_flip
+from pytest_bias.stats.counts import newcombe
+from pytest_bias.stats.few_power import few_alarm_power, few_flips_power
+from pytest_bias.stats.means import stratified_contrast, welch
+from pytest_bias.stats.permutation import contrast_permutation, label_permutation
+from pytest_bias.stats.power import (
     detectable_effect,
     largest_sd_to_clear,
     units_to_clear,
     units_unseen,
     verdict_chances,
 )
-from pytest_bias.statistics.rate_power import (
+from pytest_bias.stats.rate_power import (
     LARGEST_EXACT,
     power_to_alarm_rate,
     power_to_clear_rate,
     score_se,
 )
-from pytest_bias.statistics.score import score_difference, score_difference_p, tost_rates
+from pytest_bias.stats.score import score_difference, score_difference_p, tost_rates
 
 from ...helpers import there
 

@@ -20,14 +20,14 @@ from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unus
 )
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.agreement import (
+from pytest_bias.stats.agreement import (
     Measurement,
     cohen_kappa,
     krippendorff_alpha,
 )
-from pytest_bias.statistics.counts import chi_square, conditional_odds_ratio
-from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
-from pytest_bias.statistics.score import (
+from pytest_bias.stats.counts import chi_square, conditional_odds_ratio
+from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
+from pytest_bias.stats.score import (
     LARGEST_RATIO,
     checked_strata,
     score_difference,

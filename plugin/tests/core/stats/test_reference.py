@@ -22,14 +22,14 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.statistics import _distributions as own
-from pytest_bias.statistics._distributions import crossing
-from pytest_bias.statistics.agreement import krippendorff_alpha
-from pytest_bias.statistics.anova import factorial_anova
-from pytest_bias.statistics.blocks import one_sample
-from pytest_bias.statistics.counts import chi_square, newcombe, wilson
-from pytest_bias.statistics.effect_size import _tails, cohen_d, hedges_j, standardized_difference
-from pytest_bias.statistics.means import (
+from pytest_bias.stats import _distributions as own
+from pytest_bias.stats._distributions import crossing
+from pytest_bias.stats.agreement import krippendorff_alpha
+from pytest_bias.stats.anova import factorial_anova
+from pytest_bias.stats.blocks import one_sample
+from pytest_bias.stats.counts import chi_square, newcombe, wilson
+from pytest_bias.stats.effect_size import _tails, cohen_d, hedges_j, standardized_difference
+from pytest_bias.stats.means import (
     StudentEstimate,
     describe,
     difference_of,
@@ -38,10 +38,10 @@ from pytest_bias.statistics.means import (
     se_from_t,
     welch,
 )
-from pytest_bias.statistics.power import TAIL, _ends, alarm_power, power_plan
-from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
-from pytest_bias.statistics.results import Tost
-from pytest_bias.statistics.simultaneous import benjamini_hochberg, holm
+from pytest_bias.stats.power import TAIL, _ends, alarm_power, power_plan
+from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
+from pytest_bias.stats.results import Tost
+from pytest_bias.stats.simultaneous import benjamini_hochberg, holm
 
 from .reference import REFERENCE, SLEEP, TOOTH_GROWTH, split
 

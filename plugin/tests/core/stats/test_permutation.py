@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics import _relabelling as counting
-from pytest_bias.statistics import _relabelling as relabelling
-from pytest_bias.statistics.permutation import (
+from pytest_bias.stats import _relabelling as counting
+from pytest_bias.stats import _relabelling as relabelling
+from pytest_bias.stats.permutation import (
     contrast_permutation,
     gap_permutation,
     group_permutation,
@@ -28,7 +28,7 @@ from pytest_bias.statistics.permutation import (
     label_shuffle_ratio,
     profile_permutation,
 )
-from pytest_bias.statistics.resampling import (
+from pytest_bias.stats.resampling import (
     exact_separation_p,
     exchange_size,
     spread_of_means,

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.counts import newcombe
-from pytest_bias.statistics.means import difference_of
-from pytest_bias.statistics.noninferiority import (
+from pytest_bias.stats.counts import newcombe
+from pytest_bias.stats.means import difference_of
+from pytest_bias.stats.noninferiority import (
     NonInferiority,
     non_inferior_from_estimates,
     non_inferior_paired_groups,
 )
-from pytest_bias.statistics.noninferiority_power import (
+from pytest_bias.stats.noninferiority_power import (
     DRAWS,
     largest_sd_to_pass,
     power_to_pass,
@@ -28,7 +28,7 @@ from pytest_bias.statistics.noninferiority_power import (
     power_to_pass_paired,
     power_to_pass_rates,
 )
-from pytest_bias.statistics.power import PowerDesign
+from pytest_bias.stats.power import PowerDesign
 
 from .reference import assert_sound
 

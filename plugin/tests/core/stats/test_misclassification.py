@@ -13,12 +13,12 @@ from pytest_bias.contrasts.estimation import misclassified, tested
 from pytest_bias.contrasts.estimation.cells import pairwise
 from pytest_bias.contrasts.estimation.fixed import rate_difference
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics.misclassification import (
+from pytest_bias.stats.misclassification import (
     corrected_difference,
     labelled_errors,
     retest_errors,
 )
-from pytest_bias.statistics.results import Misclassified
+from pytest_bias.stats.results import Misclassified
 
 from ...helpers import there
 from ..contrasts.designs import cell, grid

@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused
 )
 
 from pytest_bias.errors import BadStatisticInput, TooFewUnits
-from pytest_bias.statistics.simultaneous import holm, max_t, welch_group_contrasts
+from pytest_bias.stats.simultaneous import holm, max_t, welch_group_contrasts
 
 RNG = np.random.default_rng(5)
 VALUES = RNG.normal(size=20).tolist()

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip
-from pytest_bias.statistics.means import stratified_contrast, welch
+from pytest_bias.stats.blocks import cohen_dz, one_sample, sign_flip
+from pytest_bias.stats.means import stratified_contrast, welch
 
 from .reference import SLEEP, TOOTH_GROWTH, assert_sound
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
-from pytest_bias.statistics.agreement import cohen_kappa, krippendorff_alpha
-from pytest_bias.statistics.blocks import cohen_dz, one_sample, sign_flip
-from pytest_bias.statistics.bounded import bounded_equivalence, skewness
-from pytest_bias.statistics.checks import probability
-from pytest_bias.statistics.counts import chi_square, newcombe, wilson
-from pytest_bias.statistics.effect_size import cohen_d, hedges_j, standardized_difference
-from pytest_bias.statistics.means import (
+from pytest_bias.stats.agreement import cohen_kappa, krippendorff_alpha
+from pytest_bias.stats.blocks import cohen_dz, one_sample, sign_flip
+from pytest_bias.stats.bounded import bounded_equivalence, skewness
+from pytest_bias.stats.checks import probability
+from pytest_bias.stats.counts import chi_square, newcombe, wilson
+from pytest_bias.stats.effect_size import cohen_d, hedges_j, standardized_difference
+from pytest_bias.stats.means import (
     StudentEstimate,
     describe,
     difference_of,
@@ -26,25 +26,25 @@ from pytest_bias.statistics.means import (
     stratified_contrast,
     welch,
 )
-from pytest_bias.statistics.noninferiority_power import power_to_pass, power_to_pass_rates
-from pytest_bias.statistics.permutation import label_permutation
-from pytest_bias.statistics.power import (
+from pytest_bias.stats.noninferiority_power import power_to_pass, power_to_pass_rates
+from pytest_bias.stats.permutation import label_permutation
+from pytest_bias.stats.power import (
     detectable_effect,
     largest_sd_to_clear,
     units_to_clear,
     units_unseen,
     verdict_chances,
 )
-from pytest_bias.statistics.ranks import mann_whitney, vargha_delaney
-from pytest_bias.statistics.rate_power import power_to_alarm_rate, power_to_clear_rate
-from pytest_bias.statistics.resampling import (
+from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
+from pytest_bias.stats.rate_power import power_to_alarm_rate, power_to_clear_rate
+from pytest_bias.stats.resampling import (
     LogRatioBootstrap,
     bootstrap_difference,
     bootstrap_log_ratio,
     bootstrap_t_equivalence,
 )
-from pytest_bias.statistics.results import Interval
-from pytest_bias.statistics.simultaneous import (
+from pytest_bias.stats.results import Interval
+from pytest_bias.stats.simultaneous import (
     benjamini_hochberg,
     holm,
     max_t,

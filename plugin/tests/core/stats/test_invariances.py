@@ -23,15 +23,15 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Records
-from pytest_bias.statistics import permutation
-from pytest_bias.statistics.bounded import deterministic_difference
-from pytest_bias.statistics.counts import newcombe, wilson
-from pytest_bias.statistics.effect_size import hedges_j, standardized_difference
-from pytest_bias.statistics.means import describe, welch
-from pytest_bias.statistics.power import units_unseen
-from pytest_bias.statistics.resampling import bootstrap_difference, exact_separation_p
-from pytest_bias.statistics.results import Interval
-from pytest_bias.statistics.simultaneous import benjamini_hochberg, holm
+from pytest_bias.stats import permutation
+from pytest_bias.stats.bounded import deterministic_difference
+from pytest_bias.stats.counts import newcombe, wilson
+from pytest_bias.stats.effect_size import hedges_j, standardized_difference
+from pytest_bias.stats.means import describe, welch
+from pytest_bias.stats.power import units_unseen
+from pytest_bias.stats.resampling import bootstrap_difference, exact_separation_p
+from pytest_bias.stats.results import Interval
+from pytest_bias.stats.simultaneous import benjamini_hochberg, holm
 
 from ...helpers import fewer, there
 from .reference import assert_sound

@@ -19,7 +19,7 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
 )
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.statistics.anova import AnovaTable, factorial_anova, one_way, welch_one_way_p
+from pytest_bias.stats.anova import AnovaTable, factorial_anova, one_way, welch_one_way_p
 
 from .reference import REFERENCE
 
