@@ -32,17 +32,16 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pytest_bias.contrasts.estimation.fixed import rate_difference, rate_ratio
 
 from benchmarks.common import Share, note, say
 from pytest_bias.baselines.noninferiority import compared, held
 from pytest_bias.contrasts.estimation.cells import Cell, Grid, pairwise
-from pytest_bias.contrasts.estimation.fixed import rate_difference, rate_ratio
 from pytest_bias.contrasts.findings import Effect, UnitGroup
 from pytest_bias.stats import means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
     from pytest_bias.contrasts.estimation.tested import Tested
 
     Numbers = NDArray[np.float64]

@@ -219,7 +219,7 @@ def _interval(
     pairs = zip(people, values, strict=True)
     rows = tuple(bias.Record(row.trial, value, None) for (row, _), value in pairs)
     try:
-        interval = contrast.analyse_cell(experiment, bias.Records(rows)).interval
+        interval = contrast.analyse(experiment, bias.Records(rows)).interval
     except bias.BiasError as error:
         return {"no_interval": str(error)}
     if interval is None:

@@ -25,12 +25,12 @@ _RUN = ("standing", "partial", "problems", "broken", "lost", "failures", "lenien
 _ANALYSIS = ("experiment", "name", "source", "design", "replicates", "trials", "agreements")
 _CONTROL = ("id", "asked", "seen", "reason", "licenses")
 _VERDICT = (
-    *("id", "title", "claim", "status", "label", "words", "estimated", "reason", "p_adjusted"),
+    *("id", "title", "claim", "status", "label", "words", "estimated", "open_words", "p_adjusted"),
     "why",
 )
 _FINDING = (
     *("quantity", "contrast", "measure", "unit", "scale", "target", "scope", "margin"),
-    *("estimate", "interval", "p_alarm", "p_clear", "method", "replies", "missing", "as_read"),
+    *("estimate", "interval", "p_alarm", "p_clear", "method", "replies", "missing"),
 )
 _DESIGN = ("factors", "items", "design", "subject", "judge")  # of a fingerprint
 
@@ -134,9 +134,7 @@ def _experiment(
 def _hypothesis(view: Any, verdict: Verdict, declared: Mapping[str, object]) -> dict[str, Any]:
     found = None
     if (finding := verdict.finding) is not None:
-        # Corrected for errors of reading, an estimate may lie beyond what is possible.
-        possible = max(-finding.most, min(finding.most, finding.estimate))
-        found = {**_of(finding, _FINDING), "possible": possible}
+        found = _of(finding, _FINDING)
     stops = view.acceptance(verdict) is None and verdict.named in view.failing
     return {
         **_of(verdict, _VERDICT),

@@ -23,7 +23,7 @@ from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.providers.players import SIMULATED_JUDGE
 from pytest_bias.providers.simulated import PROGRAMS, SUBJECTS
 from pytest_bias.verdicts.analysis import Analysis
-from pytest_bias.verdicts.verdict import units_words
+from pytest_bias.verdicts.wording import units_words
 
 from ..experiment import NAMES, NARRATIVE
 from ..grading import PRO_SOCIAL

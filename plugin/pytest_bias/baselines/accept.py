@@ -14,7 +14,8 @@ from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import DESCRIBED, number_form, number_words, with_interval
+from ..verdicts.verdict import DESCRIBED
+from ..verdicts.wording import number_form, number_words, with_interval
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
 from .entries import (
@@ -256,8 +257,7 @@ def _found(entry: Entry) -> str:
     if (effect := entry.effect) is not None:
         ends = () if (of := effect.interval) is None else (of.low, of.high)
         form = number_form(entry.margin, effect.scale, ends)
-        read, most = effect.as_read, entry.most
-        words += f" {with_interval(effect.estimate, of, form, read=read, most=most)}"
+        words += f" {with_interval(effect.estimate, of, form)}"
     return f"{words}, {entry.accepted}" if entry.accepted else words
 
 

@@ -9,13 +9,14 @@ versions have as the accepted one has them.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import Effect, most_shown
+from ..contrasts.findings import Effect
 from ..errors import NEWER, BiasError, Unserialisable, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
@@ -125,7 +126,7 @@ class Entry(Strict):
         claimed = self.fingerprint.get("hypothesis")
         kind = claimed.get("kind") if isinstance(claimed, Mapping) else None
         as_read = None if self.effect is None else self.effect.as_read
-        return most_shown(as_read, two=kind in _OF_TWO)
+        return 1.0 if kind in _OF_TWO and as_read is not None else math.inf
 
     @property
     def versions(self) -> tuple[Effect, ...]:
@@ -194,7 +195,7 @@ def entry_of(
     if effect is not None and not verdict.gates:
         effect = replace(effect, by_unit=())  # nothing is ever held against it
     said: dict[str, Any] = {name: getattr(finding, name, None) for name in _OF_FINDING}
-    cells = () if finding is None or finding.cells is None else finding.cells.cells
+    cells = {} if finding is None else finding.cells
     entry = Entry(
         status=verdict.status,
         words=verdict.words,
@@ -209,13 +210,13 @@ def entry_of(
         judge=recording.judge,
         accepted=acceptance if is_stopped(verdict.status, verdict.claim) else None,
         cells={
-            cell.name: AcceptedCell(
-                clear=cell.clear,
-                margin=cell.margin,
+            name: AcceptedCell(
+                clear=cell.clears,
+                margin=cell.margin or 0.0,
                 estimate=cell.estimate,
-                interval=cell.interval,
+                interval=cell.clearing,
             )
-            for cell in cells
+            for name, cell in cells.items()
         },
         fingerprint=fingerprint,
     )

@@ -15,13 +15,11 @@ from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Compared, Effect, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..settings.published import PUBLISHED, TABLE
-from ..verdicts.verdict import (
-    Control,
-    HypothesisName,
-    Status,
-    Verdict,
+from ..verdicts.verdict import Control, HypothesisName, Reason, Status, Verdict
+from ..verdicts.wording import (
     arms_words,
     estimate_words,
+    estimated,
     number_form,
     settle_words,
     with_interval,
@@ -260,8 +258,7 @@ def _shown(
         new.margin, now.scale, (now.estimate, before.estimate), beside=(before.estimate,)
     )
     ours, than = (
-        with_interval(effect.estimate, None, form, read=effect.as_read, most=entry.most)
-        for effect, entry in ((now, new), (before, old))
+        with_interval(effect.estimate, None, form) for effect, entry in ((now, new), (before, old))
     )
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
@@ -274,10 +271,7 @@ def _shown(
 
 def _is_clear_on_average(finding: Finding | None) -> bool:
     """Return whether only its cells keep a claim from being CLEAR."""
-    if finding is None or not finding.clears:
-        return False
-    worst = finding.worst_case
-    return worst is None or not worst.needed or (worst.p_clear or 0.0) <= ALPHA
+    return finding is not None and finding.clears
 
 
 def _cells_worse(new: Entry, old: Entry) -> str:
@@ -318,15 +312,15 @@ def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
 
     Replies that are cut off look alike, whatever was open before.
     """
-    if verdict is not None and verdict.cut:
-        return verdict.cut
+    if verdict is not None and verdict.reason is Reason.CUT_OFF:
+        return verdict.detail
     if new.status == old.status == "INCONCLUSIVE":
         return ""
     if verdict is None:
         return f"it has {new.units} unit(s)" if new.units < FEWEST_UNITS else ""
     finding = verdict.finding
     too_few = finding is not None and finding.fewest < FEWEST_UNITS
-    return verdict.reason if verdict.held or too_few else ""
+    return verdict.open_words if verdict.reason is Reason.UNRELIABLE or too_few else ""
 
 
 def _at_worst(found: Compared, now: Effect, versions: Sequence[Effect]) -> Compared:
@@ -442,7 +436,7 @@ def stopped_by(
         return None
     kind = BiasFound if verdict.status == "BIASED" else Inconclusive
     error = kind(describe_verdict(verdict, place, beside))
-    short = f"{verdict.status} {verdict.estimated or verdict.reason}"
+    short = f"{verdict.status} {estimated(verdict) or verdict.open_words}"
     error.short = f"{beside.outcome}, {short}" if beside.outcome else short
     return error
 
@@ -473,7 +467,7 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
         adjusted = "" if verdict.p_adjusted is None else p_words(verdict.p_adjusted)
         cleared = "" if finding.p_clear is None else f"; clearing: {p_words(finding.p_clear)}"
         lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
-    if verdict.settle is not None:
+    if verdict.replicates is not None:
         lines.append(f"  {settle_words(verdict)}")
     return "\n".join([*lines, *baseline, f"  {place}"])
 

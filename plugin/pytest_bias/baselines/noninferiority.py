@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..contrasts.findings import ALPHA, LABELLED, Compared, Effect, Finding
+from ..contrasts.findings import ALPHA, Compared, Effect, Finding
 from ..errors import BadStatisticInput, NoVariance
-from ..verdicts.verdict import limit_words, number_as_given, number_form
+from ..verdicts.wording import limit_words, number_as_given, number_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,11 +53,6 @@ SEED = 1
 
 def effect_of(finding: Finding, checksum: str) -> Effect:
     """A finding as an effect that another can be held beside; ``checksum`` is its replies'."""
-    missing = finding.worst_case
-    worst: tuple[float, ...] | None = None
-    if missing is not None and missing.needed:
-        ends = (missing.lowest, missing.highest)
-        worst = tuple(end for end in ends if end is not None)
     return Effect(
         estimate=finding.estimate,
         interval=finding.interval,
@@ -66,10 +61,6 @@ def effect_of(finding: Finding, checksum: str) -> Effect:
         scale=finding.scale,
         cassette=checksum,
         by_unit=finding.by_unit,
-        worst=worst,
-        shifted=worst is not None and missing is not None and missing.kind == "tipping",
-        as_read=finding.as_read,
-        labelled=int(finding.extras.get(LABELLED, 0)),
     )
 
 
@@ -339,7 +330,11 @@ def _paired(pairs: _Pairs, limit: float | None, alpha: float, *, ratio: bool) ->
     """The two-sign rule on paired units; None where their differences hardly vary."""
     import numpy as np  # noqa: PLC0415  (only where there is something to compare)
 
-    from ..contrasts.estimation.bounded import are_alike  # noqa: PLC0415
+    def are_alike(values: Any) -> bool:
+        return bool(
+            np.unique(np.round(values, 12), return_counts=True)[1].max() >= 0.8 * len(values)
+        )
+
     from ..stats.noninferiority import non_inferior_paired_groups  # noqa: PLC0415
 
     groups = [(g.weight, np.array(g.ours), np.array(g.theirs)) for g in pairs.groups]

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Compared, Scale
 from ..stats.results import Interval
-from ..verdicts.verdict import (
-    NOTHING_FOUND,
-    HypothesisName,
-    Status,
-    Verdict,
-    interval_words,
-    number_form,
-    range_words,
-    with_interval,
-)
+from ..verdicts.verdict import NOTHING_FOUND, HypothesisName, Status, Verdict
+from ..verdicts.wording import interval_words, number_form, range_words, with_interval
 from .gate import Change
 from .noninferiority import grown_words
 
@@ -222,8 +214,7 @@ def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Observed:
     if finding is not None:
         shown = interval_words(finding)
     elif effect is not None:
-        read, most = effect.as_read, entry.most
-        shown = with_interval(effect.estimate, interval, form, read=read, most=most)
+        shown = with_interval(effect.estimate, interval, form)
     return Observed(
         status=entry.status, words=entry.words, shown=shown, estimate=estimate, interval=interval
     )

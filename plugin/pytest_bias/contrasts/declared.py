@@ -236,12 +236,12 @@ class Declared(ABC):
         for factor, margin in self.within.items():
             for level in experiment.levels(factor):
                 at = {**self.at, factor: level}
-                changes: dict[str, Any] = {"at": at, "margin": margin, "within": {}}
-                yield f"{factor}={level}", margin, replace(self, published=None, **changes)
-
-    def analyse_cell(self, experiment: Experiment, records: Records) -> Finding:
-        """The finding where it is confined to a cell, of which only clearing is asked."""
-        return self.analyse(experiment, records)
+                changes: dict[str, Any] = {"at": at, "margin": margin, "null": "margin"}
+                yield (
+                    f"{factor}={level}",
+                    margin,
+                    replace(self, published=None, within={}, **changes),
+                )
 
     def refused(self, *, problem: str) -> BadDesign:
         """Return the error of this declaration."""
@@ -341,8 +341,8 @@ class Declared(ABC):
             return
         if bounded and experiment.measure(measure).bounds is None:
             raise self.refused(
-                problem=f"measure {measure!r} declares no bounds; worst cases for missing "
-                "replies and statements about identical replies need them"
+                problem=f"measure {measure!r} declares no bounds; what replies that are all alike "
+                "may hide depends on them"
             )
         experiment.measure(measure)
 
@@ -370,8 +370,6 @@ class Declared(ABC):
                     "population (target='population'), or against a margin"
                 )
             return
-        if self.null == "margin":
-            raise self.refused(problem="null='margin' is of a fixed set, target a population")
         units = self.units_of(experiment, compared)
         nested = [name for name in units if name in compared]
         for name in units:

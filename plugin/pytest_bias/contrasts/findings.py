@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -13,7 +12,7 @@ from ..experiments.fields import need_number
 from ..stats.results import (
     ALPHA as ALPHA,  # noqa: PLC0414  (every layer above takes it from here)
 )
-from ..stats.results import Bootstrap, Description, EffectSize, Interval, Tost
+from ..stats.results import Bootstrap, Description, EffectSize, Interval
 from .units import Units
 
 Scale = Literal["difference", "ratio", "size"]
@@ -24,7 +23,7 @@ How = Literal["same replies", "paired", "independent", "intervals", "exchange", 
 
 _STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
 
-AtLevel = Callable[[float], Interval]
+AtLevel = Callable[[float], Interval | None]
 """From a confidence level (0.95) to the interval of an estimate at it."""
 
 
@@ -112,27 +111,6 @@ def p_words(p: float) -> str:
 CHANCE = "mean without any difference"
 """Name of the extra that says what an estimate without a sign comes to by chance."""
 
-AS_READ = "as it was read"
-"""Name of the extra that has the estimate without a correction for how its event is read."""
-
-OF_TWO = (
-    *("rate difference", "mean difference", "group against the rest"),
-    "largest departure of a group",
-)
-"""Quantities that are one difference of two means."""
-
-
-def most_shown(as_read: float | None, *, two: bool) -> float:
-    """Return the size beyond which no estimate is shown: ``two`` rates differ by at most 1.
-
-    One corrected for how its event is read (``as_read`` is the one without) may lie beyond.
-    """
-    return 1.0 if two and as_read is not None else math.inf
-
-
-LABELLED = "labelled by people"
-"""Name of the extra that says how many labels of people such a correction rests on."""
-
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""
 
@@ -143,8 +121,8 @@ Relation = Literal["LESS", "SIMILAR", "GREATER", "not distinguishable"]
 class Arm:
     """One of the two sides of a contrast.
 
-    ``units`` is the number of independent observations analysed, ``missing`` counts trials
-    without one, by reason; ``mean`` is a rate for events.
+    ``units`` is the number of independent observations analysed, made of so many ``replies``;
+    ``missing`` counts trials without one, by reason; ``mean`` is a rate for events.
     """
 
     level: str
@@ -152,6 +130,7 @@ class Arm:
     units: int
     missing: Mapping[str, int]
     mean: float
+    replies: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))
@@ -227,155 +206,120 @@ class HumanComparison:
     similar_within: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCase:
-    """The p-values when missing replies take the values worst for each claim.
+UNEQUAL = 0.10
+"""Difference of the shares of missing replies that bars a claim to be clear where it is shown."""
 
-    ``lowest`` and ``highest`` are the extreme estimates, None where the quantity has none;
-    ``needed`` says whether so much is missing that the verdict must hold under them. ``kind`` is
-    "manski" where they take the ends of the scale (Manski 1990), "tipping" where they are moved by
-    one standard deviation (Cro et al. 2020); ``shift`` is then the number of them at which the
-    verdict tips, None where none up to 5 does or there is no verdict to tip. ``interval`` gives
-    the one at 90 % that holds whichever of the two it is; None where nobody knows it, and always
-    in what was read from a text.
-    """
-
-    needed: bool
-    lowest: float | None
-    highest: float | None
-    p_alarm: float
-    p_clear: float | None
-    kind: Literal["manski", "tipping"] = "manski"
-    shift: float | None = None
-    interval: Callable[[], Interval | None] | None = field(
-        default=None, repr=False, compare=False, metadata={KEPT: False}
-    )
+LEAST_VALID = 0.80
+"""Share of valid replies of a side below which nothing is cleared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellClaim:
-    """The same contrast in one cell: at one level of a factor it is averaged over.
+class MissingReplies:
+    """The replies a contrast lacks: an outcome of their own, and no replies.
 
-    ``name`` is ``factor=level``, ``margin`` what must not be exceeded there, ``interval`` at 90 %:
-    where ``p_clear`` is at most .05 it lies within the margin, and it may where p is higher, if
-    another test (of rare replies, of permutations) decided. Of a cell that is open in the worst
-    case of what is missing alone it is that of the worst case, which is there where the cell has
-    to be clear in it. A cell without a finding has no estimate, and p is 1.
+    ``shares`` are those of each side's trials, ``difference`` that of the two sides, ``p_beyond``
+    the one-sided p-value that it is no larger than :data:`UNEQUAL`. ``tips`` is by how many
+    standard deviations the missing replies of one side alone would have to differ from its valid
+    ones for a CLEAR not to hold; None where nothing is cleared, or replies have no spread.
     """
 
-    name: str
-    margin: float
-    estimate: float | None
-    interval: Interval | None
-    p_clear: float
-    worst_case: WorstCase | None = None
+    shares: tuple[float, ...]
+    difference: float
+    p_beyond: float
+    tips: float | None = None
 
     @property
-    def clear(self) -> bool:
-        """Return whether the cell is within its margin, in the worst case of what is missing."""
-        return self.p_decides <= ALPHA
+    def unequal(self) -> bool:
+        """Whether so many more are shown to be missing of one side."""
+        return self.p_beyond <= ALPHA
 
     @property
-    def doubted(self) -> bool:
-        """Return whether it is within its margin but for the worst case of what is missing."""
-        return self.p_clear <= ALPHA < self.p_decides
-
-    @property
-    def p_decides(self) -> float:
-        """The p-value of clearing; of the worst case where that must hold and is not cleared."""
-        worst = self.worst_case
-        if worst is None or not worst.needed:
-            return self.p_clear
-        p = 1.0 if worst.p_clear is None else worst.p_clear
-        return p if p > ALPHA >= self.p_clear else self.p_clear
+    def too_many(self) -> bool:
+        """Whether a side has too few valid replies for anything to be cleared."""
+        return max(self.shares) > 1 - LEAST_VALID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellClaims:
-    """The cells that a claim to be clear is about, beside its average.
+class Heterogeneity:
+    """How much a fixed set's items differ in their own effects.
 
-    A union of what might be wrong is rejected where each of its parts is, every one at .05 without
-    adjustment (intersection–union: Berger 1982).
+    ``sd`` is the standard deviation of the ``items``' effects beyond their sampling error,
+    ``beyond`` how many are shown to lie beyond the margin by themselves (Bonferroni),
+    ``opposite`` whether some of these lie beyond it on either side.
     """
 
-    cells: tuple[CellClaim, ...]
-
-    @property
-    def open(self) -> tuple[CellClaim, ...]:
-        """The cells that are not shown to be within their margin."""
-        return tuple(cell for cell in self.cells if not cell.clear)
-
-    @property
-    def clear(self) -> bool:
-        """Return whether every cell is within its margin."""
-        return not self.open
+    items: int
+    sd: float
+    beyond: int
+    opposite: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of one contrast: estimate, interval, and the two p-values of the verdict rule.
+    """The estimate of one contrast with its intervals and the two p-values of the verdict rule.
 
-    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm``
-    is two-sided against no effect (``null`` "zero") or against an effect within the margin
-    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one);
-    ``interval`` is at 95 %, None where the quantity has none. On the ``scale`` "ratio" no
-    effect is 1 and the margin reaches from its inverse to itself. ``units`` are the
-    independent observations, ``fewest`` those of the smallest group, ``unit_name`` what they
-    are. ``settle`` is the number of units per group that would clear it at no effect, None
-    where nobody knows it. ``extras`` are further numbers by name, ``over`` what it is an
-    average over. ``tolerance`` says of a population that is clear what share of its units so few
-    may all have missed, '' of all else. ``se`` and ``df`` are those of the estimate, of ratios on
-    the log scale.
-    ``by_unit`` is what each unit contributes: the mean of its values times the weight, summed
-    over groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the interval at
-    another confidence level by the same method; None where nobody knows it, and always in a
-    finding that was read from a text. ``cells`` are the same contrast in the cells it is
-    averaged over, where it is declared to hold in each.
+    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
+    two-sided against no effect (``null`` "zero") or against an effect within the margin
+    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one). ``interval``
+    is at 95 %, ``clearing`` that at 90 % which lies within the margin where both one-sided tests
+    reject; None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
+    margin reaches from its inverse to itself. ``shrink`` is what the judge's error leaves of a
+    difference: the margin is tested at that share of it. ``units`` are the independent
+    observations, ``fewest`` those of the smaller side, ``needed`` how many of it can clear
+    anything, ``unit_name`` what they are. ``extras`` are further numbers by name, ``over`` what
+    it is an average over. ``se`` and ``df`` are those of the estimate, of ratios on the log scale.
+    ``by_unit`` is what each unit contributes: the mean of its values times the weight, summed over
+    groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the interval at another
+    confidence level; always None in a finding that was read from a text. ``cells`` are the same
+    contrast in each cell it is declared to hold in, with that cell's margin, ``bare_cells`` those
+    with too few replies to compute it.
     """
 
-    quantity: str
-    contrast: str
-    measure: str
-    unit: str
-    factor: str
-    arms: tuple[Arm, ...]
     estimate: float
     interval: Interval | None
     p_alarm: float
     p_clear: float | None
-    margin: float | None
     method: str
-    target: str
-    scope: str
     units: int
-    replies: int
     fewest: int
     unit_name: Units
+    clearing: Interval | None = None
+    needed: int = 0
+    quantity: str = ""
+    contrast: str = ""
+    measure: str = ""
+    unit: str = ""
+    factor: str = ""
+    arms: tuple[Arm, ...] = ()
+    margin: float | None = None
+    shrink: float = 1.0
+    target: str = "fixed"
+    scope: str = ""
+    replies: int = 0
     scale: Scale = "difference"
     null: Null = "zero"
     se: float | None = None
     df: float | None = None
-    deterministic: bool = False
-    settle: int | None = None
-    equivalence: Tost | None = None
     effect_size: EffectSize | None = None
     bootstrap: Bootstrap | None = None
     index: Index | None = None
     human: HumanComparison | None = None
-    worst_case: WorstCase | None = None
+    lost: MissingReplies | None = None
+    items: Heterogeneity | None = None
     published: PublishedColumn | None = None
-    tolerance: str = ""
     extras: Mapping[str, float | str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     over: str = ""
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
-    cells: CellClaims | None = None
+    cells: Mapping[str, Finding] = field(default_factory=dict, repr=False)
+    bare_cells: tuple[str, ...] = ()
     at_level: AtLevel | None = field(
         default=None, repr=False, compare=False, metadata={KEPT: False}
     )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
+        object.__setattr__(self, "cells", frozen_mapping(self.cells))
 
     @property
     def no_effect(self) -> float:
@@ -396,16 +340,6 @@ class Finding:
             return 1 / self.margin, self.margin
         return -self.margin, self.margin
 
-    @property
-    def clearing_interval(self) -> Interval | None:
-        """The interval at 90 %: it lies within the margin where both one-sided tests reject.
-
-        None where it is not known.
-        """
-        if self.at_level is not None:
-            return self.at_level(1 - 2 * ALPHA)
-        return None if self.equivalence is None else self.equivalence.interval
-
     def inside(self, interval: Interval | None) -> bool:
         """Return whether the whole of an interval of the estimate lies within the margin."""
         if self.within is None or interval is None:
@@ -421,26 +355,9 @@ class Finding:
         return interval.low > high or interval.high < low
 
     @property
-    def as_read(self) -> float | None:
-        """The estimate without a correction for how its event is read; None of no such."""
-        read = self.extras.get(AS_READ)
-        return None if read is None else float(read)
-
-    @property
-    def most(self) -> float:
-        """The size beyond which none is shown; see :func:`most_shown`."""
-        return most_shown(self.as_read, two=self.quantity in OF_TWO)
-
-    @property
-    def enough(self) -> int | None:
-        """Units per group that would clear it; None, too, where units are not all that it lacks.
-
-        That is cells it must hold in, replies so many of which are missing that it must hold in
-        their worst case, or error rates of a judge that are not known well enough.
-        """
-        open_cells = self.cells is not None and not self.cells.clear
-        worst = self.worst_case is not None and self.worst_case.needed
-        return None if open_cells or worst or AS_READ in self.extras else self.settle
+    def open_cells(self) -> tuple[str, ...]:
+        """The cells that are not shown to be within their margin."""
+        return (*self.bare_cells, *(name for name, cell in self.cells.items() if not cell.clears))
 
     @property
     def missing(self) -> int:

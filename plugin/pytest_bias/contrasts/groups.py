@@ -13,15 +13,13 @@ from ..experiments.measures import MISSING, kind_of
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
-from .linear import Asked, Engine, Found, Side, analyse_linear, corrected_engine, standard_engine
+from .linear import Asked, Side, analyse_linear
 from .published import GroupsTest, PublishedMethod, SumOfGaps
 from .reach import Reach, check_compared, is_event
 from .units import Layout
 
 if TYPE_CHECKING:
-    from .estimation.cells import Grid
-    from .estimation.groups import WeightedGap
-    from .estimation.largest import Linear
+    from .estimation.largest import WeightedGap
 
 REST = "rest"
 ANY = "any"
@@ -51,17 +49,10 @@ class GroupContrast(Declared):
 
     Notes
     -----
-    For a population whose units are the groups' exemplars: permutation of the exemplars' labels,
-    studentised, and intervals and clearing with every group's own variance. For a fixed set:
-    stratified cell means, or score statistics for rates, against the margin where groups have
-    exemplars. The omnibus p permutes labels of exemplars, of means within units, or of replies
-    within strata; with a margin it is clear where every group is within it, each at .05
-    (intersection–union: Berger 1982).
-
-    A group that is biased is in the rest of all others. So the one that is surest to differ is set
-    aside where it is not clear and its p, times the number of groups, is at most .05; then the
-    next, with what is left, fewer than half in all. Each group is held against the others that are
-    not set aside. Where no group differs, none is set aside in .95 of all cases (Bonferroni).
+    One group against the mean of the others is a contrast like any other: see
+    :class:`.MeanDifference`. Whether any differs is judged by the group farthest from the mean of
+    all: p by the joint distribution of all of them (max-T), against a margin by Bonferroni; it is
+    clear where every group is within the margin, each at .05 (intersection–union: Berger 1982).
     """
 
     measure: str
@@ -102,74 +93,35 @@ class GroupContrast(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
-        from .estimation.cells import Weights  # noqa: PLC0415  (numpy)
-        from .estimation.groups import any_group  # noqa: PLC0415
-        from .estimation.largest import LARGEST_AT  # noqa: PLC0415
+        from .estimation.cells import Weights, level_against_rest  # noqa: PLC0415  (numpy)
+        from .estimation.largest import LARGEST_AT, departures  # noqa: PLC0415
 
         groups = self._groups(experiment)
         if self.group is not None:
-            return self._against_rest(self.group, groups, experiment, records)
-        unit = self.sampled_units(experiment, [self.factor])
-        asked = Asked(
-            declared=self,
-            measure=self.measure,
-            quantity="spread of groups" if self.margin is None else "largest departure of a group",
-            scale="size",
-            weights=Weights({self.factor: dict.fromkeys(groups, 1.0)}),
-            sides=tuple(Side(words=g, levels={self.factor: [g]}) for g in groups),
-            contrasts=lambda grid: self._each_group(experiment, groups, event=grid.flags),
-        )
-        finding = analyse_linear(
-            asked, experiment, records, lambda grid, _: any_group(grid, self.factor, groups, unit)
-        ).finding
-        at = finding.extras.get(LARGEST_AT)
-        words = f"any {self.factor}, largest at {at}" if at else f"any {self.factor}"
-        return replace(finding, contrast=words)
-
-    def _against_rest(
-        self, group: str, groups: Sequence[str], experiment: Experiment, records: Records
-    ) -> Finding:
-        """One group against the others; those that alarm themselves are no measure of it."""
-        from .estimation.cells import level_against_rest  # noqa: PLC0415
-        from .estimation.groups import set_aside  # noqa: PLC0415
-
-        def analysed(rest: Sequence[str], words: str) -> Found:
+            rest = [each for each in groups if each != self.group]
             asked = Asked(
                 declared=self,
                 measure=self.measure,
                 quantity="group against the rest",
-                weights=level_against_rest(self.factor, group, [group, *rest]),
+                weights=level_against_rest(self.factor, self.group, groups),
                 sides=(
-                    Side(words=group, levels={self.factor: [group]}),
-                    Side(words=words, levels={self.factor: rest}),
+                    Side(words=self.group, levels={self.factor: [self.group]}),
+                    Side(words=REST, levels={self.factor: rest}),
                 ),
             )
-            among = [each for each in groups if each == group or each in rest]
-            engine = self._engine(experiment, group, among)
-            return analyse_linear(asked, experiment, records, engine)
-
-        others = [each for each in groups if each != group]
-        found = analysed(others, REST)
-        aside = set_aside(
-            found.grid,
-            self.factor,
-            groups,
-            lambda each, kept: corrected_engine(
-                self._engine(experiment, each, kept),
-                self,
-                self.measure,
-                experiment,
-                [self.factor],
-            ),
-            key=(self.target, self.unit, self.margin, self.null),
+            return analyse_linear(asked, experiment, records)
+        asked = Asked(
+            declared=self,
+            measure=self.measure,
+            quantity="largest departure of a group",
+            scale="size",
+            weights=Weights({self.factor: dict.fromkeys(groups, 1.0)}),
+            sides=tuple(Side(words=g, levels={self.factor: [g]}) for g in groups),
+            contrasts=departures({self.factor: groups}),
         )
-        rest = [each for each in others if each not in aside]
-        if rest == others:
-            return found.finding
-        without = ", ".join(each for each in others if each in aside)
-        finding = analysed(rest, f"{REST} without {without}").finding
-        note = f"rest: the {len(rest)} of {len(others)} that do not alarm themselves"
-        return replace(finding, published=found.finding.published, notes=(*finding.notes, note))
+        finding = analyse_linear(asked, experiment, records)
+        at = finding.extras.get(LARGEST_AT)
+        return replace(finding, contrast=f"any {self.factor}, largest at {at}")
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
         """Return the observations ``design`` gives one group; None for the omnibus question.
@@ -192,37 +144,6 @@ class GroupContrast(Declared):
         measure = experiment.measure(self.measure)
         return bool(measure.bounds) or kind_of(measure, experiment.protocol) in (int, float)
 
-    def _engine(self, experiment: Experiment, group: str, groups: Sequence[str]) -> Engine:
-        from .estimation.groups import group_against_rest  # noqa: PLC0415
-
-        if self.sampled_units(experiment, [self.factor]) == (self.factor,):
-            return lambda grid, _: group_against_rest(
-                grid, self.factor, group, groups, margin=self.margin
-            )
-        return lambda grid, weights: standard_engine(
-            self, experiment, [self.factor], rates=grid.flags
-        )(grid, weights)
-
-    def _each_group(
-        self, experiment: Experiment, groups: Sequence[str], *, event: bool
-    ) -> dict[str, Linear]:
-        """Every group's departure from the mean of all: so much of that from the rest."""
-        from .estimation.cells import level_against_rest  # noqa: PLC0415
-        from .estimation.largest import Linear  # noqa: PLC0415
-
-        share = 1 - 1 / len(groups)
-        if event and self.target == "fixed":
-            self.check_share(share)
-        margin = None if self.margin is None else self.margin / share
-        found = {}
-        for group in groups:
-            one: GroupContrast = replace(self, group=group, margin=margin, within={})
-            weights = level_against_rest(self.factor, group, groups)
-            engine = one._engine(experiment, group, groups)
-            test = corrected_engine(engine, one, self.measure, experiment, [self.factor])
-            found[group] = Linear(weights, test, share)
-        return found
-
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
         return tuple(self.among) or experiment.levels(self.factor)
 
@@ -242,9 +163,8 @@ class TotalGap(Declared):
         What the sum is called in print ("total bias").
 
     Such a sum is above 0 for a model without any bias, the more so the fewer its replies: what it
-    comes to by chance stands beside it, and p is the share of permutations of the labels (within
-    strata, or within the units of a population) that reach it. With a margin it is clear where the
-    sum is below it whatever signs the gaps have: each such contrast by two one-sided tests at .05
+    comes to by chance is an extra of the finding. It is the largest of the sums whatever signs the
+    gaps have: p by the joint distribution of these (max-T), and clear where each is, at .05
     (intersection–union: Berger 1982). See :class:`~pytest_bias.contrasts.declared.Declared` for
     the other parameters.
     """
@@ -311,26 +231,14 @@ class TotalGap(Declared):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a cell has no valid reply."""
-        from .estimation.cells import Weights  # noqa: PLC0415
-        from .estimation.groups import total_gap  # noqa: PLC0415  (numpy)
-        from .estimation.largest import Linear, signed_sums  # noqa: PLC0415
+        from .estimation.cells import Weights, grid_of  # noqa: PLC0415  (numpy)
+        from .estimation.largest import signed_sums, with_chance  # noqa: PLC0415
+        from .estimation.sample import sample_of  # noqa: PLC0415
 
         levels = dict.fromkeys(
             level for high, low, _ in self.gaps for level in (*levels_of(high), *levels_of(low))
         )
         gaps = self._weighted()
-        unit = self.sampled_units(experiment, [self.factor])
-
-        def signed(_: Grid) -> dict[str, Linear]:
-            found = {}
-            for words, (part, reach) in signed_sums(self.factor, gaps).items():
-                margin = None if self.margin is None else self.margin / reach
-                like = replace(self, margin=margin, within={})
-                test = standard_engine(like, experiment, [self.factor], rates=False)
-                test = corrected_engine(test, like, self.measure, experiment, [self.factor])
-                found[words] = Linear(part, test, reach)
-            return found
-
         asked = Asked(
             declared=self,
             measure=self.measure,
@@ -338,9 +246,14 @@ class TotalGap(Declared):
             scale="size",
             weights=Weights({self.factor: dict.fromkeys(levels, 1.0)}),
             sides=tuple(Side(words=level, levels={self.factor: [level]}) for level in levels),
-            contrasts=signed,
+            contrasts=signed_sums(self.factor, gaps),
         )
-        finding = analyse_linear(
-            asked, experiment, records, lambda grid, _: total_gap(grid, self.factor, gaps, unit)
-        ).finding
-        return replace(finding, contrast=self.called or f"all gaps of {self.factor}")
+        finding = analyse_linear(asked, experiment, records)
+        at = {name: levels_of(of) for name, of in self.at.items()}
+        grid = grid_of(experiment, records, self.measure, at)
+        names = self.sampled_units(experiment, [self.factor])
+        samples = [
+            (sample_of(grid, Weights({self.factor: part}), names), times) for part, times in gaps
+        ]
+        contrast = self.called or f"all gaps of {self.factor}"
+        return replace(with_chance(finding, samples), contrast=contrast)

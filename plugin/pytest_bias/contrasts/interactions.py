@@ -13,13 +13,13 @@ from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
-from .linear import Asked, Side, analyse_linear, corrected_engine, standard_engine
+from .linear import Asked, Side, analyse_linear
 from .published import bracketed
 from .reach import Reach, check_compared, is_event
 from .units import Layout
 
 if TYPE_CHECKING:
-    from .estimation.largest import Linear
+    from .estimation.largest import Scaled
 
 Pair = tuple[Levels, Levels]
 
@@ -101,7 +101,6 @@ class Interaction(Declared):
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
-        from .estimation.interactions import Table, largest_interaction  # noqa: PLC0415
         from .estimation.largest import LARGEST_AT  # noqa: PLC0415
 
         names = list(self.factors)
@@ -124,52 +123,33 @@ class Interaction(Declared):
             declared=self,
             measure=self.measure,
             quantity="largest interaction" if self._largest else "difference of differences",
-            scale="size" if self._largest and self.margin is not None else "difference",
+            scale="size" if self._largest else "difference",
             weights=Weights(parts),
-            contrasts=(lambda _: self._combinations(experiment)) if self._largest else None,
+            contrasts=self._combinations(experiment) if self._largest else None,
             sides=tuple(
                 Side(words=f"{one.words} × {two.words}", levels={**one.levels, **two.levels})
                 for one, two in product(*groups)
             ),
         )
+        finding = analyse_linear(asked, experiment, records)
         if self._largest:
-            unit = self.sampled_units(experiment, names)
-            first, second = (tuple(part) for part in parts.values())
-            table = Table((names[0], names[1]), (first, second))
-            finding = analyse_linear(
-                asked, experiment, records, lambda grid, _: largest_interaction(grid, table, unit)
-            ).finding
-            how = "clearest at" if self.margin is None else LARGEST_AT
-            at = finding.extras.get(how, "")
-            return replace(finding, contrast=f"{' × '.join(names)}, {how} {at}")
-        finding = analyse_linear(asked, experiment, records).finding
+            at = finding.extras[LARGEST_AT]
+            return replace(finding, contrast=f"{' × '.join(names)}, {LARGEST_AT} {at}")
         (high, low), (upper, lower) = (
             [bracketed(side.words) for side in group] for group in groups
         )
         return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
 
-    def _combinations(self, experiment: Experiment) -> dict[str, Linear]:
-        """Every combination's departure from what its two levels do on their own.
+    def _combinations(self, experiment: Experiment) -> dict[str, Scaled]:
+        """Every combination's departure from what its two levels do on their own."""
+        from .estimation.largest import departures  # noqa: PLC0415  (numpy)
 
-        Of two levels one mirrors the other: the first stands for both.
-        """
-        from .estimation.cells import Weights  # noqa: PLC0415
-        from .estimation.largest import Linear  # noqa: PLC0415
-
-        names = tuple(self.factors)
-        levels = [
-            [level for side in self._groups(experiment, name) for level in side] for name in names
-        ]
-        test = standard_engine(self, experiment, names, rates=False)
-        test = corrected_engine(test, self, self.measure, experiment, names)
-        found = {}
-        for place in product(*(each if len(each) > 2 else each[:1] for each in levels)):  # noqa: PLR2004
-            parts = {
-                name: {level: (level == own) - 1 / len(each) for level in each}
-                for name, own, each in zip(names, place, levels, strict=True)
+        return departures(
+            {
+                name: [level for side in self._groups(experiment, name) for level in side]
+                for name in self.factors
             }
-            found[" × ".join(place)] = Linear(Weights(parts), test)
-        return found
+        )
 
     def layout(self, experiment: Experiment, design: Design) -> Layout | None:
         """Return the observations ``design`` gives it; None for the largest of many contrasts.
@@ -179,7 +159,7 @@ class Interaction(Declared):
         reach = Reach(self, experiment, design, self._sides(experiment))
         if self._largest:
             every = () if self.margin is None else self._combinations(experiment).values()
-            return reach.of_many((each.weights for each in every), within=True, flips=True)
+            return reach.of_many((weights for weights, _ in every), within=True, flips=True)
         return reach.layout(within=True)
 
     @property

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..errors import IncompleteDesign, TooFewUnits
+from ..errors import IncompleteDesign, NoFinding, TooFewUnits
 from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
 from .declared import Declared, levels_of
-from .findings import Arm, Finding, Null, Scale, UnitGroup, WorstCase
+from .findings import (
+    UNEQUAL,
+    Arm,
+    Finding,
+    Heterogeneity,
+    MissingReplies,
+    Null,
+    Scale,
+    UnitGroup,
+)
 from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
     from .estimation.cells import Cell, Grid, Weights
-    from .estimation.largest import Linear
-    from .estimation.tested import Tested, Unit
+    from .estimation.largest import Scaled
+    from .estimation.sample import Sample, Unit
 
 DIGITS = 16
 """Hexadecimal digits of a digest that stand for a unit."""
 
+ONE_SIDED = 1.6448536269514722
+"""Standard errors from an estimate to its one-sided 95 % limit."""
+
 _LONGEST = 80
 """Characters up to which an exemplar names its unit; of longer ones a digest does."""
-
-_TAKEN_OVER = (
-    *("estimate", "interval", "p_alarm", "p_clear", "method", "units", "fewest", "unit_name"),
-    *("se", "df", "deterministic", "effect_size", "extras", "notes", "at_level"),
-    "tolerance",
-)
-
-Engine = Callable[["Grid", "Weights"], "Tested"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A linear contrast as the analysis needs it."""
+    """A linear contrast, or the largest of several, as the analysis needs it."""
 
     declared: Declared
     measure: str
@@ -59,7 +62,7 @@ class Asked:
     scale: Scale = "difference"
     flags: bool | None = None
     """Whether its measure must be an event (or must not); None: it may be either."""
-    contrasts: Callable[[Grid], Mapping[str, Linear]] | None = None
+    contrasts: Mapping[str, Scaled] | None = None
     """Those it is the largest of, by words, of a quantity that has no sides of its own."""
 
     @property
@@ -68,30 +71,15 @@ class Asked:
         return tuple(self.weights.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A finding, and what it was made from."""
-
-    finding: Finding
-    tested: Tested
-    grid: Grid
-
-
-def analyse_linear(
-    asked: Asked, experiment: Experiment, records: Records, engine: Engine | None = None
-) -> Found:
-    """The finding of a linear contrast, tested by ``engine`` (or else as all like it are).
-
-    Of the largest of several ``engine`` tests that none of them differs from 0.
+def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Finding:
+    """The finding of a linear contrast, or of the largest of several.
 
     Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
-    from .estimation.tested import units_to_settle  # noqa: PLC0415
 
     declared, weights = asked.declared, asked.weights
-    at = {name: levels_of(levels) for name, levels in declared.at.items()}
-    grid = grid_of(experiment, records, asked.measure, at)
+    grid = grid_of(experiment, records, asked.measure, _at(declared))
     used = weights.used(grid)
     cells = [used.at(side.levels).cells for side in asked.sides]
     pooled = Pooled(
@@ -106,70 +94,146 @@ def analyse_linear(
         raise declared.refused(problem="its measure is an event: compare its rates")
     if asked.flags and not grid.flags:
         raise declared.refused(problem="its measure must be True or False")
-    rates = bool(asked.flags)
     if grid.flags and declared.target == "fixed" and asked.scale == "difference":
         declared.check_share(weights.reach)
-    engine = engine or standard_engine(declared, experiment, asked.compared, rates=rates)
-    if asked.scale == "difference":
-        engine = corrected_engine(engine, declared, asked.measure, experiment, asked.compared)
-    margin = declared.margin
     null = declared.null_of(experiment, asked.compared)
     with beside_none(published):
-        tested, worst = _tested(asked, grid, engine, null=null, lean=records.lean)
-    finding = Finding(
+        finding, sample = _estimated(asked, experiment, grid, null)
+    finding = replace(
+        finding,
         quantity=asked.quantity,
         contrast=" − ".join(bracketed(side.words) for side in asked.sides),
         measure=asked.measure,
         unit="" if grid.flags else experiment.measure(asked.measure).unit,
         factor=" × ".join(asked.compared),
-        arms=_arms(asked, experiment, cells, tested),
-        margin=margin,
+        arms=_arms(asked, experiment, cells, finding),
         target=declared.target,
         scope=declared.scope,
         replies=sum(cell.values.size for cell in used.cells),
         over=_over(used, asked.compared),
-        scale=asked.scale,
-        null=null,
-        # A ratio's standard error is that of its logarithm, its margin is not.
-        settle=None
-        if asked.scale == "ratio" or asked.contrasts is not None or records.lean
-        else units_to_settle(tested, grid, margin=margin, reach=weights.reach),
-        equivalence=tested.tost,
-        worst_case=worst,
         published=published,
-        by_unit=_named(experiment, tested),
-        **taken_over(tested),
+        by_unit=() if sample is None else _named(experiment, sample),
     )
-    return Found(finding, tested, grid)
+    finding = replace(finding, lost=_lost(asked, experiment, records, used, finding))
+    if records.lean:
+        return finding
+    return replace(finding, items=_heterogeneity(asked, experiment, used, finding))
 
 
-def _tested(
-    asked: Asked, grid: Grid, engine: Engine, *, null: Null, lean: bool
-) -> tuple[Tested, WorstCase | None]:
-    """Return what is tested, and what is missing at its worst."""
-    from .estimation.largest import largest_of, worst_of  # noqa: PLC0415  (numpy)
-    from .estimation.tested import worst_case  # noqa: PLC0415
+def _at(declared: Declared) -> dict[str, tuple[str, ...]]:
+    return {name: levels_of(levels) for name, levels in declared.at.items()}
 
-    weights, declared, clear = asked.weights, asked.declared, asked.declared.to_clear
 
-    def test(of: Grid) -> Tested:
-        return engine(of, weights)
+def _estimated(
+    asked: Asked, experiment: Experiment, grid: Grid, null: Null
+) -> tuple[Finding, Sample | None]:
+    """Return the tested estimate, and the units of a single contrast."""
+    from .estimation.estimator import estimate, estimate_ratio  # noqa: PLC0415  (numpy)
+    from .estimation.largest import largest_of  # noqa: PLC0415
+    from .estimation.sample import sample_of  # noqa: PLC0415
 
+    declared = asked.declared
+    names = declared.sampled_units(experiment, asked.compared)
+    shrink = 1.0 if asked.measure == MISSING else shrinkage(experiment, asked.measure)
+    margin = declared.margin
     if asked.contrasts is not None:
-        contrasts, alarm = partial(asked.contrasts, grid), partial(test, grid)
-        tested = largest_of(grid, contrasts, alarm, margin=declared.margin, null=null)
-        return tested, worst_of(grid, weights, contrasts(), margin=clear, tips=not lean)
-    tested = test(grid)
-    worst = worst_case(
-        grid,
-        weights,
-        test,
-        margin=clear,
-        no_effect=1.0 if asked.scale == "ratio" else 0.0,
-        always=not lean,
-        tips=not lean,
+        finding = largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
+        return finding, None
+    sample = sample_of(grid, asked.weights, names)
+    if asked.scale == "ratio":
+        return estimate_ratio(sample, margin=margin, null=null), sample
+    return estimate(sample, margin=margin, null=null, shrink=shrink), sample
+
+
+def shrinkage(experiment: Experiment, measure: str) -> float:
+    """What the error of reading ``measure`` leaves of a difference, at its worst; 1 without."""
+    error = experiment.measure(measure).error
+    if error is None:
+        return 1.0
+    return max(0.0, min(each.youden - ONE_SIDED * each.se for each in (error, *error.also)))
+
+
+def _lost(
+    asked: Asked, experiment: Experiment, records: Records, used: Grid, finding: Finding
+) -> MissingReplies | None:
+    """Return what the contrast lacks, and what it would take to undo a CLEAR; None of nothing."""
+    if asked.measure == MISSING or not any(cell.missing for cell in used.cells):
+        return None
+    from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
+    from .estimation.estimator import estimate  # noqa: PLC0415
+    from .estimation.sample import sample_of  # noqa: PLC0415
+
+    weighed = asked.weights.on(used)
+    shares: dict[bool, float] = {}
+    for cell, weight in zip(used.cells, weighed.coefficients, strict=True):
+        share = abs(weight) * cell.missing / (cell.missing + cell.values.size)
+        shares[weight > 0] = shares.get(weight > 0, 0.0) + share
+    sums = {
+        side: math.fsum(abs(w) for w in weighed.coefficients if (w > 0) == side) for side in shares
+    }
+    by_side = tuple(share / sums[side] for side, share in shares.items())
+    difference, p = 0.0, 1.0
+    if len(by_side) > 1:
+        grid = grid_of(experiment, records, MISSING, _at(asked.declared))
+        try:
+            found = estimate(sample_of(grid, asked.weights, None), margin=UNEQUAL, null="margin")
+        except NoFinding:
+            pass
+        else:
+            difference, p = found.estimate, found.p_alarm / 2
+    return MissingReplies(
+        shares=by_side, difference=difference, p_beyond=p, tips=_tips(finding, used, by_side)
     )
-    return tested, worst
+
+
+def _tips(finding: Finding, used: Grid, shares: Sequence[float]) -> float | None:
+    """By how many SDs one side's missing replies must differ for a CLEAR not to hold."""
+    interval, margin = finding.clearing, finding.margin
+    if not finding.clears or interval is None or margin is None or not max(shares):
+        return None
+    squares = math.fsum(float(cell.values.var()) * cell.values.size for cell in used.cells)
+    sd = math.sqrt(squares / sum(cell.values.size for cell in used.cells))
+    if not sd:
+        return None
+    if finding.scale == "ratio":
+        room = math.log(margin) - max(abs(math.log(interval.low)), math.log(interval.high))
+        sd /= max(math.fsum(arm.mean for arm in finding.arms) / len(finding.arms), 1e-9)
+    else:
+        room = margin * finding.shrink - max(abs(interval.low), abs(interval.high))
+    return max(room, 0.0) / (max(shares) * sd)
+
+
+def _heterogeneity(
+    asked: Asked, experiment: Experiment, used: Grid, finding: Finding
+) -> Heterogeneity | None:
+    """How much the items of a fixed set differ; None without several, or of a size."""
+    items = "" if experiment.items is None else experiment.items.name
+    fixed = asked.declared.target == "fixed" and asked.contrasts is None
+    if not (fixed and items and finding.scale == "difference") or items in asked.compared:
+        return None
+    from .estimation.estimator import estimate  # noqa: PLC0415  (numpy)
+    from .estimation.sample import sample_of  # noqa: PLC0415
+
+    names = dict.fromkeys(cell.labels[items] for cell in used.cells)
+    each = []
+    for name in names:
+        part = used.at({items: (name,)})
+        if all(cell.values.size for cell in part.cells) and not asked.weights.absent(part, ()):
+            sample = sample_of(part, asked.weights, None)
+            each.append(estimate(sample, margin=finding.margin, null="margin"))
+    if len(each) < 2:  # noqa: PLR2004  (one item differs from none)
+        return None
+    effects = [one.estimate for one in each]
+    mean = math.fsum(effects) / len(effects)
+    seen = math.fsum((effect - mean) ** 2 for effect in effects) / (len(effects) - 1)
+    noise = math.fsum((one.se or 0.0) ** 2 for one in each) / len(each)
+    beyond = [one.estimate for one in each if one.p_alarm * len(each) <= 0.05]  # noqa: PLR2004
+    return Heterogeneity(
+        items=len(each),
+        sd=math.sqrt(max(seen - noise, 0.0)),
+        beyond=len(beyond) if finding.margin is not None else 0,
+        opposite=bool(beyond) and min(beyond) < 0 < max(beyond),
+    )
 
 
 def _over(used: Grid, compared: Sequence[str]) -> str:
@@ -194,61 +258,12 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
     return once(used.shape, ("over", tuple(compared)), counted)
 
 
-def corrected_engine(
-    engine: Engine,
-    declared: Declared,
-    measure: str,
-    experiment: Experiment,
-    compared: Sequence[str],
-) -> Engine:
-    """Return the test of a difference, of rates corrected for how their event is read."""
-    from .estimation.misclassified import corrected  # noqa: PLC0415
-
-    error = None if measure == MISSING else experiment.measure(measure).error
-    if error is None:
-        return engine
-    margin, null = declared.margin, declared.null_of(experiment, compared)
-
-    def tested(grid: Grid, weights: Weights) -> Tested:
-        if not grid.flags:
-            return engine(grid, weights)
-        # the interval's width is the standard error that is corrected
-        whole = replace(grid, imagined=False) if grid.imagined else grid
-        return corrected(engine(whole, weights), error, margin=margin, null=null)
-
-    return tested
-
-
-def taken_over(tested: Tested) -> dict[str, Any]:
-    """Return the fields of a finding that are those of what was tested, by name."""
-    return {name: getattr(tested, name) for name in _TAKEN_OVER}
-
-
-def standard_engine(
-    declared: Declared, experiment: Experiment, compared: Sequence[str], *, rates: bool
-) -> Engine:
-    """Return the test of a contrast: for this set, as rates or means, or for a population."""
-    from .estimation import fixed, units  # noqa: PLC0415
-
-    margin, null = declared.margin, declared.null_of(experiment, compared)
-    if declared.target == "population":
-        names = declared.units_of(experiment, compared)
-        if nested := [name for name in names if name in compared]:
-            return lambda grid, weights: units.nested_contrast(
-                grid, weights, nested[0], margin=margin
-            )
-        return lambda grid, weights: units.crossed_contrast(grid, weights, names, margin=margin)
-    if rates:
-        return lambda grid, weights: fixed.rate_difference(grid, weights, margin=margin, null=null)
-    return lambda grid, weights: fixed.fixed_contrast(grid, weights, margin=margin, null=null)
-
-
 def _arms(
-    asked: Asked, experiment: Experiment, by_side: Sequence[Sequence[Cell]], tested: Tested
+    asked: Asked, experiment: Experiment, by_side: Sequence[Sequence[Cell]], finding: Finding
 ) -> tuple[Arm, ...]:
     """The sides with their means (every cell counts the same) and what is missing in them."""
     arms = []
-    for place, (side, cells) in enumerate(zip(asked.sides, by_side, strict=True)):
+    for side, cells in zip(asked.sides, by_side, strict=True):
         valid = [cell.mean for cell in cells if cell.values.size]
         replies = sum(cell.values.size for cell in cells)
         missing: Counter[str] = Counter()
@@ -259,32 +274,32 @@ def _arms(
             Arm(
                 level=side.words,
                 value=_shown(experiment, side),
-                units=replies if tested.unit_name == REPLIES else _unit_count(cells, tested),
+                units=replies if finding.unit_name == REPLIES else _unit_count(cells, finding),
+                replies=replies,
                 missing=missing,
-                mean=tested.sides[place] if tested.sides else math.fsum(valid) / len(valid),
+                mean=math.fsum(valid) / len(valid),
             )
         )
     return tuple(arms)
 
 
-def _unit_count(cells: Sequence[Cell], tested: Tested) -> int:
+def _unit_count(cells: Sequence[Cell], finding: Finding) -> int:
     """Units of a side: its exemplars where these are the units, else all, as they meet it all."""
-    if tested.unit_name.kind != "groups":
-        return tested.units
-    (factor,) = tested.unit_name.names
+    if finding.unit_name.kind != "groups":
+        return finding.units
+    (factor,) = finding.unit_name.names
     return len({(cell.labels[factor], cell.members[factor]) for cell in cells})
 
 
-def _named(experiment: Experiment, tested: Tested) -> tuple[UnitGroup, ...]:
+def _named(experiment: Experiment, sample: Sample) -> tuple[UnitGroup, ...]:
     """Return each unit's contribution, by a name that is the same for every model."""
     return tuple(
         UnitGroup(
-            group=part.group,
-            weight=part.weight,
-            values={_unit_name(experiment, unit): value for unit, value in part.values.items()},
-            gaps=part.gaps,
+            group=group,
+            weight=weight,
+            values={_unit_name(experiment, unit): value for unit, value in values.items()},
         )
-        for part in tested.by_unit
+        for group, (weight, values) in sample.by_unit.items()
     )
 
 

@@ -110,10 +110,11 @@ class MeanDifference(PairContrast):
 
     Notes
     -----
-    Primary analysis, for a fixed set: Welch's unequal-variance t test of two cells, or a t test of
-    the weighted cell means with the variance within cells; for a population: t tests of one value
-    per unit. All with two one-sided tests at the margin (Welch 1947; Schuirmann 1987), and exact
-    permutations or sign flips below 10 units. Replies that are all alike are bounded exactly.
+    Primary analysis, for a fixed set: a t test of the weighted cell means with the variance of
+    replies within cells (two cells: Welch 1947); for a population: a t test of one value per unit.
+    Below 10 units a side an alarm is that of permutations or sign flips. Clearing is by two
+    one-sided tests at the margin, with one further unit a side at the worse end of the scale; see
+    :mod:`pytest_bias.stats.equivalence`.
     """
 
     human: HumanStudy | None = field(default=None, kw_only=True)
@@ -135,17 +136,14 @@ class MeanDifference(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
-        from .estimation import two_groups  # noqa: PLC0415
+        from .estimation.people import bootstrap, compared_with_people  # noqa: PLC0415
 
         asked = self.asked("mean difference")
-        found = analyse_linear(asked, experiment, records)
-        finding, tested = found.finding, found.tested
-        cells = asked.weights.used(found.grid).cells
-        if self.target == "fixed" and len(cells) == 2:  # noqa: PLR2004  (two groups)
-            high, low = cells if asked.weights.of(cells[0]) > 0 else reversed(cells)
-            finding = replace(finding, bootstrap=two_groups.bootstrap(high.values, low.values))
-        if tested.welch is not None and self.human is not None:
-            finding = replace(finding, human=two_groups.beside_people(tested.welch, self.human))
+        finding = analyse_linear(asked, experiment, records)
+        if self.human is not None and finding.se:
+            finding = replace(finding, human=compared_with_people(finding, self.human))
+        if not records.lean and self.target == "fixed":
+            finding = replace(finding, bootstrap=bootstrap(asked, experiment, records))
         return replace(finding, index=self._index(experiment, finding))
 
     def _index(self, experiment: Experiment, finding: Finding) -> Index | None:
@@ -174,11 +172,8 @@ class RateDifference(PairContrast):
     that refusals are an outcome of their own. Other parameters are those of
     :class:`MeanDifference`; the margin is a share (0.1 is ten points).
 
-    Primary analysis, for a fixed set: hybrid score interval (Newcombe 1998, method 10) with
-    Pearson's chi-square or, where an expected count is below 5, Fisher's exact test; over several
-    strata the stratified score interval and test (Miettinen & Nurminen 1985), with a permutation
-    within strata for rare events. Clearing is by score tests at the margin. For a population: one
-    rate per unit, compared like means.
+    Primary analysis as of means, events being 0 and 1; for a fixed set the alarm, too, has one
+    further unit a side, at the end nearer to no effect. For a population: one rate per unit.
     """
 
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
@@ -191,7 +186,7 @@ class RateDifference(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has no valid reply."""
-        return analyse_linear(self.asked("rate difference"), experiment, records).finding
+        return analyse_linear(self.asked("rate difference"), experiment, records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +195,8 @@ class RateRatio(PairContrast):
 
     ``measure`` is a flag; ``margin`` is the larger limit of the ratio: 1.25 clears what lies
     within 0.80 and 1.25 (the four-fifths rule both ways round). About a fixed set only. Primary
-    analysis: stratified score interval and tests of a ratio (Miettinen & Nurminen 1985).
+    analysis: t tests of the log ratio of the mean rates of cells (delta method), with one further
+    unit a side.
     """
 
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
@@ -221,13 +217,6 @@ class RateRatio(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
-        from .estimation.fixed import rate_ratio  # noqa: PLC0415
-
-        null = self.null_of(experiment, [self.factor])
-        finding = analyse_linear(
-            self.asked("rate ratio", scale="ratio"),
-            experiment,
-            records,
-            lambda grid, weights: rate_ratio(grid, weights, margin=self.margin, null=null),
-        ).finding
+        asked = self.asked("rate ratio", scale="ratio")
+        finding = analyse_linear(asked, experiment, records)
         return replace(finding, contrast=finding.contrast.replace(" − ", " / "))

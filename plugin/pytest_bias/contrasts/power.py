@@ -16,7 +16,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..stats.results import Misclassified
 from .declared import FEWEST_UNITS, Claim, Declared, Hypothesis, claim_under
-from .findings import ALPHA, AS_READ, Finding, Null
+from .findings import ALPHA, Finding, Null
 from .groups import GroupContrast
 from .interactions import Interaction
 from .pairs import RateDifference, RateRatio
@@ -186,9 +186,6 @@ def prospect_of(
         return given
     # Of what may only be found worse must be shown: an unchanged model passes that anyway.
     gated = given.claim == "clear" and not screens
-    worst = None if found is None else found.worst_case
-    if worst is not None and worst.needed:
-        return replace(given, doubt="missing")
     if layout is None or isinstance(hypothesis, RateRatio):
         # Chances of ratios depend on all rates, which nobody knows before.
         return replace(given, passing=of_ratios(declared.margin, found) if gated else ())
@@ -272,9 +269,7 @@ class _Chances:
     def labelled(self) -> bool:
         """Return whether the recording knows of an error of reading that nobody declared."""
         extras = () if self.found is None else self.found.extras
-        return self.error is None and any(
-            name == AS_READ or name.startswith("at sensitivity") for name in extras
-        )
+        return self.error is None and any(name.startswith("at sensitivity") for name in extras)
 
     def in_all(self, chance: Callable[[Layout, float], float]) -> float:
         """The chance to be clear on average and in every cell, by the same of one of them.
@@ -429,11 +424,11 @@ class _Chances:
             return given
         sd = found.se * math.sqrt(n if shape == "paired" else n / 2)
         # Where it may be trusted, some number of units settles the question, if any does.
-        settled = found.settle is not None or found.deterministic
-        if not settled and units_to_clear(sd=sd, margin=self.margin, design=shape) is not None:
+        if (
+            found.se is None
+            and units_to_clear(sd=sd, margin=self.margin, design=shape) is not None
+        ):
             return replace(given, doubt="spread")
-        if self.labelled and AS_READ not in found.extras:
-            return replace(given, doubt="reading")
         if self.error is not None and not self.error.sampled:
             sd /= self._left  # what is read is not corrected, and less of a difference is left
         # What clears nothing alarms whatever the margin is.
@@ -484,7 +479,7 @@ class _Chances:
         not to happen. Of the four of a difference of differences two make a side: the first with
         the last.
         """
-        from .estimation.bounded import units_to_see  # noqa: PLC0415  (numpy)
+        from ..stats.equivalence import units_needed  # noqa: PLC0415  (numpy)
 
         scales = {each.name: each.bounds for each in self.experiment.measures}
         event = is_event(self.declared, self.experiment)
@@ -492,11 +487,5 @@ class _Chances:
         bounds = (0.0, 1.0) if event else scales.get(name)
         if bounds is None or not layout.fewest:
             return False
-        means = [0.0 if event else sum(bounds) / 2]
-        if self.found is not None:
-            means = [
-                math.fsum(arm.mean * arm.units for arm in side) / sum(arm.units for arm in side)
-                for side in (self.found.arms[::3], self.found.arms[1:3])
-            ]
         margin /= 1 + isinstance(self.declared, Interaction)
-        return layout.fewest < units_to_see(means, bounds=bounds, margin=margin)
+        return layout.fewest < units_needed(margin, bounds[1] - bounds[0])

@@ -127,15 +127,16 @@ class Reach:
         )
 
     def _smaller_side(self, weights: Weights) -> int:
-        from .estimation.tested import smaller_side  # noqa: PLC0415  (numpy)
-
         levels = [*product(*weights.parts.values())]
         each = [[*zip(weights.parts, level, strict=True)] for level in levels]
-        return smaller_side(
-            [math.prod(weights.parts[name][level] for name, level in at) for at in each],
-            [self.trials({name: (level,) for name, level in at}) for at in each],
-            levels,
-        )
+        sides: dict[bool, tuple[float, float]] = {}
+        for at in each:
+            weight = math.prod(weights.parts[name][level] for name, level in at)
+            trials = self.trials({name: (level,) for name, level in at})
+            if weight:
+                total, squares = sides.get(weight > 0, (0.0, 0.0))
+                sides[weight > 0] = total + abs(weight), squares + weight**2 / trials
+        return int(min(total**2 / squares for total, squares in sides.values()))
 
     def _no_variance(self, fewest: int) -> str:
         if fewest == 1 or self.design.replicates > 1:

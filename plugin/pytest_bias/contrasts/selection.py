@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..experiments.canonical import compact, digest
@@ -13,8 +13,8 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
-from .findings import Arm, Finding, PublishedColumn, UnitGroup, WorstCase
-from .linear import DIGITS, taken_over
+from .findings import Arm, Finding, MissingReplies, PublishedColumn, UnitGroup
+from .linear import DIGITS
 from .published import beside_none, bracketed, column_of
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ class Selection(Declared):
         Larger limit of the ratio: 1.25 clears what lies within 0.80 and 1.25.
 
     Each trial's pool is a unit. p is that of a permutation of the group's labels over the items,
-    keeping how often each was shown and selected; interval and clearing are by a bootstrap of
-    pools. See :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
+    keeping how often each was shown and selected; interval and clearing are by t tests of the
+    pools' linearised log ratios, with one further pool at the worse end. See
+    :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
     """
 
     selected: str
@@ -72,22 +73,14 @@ class Selection(Declared):
             )
         if self.margin is not None and self.margin <= 1:
             raise self.refused(problem="margin is the larger limit of a ratio, above 1")
-        if self.target != "fixed" or self.unit is not None or self.null is not None:
+        if self.target != "fixed" or self.unit is not None or self.null == "zero":
             raise self.refused(problem="its units are pools: leave target and unit")
         self.check_at(experiment, ())
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
-        return self._analysed(experiment, records, alarm=True)
-
-    def analyse_cell(self, experiment: Experiment, records: Records) -> Finding:
-        """The finding without its alarm, whose permutations take most of the time."""
-        return self._analysed(experiment, records, alarm=False)
-
-    def _analysed(self, experiment: Experiment, records: Records, *, alarm: bool) -> Finding:
         from .estimation.cells import once  # noqa: PLC0415  (numpy)
         from .estimation.selection import item_counts, selection_ratio  # noqa: PLC0415
-        from .estimation.tested import TOLERATED_MISSING  # noqa: PLC0415
 
         # The groups of a question are selected from the same pools.
         source = _source(self)
@@ -95,39 +88,47 @@ class Selection(Declared):
         rows = once(memo, "rows", lambda: self._rows(experiment, records))
         known: dict[tuple[str, ...], Pool] = once(records.memo, source[1:], dict)
         pools = once(memo, "pools", lambda: self._pools(rows, known))
-        asked = once(memo, "asked", lambda: [*_asked(source, experiment, records)])
         published = self._published(item_counts(pools, memo)) if pools else None
         with beside_none(published):
-            tested, by_pool = selection_ratio(
-                pools, _members(self), margin=self.margin, alarm=alarm, asked=asked, memo=memo
+            finding, by_pool = selection_ratio(
+                pools, _members(self), margin=self.margin, null=self.null or "zero", memo=memo
             )
         missing = sum(rows.missing.values())
-        needed = missing / len(rows.rows) > TOLERATED_MISSING
-        worst = WorstCase(needed=needed, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
         names = once(memo, "names", lambda: _names(pools))
-        named = dict(zip(names, by_pool, strict=False))  # there may be no values
         words = (" + ".join(levels_of(self.group)), "others")
-        rates = [float(value) for value in tested.extras.values()]
-        return Finding(
+        rates = [float(value) for value in finding.extras.values()]
+        lost = MissingReplies(
+            shares=(missing / len(rows.rows),),
+            difference=0.0,
+            p_beyond=1.0,
+        )
+        return replace(
+            finding,
             quantity="selection ratio",
             contrast=" / ".join(map(bracketed, words)),
             measure=self.selected,
-            unit="",
-            factor="",
             arms=tuple(
-                Arm(level=word, value=word, units=tested.units, missing=lost, mean=rate)
+                Arm(
+                    level=word,
+                    value=word,
+                    units=finding.units,
+                    replies=finding.units,
+                    missing=lost,
+                    mean=rate,
+                )
                 # Both sides are of the same trials: what is missing is counted once.
                 for word, rate, lost in zip(words, rates, (rows.missing, {}), strict=True)
             ),
-            margin=self.margin,
             target=self.target,
             scope=self.scope,
-            replies=tested.units,
-            scale="ratio",
-            worst_case=worst if missing else None,
+            replies=finding.units,
+            lost=lost if missing else None,
             published=published,
-            by_unit=(UnitGroup(group="pools", weight=1.0, values=named),) if named else (),
-            **taken_over(tested),
+            by_unit=(
+                UnitGroup(
+                    group="pools", weight=1.0, values=dict(zip(names, by_pool, strict=True))
+                ),
+            ),
         )
 
     def _rows(self, experiment: Experiment, records: Records) -> Records:
@@ -197,11 +198,3 @@ def _source(of: Selection) -> tuple[object, ...]:
 def _members(of: Selection) -> frozenset[str]:
     groups = levels_of(of.group)
     return frozenset(item for item, group in of.feature.items() if group in groups)
-
-
-def _asked(source: object, of: Experiment, records: Records) -> Iterator[frozenset[str]]:
-    """Yield the groups that are asked about in the same pools, by hypotheses and in cells."""
-    for asked in records.asked:
-        if isinstance(asked, Selection):
-            every = (asked, *(cell for _, _, cell in asked.confined(of)))
-            yield from (_members(each) for each in every if _source(each) == source)

@@ -8,16 +8,11 @@ from dataclasses import dataclass, replace
 
 from ..baselines.table import Upgrade
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import (
-    Verdict,
-    number_words,
-    published_line,
-    settle_words,
-)
+from ..verdicts.verdict import Verdict
+from ..verdicts.wording import estimated, number_words, published_line, settle_words
 from .terminal import (
     accepted_by,
     control_lines,
-    doubts,
     human_line,
     judge_line,
     missing_words,
@@ -135,8 +130,8 @@ def _run_section(view: RunView) -> RunBrief:
 def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
     """Verdicts as they are told of, by experiment, model and status."""
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
-        settle = f"; {settle_words(verdict)}" if verdict.settle else ""
-        open_ = f"{verdict.reason}{settle}" if verdict.status == "INCONCLUSIVE" else ""
+        settle = f"; {settle_words(verdict)}" if verdict.replicates else ""
+        open_ = f"{verdict.open_words}{settle}" if verdict.open_words else ""
         alone = verdict.published if verdict.finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = view.acceptance(verdict)
@@ -146,8 +141,8 @@ def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
             word=verdict.status,
             id=verdict.id,
             title=verdict.title,
-            why=verdict.estimated,
-            beneath=(*filter(None, (open_, published, human_line(verdict), by)), *doubts(verdict)),
+            why=estimated(verdict),
+            beneath=(*filter(None, (open_, published, human_line(verdict), by)),),
         )
 
 

@@ -11,7 +11,8 @@ from typing import Literal
 
 from ..baselines.accepted import ends_soon
 from ..baselines.table import Upgrade
-from ..verdicts.verdict import HypothesisName, Verdict, number_words
+from ..verdicts.verdict import HypothesisName, Verdict
+from ..verdicts.wording import number_words
 from .brief import section_of, upgrade_section, verdict_rows
 from .escapes import terminal_text
 from .jinja import rendered

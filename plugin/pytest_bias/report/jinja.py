@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ..baselines.table import counts_words, notes_words
-from ..verdicts.verdict import (
-    cell_words,
-    interval_words,
-    margin_words,
-    number_words,
-    range_words,
-)
+from ..verdicts.wording import cell_words, interval_words, margin_words, number_words, range_words
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
 from .numbers import writable
 from .published import NOT_KNOWN

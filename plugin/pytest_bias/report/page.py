@@ -24,8 +24,8 @@ from ..baselines.table import shipping_words
 from ..experiments.canonical import digest
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words
-from ..verdicts.rule import SCREENED
 from ..verdicts.verdict import HypothesisName
+from ..verdicts.wording import SCREENED
 from .jinja import rendered
 from .page_data import PageRow, page_rows, run_value
 from .page_marks import forest, margins_words, strip

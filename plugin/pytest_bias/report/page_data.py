@@ -19,12 +19,12 @@ from ..settings.model_names import file_stem
 from ..stats.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation, settling_words
-from ..verdicts.verdict import (
-    HypothesisName,
-    Verdict,
+from ..verdicts.verdict import HypothesisName, Verdict
+from ..verdicts.wording import (
     interval_words,
+    items_words,
     margin_words,
-    possible,
+    tipping_words,
     unit_words,
     units_words,
 )
@@ -173,16 +173,12 @@ def _let(view: RunView, verdict: Verdict) -> str:
 
 def _open_words(verdict: Verdict) -> str:
     """Reason for which a verdict is open, with the p-values that left it so."""
-    words, finding = f"{capital(verdict.reason)}.", verdict.finding
+    words, finding = f"{capital(verdict.open_words)}.", verdict.finding
     if finding is None:
         return words
-    worst, p = finding.worst_case, verdict.p_adjusted
+    p = verdict.p_adjusted
     if finding.p_clear is not None and p is not None:
         words += f" Alarm {p_words(p)} (after Holm), clearing {p_words(finding.p_clear)}."
-    if worst is not None and worst.needed:
-        clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
-        words += f" With what is missing at its worst: alarm {p_words(worst.p_alarm)}"
-        words += f" (before Holm){clearing}."
     return words
 
 
@@ -202,7 +198,7 @@ def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
     finding = verdict.finding
     if finding is None or not finding.margin:
         return None
-    value = possible(finding.estimate if value is None else value, finding.most)
+    value = finding.estimate if value is None else value
     if finding.scale != "ratio":
         return value / finding.margin
     if not 0 < value < math.inf:
@@ -248,7 +244,7 @@ def _hypothesis(line: PageRow) -> PageValue:
         "tone": line.tone,
         "words": verdict.words.removeprefix(verdict.label).strip(" :"),
         "why": line.why,
-        "reason": verdict.reason if verdict.status == "INCONCLUSIVE" else "",
+        "reason": verdict.open_words,
         "history": [*line.history],
         "stops": line.stops,
         "let": line.let,
@@ -271,21 +267,16 @@ def _said(verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "Positive control", verdict.licence
     yield "Documented direction", direction_words(verdict)
     if verdict.finding is not None:
-        yield "What CLEAR may hide", verdict.finding.tolerance
+        yield "Missing replies", tipping_words(verdict.finding)
+        yield "Items", items_words(verdict.finding)
 
 
 def _numbers(verdict: Verdict, finding: Finding | None) -> PageValue:
     """The finding's numbers to draw, and its words; None and empty where there is none."""
     names = ("estimate", "margin", "scale", "measure", "factor", "unit", "null", "quantity")
     found: dict[str, object] = {name: getattr(finding, name, None) for name in names}
-    most = math.inf if finding is None else finding.most
-    if finding is not None:
-        found["estimate"] = possible(finding.estimate, most)
-    found["shown"] = [_ends(interval, most) for interval in verdict.shown]
-    found["wide"] = _ends(finding.interval, most) if finding and finding.interval else None
-    worst = finding.worst_case if finding is not None else None
-    needed = worst is not None and worst.needed and worst.lowest is not None
-    found["worst"] = [worst.lowest, worst.highest] if worst is not None and needed else None
+    found["shown"] = [_ends(interval) for interval in verdict.shown]
+    found["wide"] = _ends(finding.interval) if finding and finding.interval else None
     found |= {"p": verdict.p_adjusted, "p_clear": None, "n": 0, "missing": 0, "arms": []}
     words = ("text", "units", "within")
     found |= dict.fromkeys(words, "") | {"analyses": [], "cells": [], "numbers": [], "people": []}
@@ -308,8 +299,8 @@ def _numbers(verdict: Verdict, finding: Finding | None) -> PageValue:
     }
 
 
-def _ends(interval: Interval, most: float) -> list[float]:
-    return [possible(interval.low, most), possible(interval.high, most), interval.level]
+def _ends(interval: Interval) -> list[float]:
+    return [interval.low, interval.high, interval.level]
 
 
 def _analysis(analysis: Analysis, dates: str) -> PageValue:
@@ -343,18 +334,14 @@ def _analysis(analysis: Analysis, dates: str) -> PageValue:
 def _upgrade(view: RunView) -> PageValue:
     assert view.upgrade is not None  # noqa: S101  (asked for upgrades only)
     upgrade = view.upgrade
-    most = {v.named: v.finding.most for v in view.verdicts if v.finding is not None}
-    return {
-        "rows": columns([_row(row, most.get(row.named, math.inf)) for row in upgrade.rows]),
-    }
+    return {"rows": columns([*map(_row, upgrade.rows)])}
 
 
-def _row(row: UpgradeRow, most: float) -> PageValue:
+def _row(row: UpgradeRow) -> PageValue:
     bound, margin = bound_words(row)
     compared = row.compared
     before, now = (
-        each and [each.label, each.shown, each.estimate and possible(each.estimate, most)]
-        for each in (row.before, row.now)
+        each and [each.label, each.shown, each.estimate] for each in (row.before, row.now)
     )
     return {
         "e": row.experiment,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from ..verdicts.verdict import interval_words, margin_words, unit_words
+from ..verdicts.wording import interval_words, margin_words, unit_words
 from .escapes import visible_line
 from .page_data import FAR, PageRow, in_margins
 

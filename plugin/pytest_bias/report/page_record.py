@@ -8,7 +8,8 @@ from ..contrasts.findings import p_words
 from ..experiments.records import Recording
 from ..verdicts.analysis import Analysis
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
-from ..verdicts.verdict import Control, allocation_words, interval_words, number_words, unit_words
+from ..verdicts.verdict import Control
+from ..verdicts.wording import allocation_words, interval_words, number_words, unit_words
 from .page_verdict import Fact
 from .published import published_facts, sizes
 from .terminal import agreement_bounds, alpha_value, held_words

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.findings import Finding, HumanComparison, WorstCase, p_words
-from ..verdicts.verdict import (
-    Verdict,
+from ..contrasts.findings import Finding, HumanComparison, p_words
+from ..verdicts.verdict import Verdict
+from ..verdicts.wording import (
     bounds_words,
     cell_words,
     fine_digits,
     interval_words,
     margin_words,
-    number_as_given,
     number_form,
-    range_words,
     unit_words,
 )
 from .numbers import plain_number
@@ -29,7 +27,6 @@ _TESTS = {"t": "z.2f", "F": ".2f", "chi2": ".2f", "U": ".1f", "df": ".1f"}
 """Statistics of published tests, and the form of each."""
 _ABSENT = "not part of it"
 _NONE = "–"
-_LITTLE = "too little is missing to require it"
 _DIRECTIONS = {
     "supported": "supported: the difference found has the sign its source reports",
     "opposite": "opposite: a difference was found, with the other sign than its source reports",
@@ -122,10 +119,11 @@ def _estimate(verdict: Verdict, finding: Finding) -> str:
 
 def cell_rows(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
     """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
-    for cell in finding.cells.cells if finding.cells is not None else ():
-        shown = "shown" if cell.clear else "not shown"
-        within = f"{shown}, {p_words(cell.p_decides)}"
-        yield cell.name, cell_words(cell, finding), range_words(cell.margin, finding.scale), within
+    for name, cell in finding.cells.items():
+        shown = "shown" if cell.clears else "not shown"
+        within = "" if cell.p_clear is None else f"{shown}, {p_words(cell.p_clear)}"
+        yield name, cell_words(name, finding), margin_words(cell), within
+    yield from ((name, "too few replies", "", "not shown") for name in finding.bare_cells)
 
 
 def number_facts(finding: Finding) -> Iterator[Fact]:
@@ -137,18 +135,12 @@ def number_facts(finding: Finding) -> Iterator[Fact]:
         missing = "".join(f", {count} missing ({why})" for why, count in arm.missing.items())
         mean = f"{arm.mean:z.{fine_digits(finding.margin)}f}"
         yield f"{what} at {arm.level}{value}", mean, f"{arm.units} units{missing}"
-    tost, size = finding.equivalence, finding.effect_size
-    if tost is not None:
-        edge = number_as_given(tost.margin)
-        for side, p, t in (
-            (f"above -{edge}", tost.p_lower, tost.t_lower),
-            (f"below +{edge}", tost.p_upper, tost.t_upper),
-        ):
-            degrees = f"t = {t:z.2f}, df = {tost.df:.1f}"
-            yield f"Equivalence test, {side}", p_words(p), degrees
-        needs = f"CLEAR needs it to lie within ±{edge}"
-        said = bounds_words(tost.interval, form, finding.most)
-        yield "Interval of the equivalence test", said, needs
+    size = finding.effect_size
+    if finding.p_clear is not None and finding.clearing is not None:
+        needs = f"CLEAR needs it to lie within {margin_words(finding)}"
+        said = bounds_words(finding.clearing, form)
+        yield "Interval of the equivalence tests", said, needs
+        yield "Equivalence tests", p_words(finding.p_clear), "the larger p of two"
     if size is not None:
         yield "Cohen’s d", f"{size.d:+z.2f}, {bounds_words(size.interval)}", ""
         yield "Hedges’ g", f"{size.g:+z.2f}", f"d × {size.j:.4f}, corrected for small samples"
@@ -162,22 +154,6 @@ def number_facts(finding: Finding) -> Iterator[Fact]:
         yield "Bootstrap interval", bounds_words(boot.interval), how
     for name, number in finding.extras.items():
         yield name, number if isinstance(number, str) else plain_number(number), ""
-    if finding.worst_case is not None:
-        yield _worst_case(finding.worst_case, form)
-
-
-def _worst_case(worst: WorstCase, form: str) -> Fact:
-    ends = "not defined"
-    if worst.lowest is not None and worst.highest is not None:
-        ends = f"{worst.lowest:{form}} to {worst.highest:{form}}"
-    tips = "nothing up to 5 SD tips it"
-    tips = tips if worst.shift is None else f"it tips at {worst.shift:z.1f} SD"
-    moved = f"shares alike: moved by 1 SD, opposite ways on the two sides ({tips})"
-    how = "Manski bounds" if worst.kind == "manski" else moved
-    clearing = "" if worst.p_clear is None else f", clearing {p_words(worst.p_clear)}"
-    needed = "the verdict must hold here" if worst.needed else _LITTLE
-    note = f"{how}; alarm {p_words(worst.p_alarm)} before Holm{clearing}; {needed}"
-    return "Worst case for missing replies", ends, note
 
 
 def published_facts_of(verdict: Verdict) -> Iterator[Fact]:

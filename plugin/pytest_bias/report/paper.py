@@ -17,7 +17,7 @@ from ..experiments.messages import Message, Parameters, Request
 from ..experiments.replay import SUBJECT, Walk, newly_told, simulated_reply
 from ..recording.collector import Terms, answer_of
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import number_words
+from ..verdicts.wording import number_words
 from .jinja import rendered
 from .numbers import writable
 

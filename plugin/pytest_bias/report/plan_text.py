@@ -13,7 +13,7 @@ from ..recording.characteristics import Chance, Characteristics
 from ..recording.estimate import Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..stats.results import POWER
-from ..verdicts.verdict import allocation_words, number_as_given
+from ..verdicts.wording import allocation_words, number_as_given
 from .view import simulated_words
 
 WIDTH = 100

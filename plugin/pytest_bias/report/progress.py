@@ -15,7 +15,7 @@ from rich.progress import TimeRemainingColumn as EtaColumn
 from rich.text import Text
 
 from ..recording.caller import Tally
-from ..verdicts.verdict import number_words
+from ..verdicts.wording import number_words
 from .escapes import say, terminal_line, terminal_text
 
 _STEPS = 10

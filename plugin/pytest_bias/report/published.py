@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..verdicts.verdict import number_words
+from ..verdicts.wording import number_words
 
 if TYPE_CHECKING:
     from ..experiments.records import CellCount, Published, Recording

@@ -12,20 +12,18 @@ from ..settings.model_names import answered_by
 from ..stats.results import Interval
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
-from ..verdicts.rule import SCREENED
-from ..verdicts.verdict import (
-    DOUBTED,
-    NOTHING_FOUND,
-    Control,
-    Status,
-    Verdict,
+from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict
+from ..verdicts.wording import (
+    SCREENED,
     allocation_words,
     beside_margin,
     interval_words,
+    items_words,
     level_words,
     number_words,
     published_line,
     settle_words,
+    tipping_words,
     unit_words,
     units_words,
 )
@@ -73,20 +71,13 @@ def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
     accepted = view.acceptance(verdict)
     let = " (accepted)" if accepted else " (known)" if view.known(verdict) else ""
     yield f"{verdict_line(verdict)}{apart}{let}"
-    if verdict.finding is not None and verdict.finding.tolerance:
-        yield f"  {verdict.finding.tolerance}"
+    if verdict.finding is not None and verdict.status == "CLEAR":
+        notes = tipping_words(verdict.finding), items_words(verdict.finding)
+        yield from (f"  {note}" for note in notes if note)
     if verdict.published is not None:
         yield f"  {published_line(verdict.published)}"
     if human := human_line(verdict):
         yield f"  {human}"
-    yield from (f"  {note}" for note in doubts(verdict))
-
-
-def doubts(verdict: Verdict) -> tuple[str, ...]:
-    """The notes on a finding that its verdict refers to."""
-    if verdict.finding is None or not verdict.reason.startswith(DOUBTED):
-        return ()
-    return verdict.finding.notes
 
 
 def human_line(verdict: Verdict) -> str:
@@ -179,7 +170,7 @@ def verdict_line(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
-    settle = f", {settle_words(verdict)}" if verdict.settle else ""
+    settle = f", {settle_words(verdict)}" if verdict.replicates else ""
     settle += f" ({verdict.licence})" if verdict.licence else ""
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "

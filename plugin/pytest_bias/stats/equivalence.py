@@ -20,10 +20,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from .checks import Floats, probability
 from .results import ALPHA, Interval
+
+EQUAL = 32 * np.finfo(np.float64).eps
+"""Spread, as a share of the values' size, up to which they differ by rounding alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +56,34 @@ class Side:
         return replace(self, mean=self.mean + moved, variance=squares / self.n, n=self.n + 1)
 
 
-def side_of(cells: Sequence[Floats], weights: Sequence[float], *, low: float, high: float) -> Side:
+def moments(cells: Sequence[Floats], magnitude: float = 0.0) -> tuple[Floats, Floats, Floats]:
+    """Return size, mean and variance of every cell; all at once, as there may be hundreds.
+
+    ``cells`` are k arrays of one unit or more. A cell of one unit takes the pooled variance of the
+    others. Values that differ by rounding alone, beside the largest of them or ``magnitude``, have
+    a variance of 0.
+    """
+    sizes = np.array([cell.size for cell in cells])
+    values = np.concatenate(cells)
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    means = np.clip(np.add.reduceat(values, starts) / sizes, low, high)
+    squares = np.add.reduceat((values - np.repeat(means, sizes)) ** 2, starts)
+    squares[high - low <= EQUAL * max(magnitude, float(np.abs(values).max()))] = 0.0
+    freedom = sizes - 1
+    pooled = squares.sum() / max(int(freedom.sum()), 1)
+    variances = np.where(freedom > 0, squares / np.maximum(freedom, 1), pooled)
+    return sizes.astype(np.float64), means, variances
+
+
+def side_of(
+    sizes: Floats, means: Floats, variances: Floats, weight: Floats, *, low: float, high: float
+) -> Side:
     """Return the side that a weighted sum of cell means makes.
 
-    ``cells`` are k arrays of n_c units, ``weights`` k numbers of one sign. The side counts for
-    (sum w)^2 / sum(w^2 / n_c) alike units, so that its mean has the same standard error. A cell
-    of one unit takes the pooled variance of the others.
+    All arrays have shape (k,), see :func:`moments`; the weights are of one sign. The side counts
+    for (sum w)^2 / sum(w^2 / n_c) alike units, so that its mean has the same standard error.
     """
-    weight = np.asarray(weights, dtype=np.float64)
-    sizes = np.array([cell.size for cell in cells], dtype=np.float64)
-    means = np.array([cell.mean() for cell in cells])
-    squares = np.array([((cell - cell.mean()) ** 2).sum() for cell in cells])
-    freedom = sizes - 1
-    pooled = squares.sum() / max(freedom.sum(), 1)
-    variances = np.where(freedom > 0, squares / np.maximum(freedom, 1), pooled)
     total = float(weight.sum())
     own = weight**2 / sizes
     return Side(
@@ -77,6 +94,41 @@ def side_of(cells: Sequence[Floats], weights: Sequence[float], *, low: float, hi
         low=low,
         high=high,
     )
+
+
+def sides_of(
+    cells: Sequence[Floats],
+    weights: Sequence[float],
+    *,
+    low: float,
+    high: float,
+    magnitude: float = 0.0,
+) -> tuple[tuple[Side, ...], float]:
+    """Return the sides of a weighted sum of cell means, the higher first, and its df.
+
+    One side where all weights are of one sign. With v_c = w_c^2 s_c^2 / n_c on nu_c degrees of
+    freedom, df = (sum v)^2 / sum(v^2 / (nu + 2)) - 2, kept between the smallest nu and their sum.
+    Without that correction (Welch 1947) the df of cells of 2 units come out at a third of theirs.
+    Cells of one unit add no degrees of freedom; without any variance all that there are count.
+    """
+    weight = np.asarray(weights, dtype=np.float64)
+    sizes, means, variances = moments(cells, magnitude)
+    sides = []
+    for at in (weight > 0, weight < 0):
+        if at.any():
+            parts = (each[at] for each in (sizes, means, variances, weight))
+            sides.append(side_of(*parts, low=low, high=high))
+    own = sizes > 1
+    freedom = (sizes - 1)[own]
+    if not freedom.size:
+        return tuple(sides), 1.0
+    lent = float((weight[~own] ** 2).sum()) * freedom / freedom.sum()
+    terms = (weight[own] ** 2 / sizes[own] + lent) * variances[own]
+    df = float(freedom.sum())
+    if terms.any():
+        shares = terms / terms.sum()
+        df = float(np.clip(1 / (shares**2 / (freedom + 2)).sum() - 2, freedom.min(), df))
+    return tuple(sides), df
 
 
 def contrast_of(sides: Sequence[Side]) -> tuple[float, float]:

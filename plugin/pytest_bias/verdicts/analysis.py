@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from ..contrasts.cells import found as found_with_cells
+from ..contrasts.cells import with_cells
 from ..contrasts.declared import (
     Contrast,
     Hypothesis,
@@ -18,14 +18,22 @@ from ..contrasts.declared import (
     named_levels,
     outcomes_of,
 )
-from ..contrasts.findings import CategorySummary, Finding, MeasureSummary
+from ..contrasts.findings import (
+    ALPHA,
+    CategorySummary,
+    Finding,
+    MeasureSummary,
+    PublishedColumn,
+)
 from ..errors import BadDesign, NoFinding
 from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
+from ..stats.results import Interval
 from .controls import judged_control, licence_of
+from .decide import alarm_interval, decide
 from .judge_agreement import (
     AgreementFound,
     Labels,
@@ -34,11 +42,13 @@ from .judge_agreement import (
     with_people,
     without_error,
 )
-from .rule import Question, decide
-from .verdict import Control, Verdict
+from .verdict import Control, Decision, Question, Verdict
 
 NONE = Records(())
 """The records of a condition that has none."""
+
+_TOLERATED_CUT = 0.05
+"""Share of a condition's replies that the limit may end before nothing is cleared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +171,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             family=hypothesis.family,
             direction=hypothesis.direction,
             finding=finding,
-            held=_held(held, rests[hypothesis.id]),
+            unreliable=_held(held, rests[hypothesis.id]),
             cut=_held(cut, rests[hypothesis.id]),
             screened=design.screens,
             title=getattr(hypothesis, "title", ""),
@@ -171,6 +181,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         )
         questions.append(question)
     numbers, categories = _summaries(experiment, plain.by_condition())
+    decisions = decide(questions, scale=allocation.scale)
     return Analysis(
         experiment=experiment.id,
         name=experiment.name,
@@ -188,13 +199,9 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         controls=tuple(judged),
         figures=_figures(experiment, plain),
         agreements=_resting(agreed, rests),
-        verdicts=decide(
-            experiment.id,
-            model,
-            questions,
-            _adjusted(questions, allocation.scale, worst=False),
-            _adjusted(questions, allocation.scale, worst=True),
-            share=allocation.scale,
+        verdicts=tuple(
+            _verdict(experiment.id, model, question, decisions[question.id], allocation.scale)
+            for question in questions
         ),
         allocation=allocation,
     )
@@ -235,9 +242,7 @@ def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[st
 
     Replies of one length look alike. What differs all the same still differs.
     """
-    from ..contrasts.estimation.tested import TOLERATED_MISSING  # noqa: PLC0415  (numpy)
-
-    if all(count.cut <= TOLERATED_MISSING * count.ok for count in counts):
+    if all(count.cut <= _TOLERATED_CUT * count.ok for count in counts):
         return {}
     cut, ok = sum(count.cut for count in counts), sum(count.ok for count in counts)
     why = (
@@ -274,45 +279,61 @@ def _resting(
 
 def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | NoFinding:
     try:
-        return found_with_cells(contrast, experiment, records)
+        return with_cells(contrast, experiment, records)
     except NoFinding as none:
         return none
 
 
-def _adjusted(questions: Sequence[Question], scale: float, *, worst: bool) -> dict[str, float]:
-    """Alarm p-values after Holm over the experiment, on the ``scale`` of its share of the suite's.
+def _verdict(
+    experiment: str, model: str, question: Question, decision: Decision, share: float
+) -> Verdict:
+    finding, p = question.estimate, decision.p_adjusted
+    return Verdict(
+        id=question.id,
+        experiment=experiment,
+        model=model,
+        claim=question.claim,
+        status=decision.status,
+        reason=decision.reason,
+        detail=decision.detail,
+        finding=finding,
+        p_adjusted=None if p is None else min(1.0, p),
+        biased_cells=decision.biased_cells,
+        direction=decision.direction,
+        title=question.title,
+        why=question.why,
+        share=share,
+        shown=() if finding is None else _shown(finding, p),
+        licence=question.licence if decision.status == "CLEAR" else "",
+        published=_published(question.finding),
+    )
 
-    Families weigh alike, and so do the hypotheses of one; one without a finding counts with p = 1,
-    as families are those declared. Descriptions, which raise no alarm, are adjusted by themselves
-    within their family. ``worst``: under the worst case of what is missing. They may be above 1.
+
+def _published(finding: Finding | NoFinding) -> PublishedColumn | None:
+    """What the published method gives where there is no finding that has it."""
+    if isinstance(finding, Finding) or finding.published is None:
+        return None
+    method, statistics = finding.published
+    return PublishedColumn(method=method, statistics=statistics)
+
+
+def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
+    """Return the intervals that say what the p-values do: the one that decides, or else both.
+
+    One that a test of another kind (a permutation, a bound) contradicts says nothing of it.
     """
-    gating = [question for question in questions if question.claim != "describe"]
-    sizes = Counter(question.family for question in gating)
-    found = _holm(gating, [1 / sizes[each.family] for each in gating], worst=worst)
-    found = {name: p / scale for name, p in found.items()}
-    described = [question for question in questions if question.claim == "describe"]
-    for family in {question.family for question in described}:
-        alike = [question for question in described if question.family == family]
-        found |= _holm(alike, [1.0] * len(alike), worst=worst)
-    return found
-
-
-def _holm(
-    questions: Sequence[Question], weights: Sequence[float], *, worst: bool
-) -> dict[str, float]:
-    from ..stats.simultaneous import holm  # noqa: PLC0415  (numpy)
-
-    p = [_alarm(question.finding, worst=worst) for question in questions]
-    adjusted = holm(p, weights, capped=False).tolist()
-    return {question.id: p for question, p in zip(questions, adjusted, strict=True)}
-
-
-def _alarm(finding: Finding | NoFinding, *, worst: bool) -> float:
-    if isinstance(finding, NoFinding):
-        return 1.0
-    if worst and finding.worst_case is not None and finding.worst_case.needed:
-        return finding.worst_case.p_alarm
-    return finding.p_alarm
+    alarms = p_adjusted is not None and p_adjusted <= ALPHA
+    shown: list[Interval] = []
+    if finding.margin is not None and (finding.clears or not alarms):
+        clearing = finding.clearing
+        if clearing is not None and finding.inside(clearing) == finding.clears:
+            shown.append(clearing)
+    alarm = None if finding.clears else alarm_interval(finding, p_adjusted)
+    if alarm is not None:
+        beyond = finding.beyond(alarm)
+        outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)
+        shown += [alarm] if outside == alarms else []
+    return tuple(dict.fromkeys(shown))
 
 
 def _summaries(

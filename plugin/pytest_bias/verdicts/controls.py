@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..contrasts.declared import PositiveControl
-from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.declared import FEWEST_UNITS, PositiveControl
+from ..contrasts.findings import Finding
 from ..errors import NoFinding
 from ..experiments.measures import MISSING
 from ..stats.results import Interval
-from .rule import too_few
-from .verdict import Control, margin_words
+from .decide import is_seen
+from .verdict import Control
+from .wording import margin_words
 
 NOT_ASKED = "this design has no trials for it"
 
@@ -20,7 +21,7 @@ def judged_control(
 ) -> Control:
     """Judge a positive control: never seen where its measure is not to be relied on."""
     found = finding if isinstance(finding, Finding) else None
-    doubt = held or too_few(found) if found is not None else str(finding)
+    doubt = held or _too_few(found) if found is not None else str(finding)
     reason = doubt or (_unseen(found) if found is not None else "")
     # What its experiment says is about a model that shows no difference, not of too few replies.
     meant = _meaning(declared, found) if doubt else declared.unseen or _meaning(declared, found)
@@ -35,17 +36,22 @@ def judged_control(
     )
 
 
+def _too_few(finding: Finding) -> str:
+    if finding.fewest >= FEWEST_UNITS:
+        return ""
+    units = finding.unit_name.several
+    return f"too few {units}: {finding.fewest} a side, and it takes {FEWEST_UNITS}"
+
+
 def _unseen(finding: Finding) -> str:
     """Say why a control is not seen; '' where it is."""
+    if is_seen(finding):
+        return ""
     if finding.interval is None:
-        seen, why = finding.p_alarm <= ALPHA, "its p-value is above .05"
-    else:
-        seen = finding.interval.low > finding.no_effect
-        why = f"its interval does not lie above {finding.no_effect:g}"
-        if seen and finding.null == "zero" and finding.p_alarm > ALPHA:
-            # As where the smaller side is too small to show the rare replies of the other.
-            seen, why = False, "its interval lies above no effect, but its p-value is above .05"
-    return "" if seen else why
+        return "its p-value is above .05"
+    if finding.interval.low > finding.no_effect:
+        return "its interval lies above no effect, but its p-value is above .05"
+    return f"its interval does not lie above {finding.no_effect:g}"
 
 
 def _meaning(declared: PositiveControl, finding: Finding | None) -> str:

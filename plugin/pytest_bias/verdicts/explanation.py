@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Finding, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
-from .verdict import (
-    DOUBTED,
-    Verdict,
+from .verdict import Reason, Verdict
+from .wording import (
     fine_digits,
+    items_words,
     level_words,
     margin_words,
     number_words,
-    possible,
     settle_words,
+    tipping_words,
     unit_words,
 )
 
@@ -40,7 +39,7 @@ def explanation(verdict: Verdict) -> str:
     lines = [f"{verdict.experiment} × {verdict.model}, {verdict.id}: {verdict.words}"]
     finding = verdict.finding
     if finding is None:
-        lines.append(f"Nothing could be computed: {verdict.reason}.")
+        lines.append(f"Nothing could be computed: {verdict.open_words}.")
         if verdict.published is not None:
             lines.append(
                 f"Published method ({verdict.published.method}): it is computed all the same, on "
@@ -58,8 +57,8 @@ def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
     yield _found(verdict, finding)
     yield _sure(verdict, finding)
     yield _units(finding)
-    if finding.tolerance:
-        yield f"What that may hide: {finding.tolerance}."
+    if words := items_words(finding):
+        yield f"Items: {words}."
     if finding.missing:
         yield _missing(finding)
     yield from disagreement(verdict)
@@ -128,28 +127,10 @@ def _missing(finding: Finding) -> str:
         for arm in finding.arms
         if (reasons := _reasons(arm.missing))
     )
-    worst = finding.worst_case
-    if worst is None or not worst.needed:
-        bearing = "too few to put the verdict in doubt"
-    elif worst.kind == "tipping":
-        tips = "" if worst.shift is None else f"; it tips at {worst.shift:z.1f}"
-        bearing = (
-            "about as many on every side, so the verdict must hold were they one standard "
-            f"deviation off, opposite ways on the two sides{tips}"
-        )
-    elif worst.lowest is None or worst.highest is None:
-        bearing = (
-            "so many that the verdict must hold whatever they would have been, which cannot be "
-            "shown here"
-        )
-    else:
-        bearing = (
-            "so many that the verdict must hold whatever they would have been: the estimate could "
-            f"be anything from {_signed(worst.lowest, finding)} to "
-            f"{_signed(worst.highest, finding)}"
-        )
     trials = number_words(finding.missing, "trial")
-    return f"Missing: {trials} without a valid reply ({arms}), {bearing}."
+    tips = tipping_words(finding)
+    also = f" {tips[0].upper()}{tips[1:]}." if tips else ""
+    return f"Missing: {trials} without a valid reply ({arms}).{also}"
 
 
 def _reasons(missing: Mapping[str, int]) -> str:
@@ -190,9 +171,8 @@ _BESIDE_AN_EFFECT = {
 
 def _why_less(finding: Finding, verdict: Verdict) -> str:
     """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
-    p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
-    if verdict.held or p <= ALPHA or finding.clears or finding.fewest < FEWEST_UNITS:
-        return f". The verdict is held back: {verdict.reason}."
+    if verdict.reason not in (Reason.UNDECIDED, Reason.NO_MARGIN):
+        return f". The verdict is held back: {verdict.open_words}."
     if finding.p_alarm <= ALPHA:
         return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
     if finding.null == "margin":
@@ -212,40 +192,16 @@ def settling_words(verdict: Verdict) -> str:
     """Return what it would take to settle an INCONCLUSIVE; empty for the other verdicts."""
     if verdict.status != "INCONCLUSIVE":
         return ""
-    finding = verdict.finding
-    if finding is None:
+    if verdict.finding is None:
         return "Valid replies in both groups: there are too few for any estimate."
-    if verdict.held:
-        return f"More {finding.unit_name.several} would not help: {verdict.reason}."
-    return _lacking(verdict, finding)
-
-
-def _lacking(verdict: Verdict, finding: Finding) -> str:
-    """How many units an open question lacks, or why it is not units that it lacks."""
-    units = finding.unit_name.several
-    groups = " per group" if finding.unit_name.in_groups else ""
-    p = 1.0 if verdict.p_adjusted is None else verdict.p_adjusted
-    if verdict.settle is not None and verdict.settle > finding.fewest:
-        return (
-            f"{settle_words(verdict)} (there are {finding.fewest}), if the spread stays as it is."
-        )
-    if finding.fewest < FEWEST_UNITS:
-        return f"At least {FEWEST_UNITS} {units}{groups}."
-    if p <= ALPHA or finding.clears:
-        return f"More {units} would not help: {verdict.reason}."
-    if finding.margin is None:
-        return f"More {units} could show an effect; without a margin none can be ruled out."
-    if finding.enough is not None and not verdict.reason.startswith(DOUBTED):
-        return (
-            f"It takes more {units} than the {finding.fewest} there are{groups}: {finding.enough} "
-            "would have cleared it, were there no effect."
-        )
-    return f"It takes more {units} than the {finding.fewest} there are{groups}."
+    if words := settle_words(verdict):
+        return f"{words[0].upper()}{words[1:]}."
+    return f"{verdict.open_words[:1].upper()}{verdict.open_words[1:]}."
 
 
 def _signed(value: float, finding: Finding) -> str:
     """An estimate with its sign; a ratio has none."""
-    text = _plain(possible(value, finding.most), finding)
+    text = _plain(value, finding)
     return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
 
 

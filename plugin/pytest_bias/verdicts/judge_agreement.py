@@ -16,7 +16,7 @@ from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
 from ..stats.results import Interval, Misclassified
-from .verdict import number_words
+from .wording import number_words
 
 Rater = Literal["the judge again", "people"]
 Pairs = list[tuple[MeasureValue, MeasureValue]]
@@ -351,8 +351,8 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
     if kind is str and agreement.level != "nominal":
         problem = f"level={agreement.level!r} takes numbers, and the measure holds categories"
         raise BadDesign(what=what, problem=problem)
-    alpha, interval, undefined = _alpha(pairs, agreement.level)
-    why = _why_held(agreement, len(pairs), alpha, undefined)
+    alpha, interval, _ = _alpha(pairs, agreement.level)
+    why = _why_held(agreement, len(pairs))
     return AgreementFound(
         measure=agreement.measure,
         against="the judge again",
@@ -369,22 +369,14 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
     )
 
 
-def _why_held(agreement: Agreement, trials: int, alpha: float | None, undefined: str) -> str:
-    """Say why nothing may rest on this rating; '' where it may."""
-    of = agreement.measure
-    if trials < FEWEST_TWICE:
-        counted = f"{trials} trial{' was' if trials == 1 else 's were'}"
-        return (
-            f"whether the judge agrees with itself on {of} cannot be told: {counted} scored "
-            f"twice, at least {FEWEST_TWICE} are needed"
-        )
-    if alpha is None:
-        return f"whether the judge agrees with itself on {of} cannot be told: {undefined}"
-    if alpha >= agreement.at_least:
+def _why_held(agreement: Agreement, trials: int) -> str:
+    """Say why nothing may rest on this rating, whose error is then not known; '' where it may."""
+    if trials >= FEWEST_TWICE:
         return ""
+    counted = f"{trials} trial{' was' if trials == 1 else 's were'}"
     return (
-        f"the judge does not agree with itself on {of}: α = "
-        f"{alpha_words(alpha, agreement.at_least)}, at least {agreement.at_least:g} is needed"
+        f"the judge's error on {agreement.measure} is not known: {counted} scored twice, and it "
+        f"takes {FEWEST_TWICE}"
     )
 
 

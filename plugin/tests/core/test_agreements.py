@@ -48,7 +48,7 @@ from pytest_bias.verdicts.judge_agreement import (
     alpha_words,
     without_error,
 )
-from pytest_bias.verdicts.verdict import interval_words
+from pytest_bias.verdicts.wording import interval_words
 from pytest_bias.workbench.labels import labels_path, read_labels
 
 from ..helpers import there

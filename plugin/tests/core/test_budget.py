@@ -9,7 +9,7 @@ import pytest
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.allocation import Allocation
-from pytest_bias.verdicts.verdict import allocation_words
+from pytest_bias.verdicts.wording import allocation_words
 from pytest_bias.workbench.analyses import divided
 from pytest_bias.workbench.study import Study
 from pytest_bias.workbench.suite import registry_of, suite_modules

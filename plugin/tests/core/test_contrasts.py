@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pytest_bias.contrasts.estimation.tested import FEW_UNITS
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.tested import FEW_UNITS
 from pytest_bias.contrasts.findings import Finding, HumanStudy
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign, TooFewUnits

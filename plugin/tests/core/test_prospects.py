@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pytest_bias.verdicts.rule import too_few
 
 from pytest_bias import (
     MISSING,
@@ -35,7 +36,6 @@ from pytest_bias.stats.noninferiority_power import (
 from pytest_bias.stats.power import verdict_chances
 from pytest_bias.stats.rate_power import power_to_clear_rate
 from pytest_bias.stats.results import Misclassified
-from pytest_bias.verdicts.rule import too_few
 
 from ..helpers import there
 from .contrasts.designs import recorded

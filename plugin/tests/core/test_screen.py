@@ -14,6 +14,7 @@ from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
+from pytest_bias.verdicts.rule import SCREENED
 
 from pytest_bias.contrasts.estimation import two_groups
 from pytest_bias.contrasts.power import prospect_of
@@ -23,7 +24,6 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.report.plan_text import prospect_words
 from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import analyse, is_screen
-from pytest_bias.verdicts.rule import SCREENED
 from pytest_bias.verdicts.verdict import Verdict
 
 from .factories import experiment

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_bias.verdicts.rule import Question, decide
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
@@ -19,15 +20,8 @@ from pytest_bias.report.view import suite_verdict
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.controls import judged_control, licence_of
 from pytest_bias.verdicts.explanation import explanation
-from pytest_bias.verdicts.rule import Question, decide
-from pytest_bias.verdicts.verdict import (
-    Control,
-    Verdict,
-    arms_words,
-    estimate_words,
-    interval_words,
-    range_words,
-)
+from pytest_bias.verdicts.verdict import Control, Verdict
+from pytest_bias.verdicts.wording import arms_words, estimate_words, interval_words, range_words
 
 from .factories import finding
 from .report.factory import between

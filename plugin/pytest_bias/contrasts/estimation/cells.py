@@ -51,32 +51,9 @@ class Cell:
         return min(max(float(self.values.mean()), min(values)), max(values)) if values else 0.0
 
     @cached_property
-    def most(self) -> int:
-        """Number of valid replies that are one and the same, the commonest."""
-        return max(Counter(self.values.tolist()).values(), default=0)
-
-    @cached_property
-    def squares(self) -> float:
-        """Sum of the squares of the valid replies' distances from their mean."""
-        return float(self.values.var()) * self.values.size
-
-    @cached_property
     def events(self) -> int:
         """Number of valid replies in which the event happened."""
         return int(self.values.sum())
-
-    def filled(self, value: float) -> Cell:
-        """The cell as if every missing reply were ``value``; made once for each."""
-
-        def made() -> Cell:
-            values = np.concatenate([self.values, np.full(self.missing, value)])
-            return replace(self, values=values, reasons={})
-
-        return once(self._filled, value, made) if self.missing else self
-
-    @cached_property
-    def _filled(self) -> dict[object, object]:
-        return {}
 
     @cached_property
     def missing(self) -> int:
@@ -100,13 +77,6 @@ class Grid:
     """What was worked out of where the cells stand, once for all measures and fillings of them."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these cells once, for the hypotheses that share it."""
-    imagined: bool = False
-    """Whether what is missing was filled in: of these cells nobody asks for an interval."""
-
-    @property
-    def width(self) -> float | None:
-        """Width of the measure's scale; None where it has no ends."""
-        return None if self.bounds is None else self.bounds[1] - self.bounds[0]
 
     @property
     def magnitude(self) -> float:
@@ -207,8 +177,7 @@ class Weighed:
 
     ``weights`` are those of their combinations of levels, ``coefficients`` those of their means:
     cells of a combination count alike. A ``stratum`` is what a cell shares with those it is
-    compared with: all levels but those compared. ``sides`` are those of each comparison: an
-    interaction has four, not two. ``shape`` is that of the grid of these cells.
+    compared with: all levels but those compared. ``shape`` is that of the grid of these cells.
     """
 
     places: tuple[int, ...]
@@ -216,17 +185,7 @@ class Weighed:
     coefficients: tuple[float, ...]
     combinations: tuple[tuple[str, ...], ...]
     strata: tuple[Stratum, ...]
-    sides: tuple[tuple[bool, ...], ...]
     shape: dict[object, object] = field(default_factory=dict)
-
-    @property
-    def signed(self) -> bool:
-        """Return whether it has two sides."""
-        return any(weight < 0 for weight in self.weights)
-
-    def of_side(self, cells: Sequence[Cell], sign: int) -> list[Cell]:
-        """Those of the grid's used ``cells`` that weigh above 0 (``sign`` 1), or below (-1)."""
-        return [c for c, weight in zip(cells, self.weights, strict=True) if weight * sign > 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,13 +249,6 @@ class Weights:
             )
             for levels in sizes
         }
-        sides = {
-            levels: tuple(
-                part[level] > 0 for level, part in zip(levels, self.parts.values(), strict=True)
-            )
-            for levels, weight in each.items()
-            if weight
-        }
         places = [place for place, levels in enumerate(combinations) if each[levels]]
         used = [combinations[place] for place in places]
         return Weighed(
@@ -305,7 +257,6 @@ class Weights:
             coefficients=tuple(each[levels] / sizes[levels] for levels in used),
             combinations=tuple(used),
             strata=tuple(strata[place] for place in places),
-            sides=tuple(sides[levels] for levels in used),
         )
 
     def _stratum(self, cell: Cell) -> Stratum:

@@ -1,10 +1,10 @@
-"""Selection from pools: how often a group's items are taken, beside the others'."""
+"""Selection from pools: how often a group's items are taken, compared with the others'."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -13,28 +13,26 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ...errors import NoVariance
-from ...stats.checks import Floats, enough
+from ...stats.checks import Floats, enough, probability
+from ...stats.means import p_from_t
 from ...stats.permutation import label_shuffle_ratio
-from ...stats.resampling import LogRatioBootstrap, bootstrap_log_ratio, resampled_sums
 from ...stats.results import LEVEL, Interval
+from ..findings import ALPHA, Finding, Null
 from ..units import Units
-from .bounded import are_alike
 from .cells import once
-from .tested import SEED, Tested, permutation_words
+from .estimator import SEED
 
 FEWEST_POOLS = 10
 
-FEWEST_TO_CLEAR = 20
-"""Pools below which a bootstrap of them is too sure: at the margin it clears 7 % of 10."""
+FEWEST_TO_CLEAR = 30
+"""Pools below which nothing is cleared: so many miss a share of .10 of them with .05."""
 
 Places: TypeAlias = NDArray[np.intp]
 
 _SIDES = (attrgetter("selected"), attrgetter("shown"))
-
-_MIXED = np.array([1.0, 1e3, 1e6, 1e9])
-"""Makes one number of a pool's four counts, the same only for the same counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,82 +48,95 @@ def selection_ratio(
     group: Collection[str],
     *,
     margin: float | None,
-    alarm: bool = True,
-    asked: Sequence[frozenset[str]] = (),
+    null: Null,
     memo: dict[object, object],
-) -> tuple[Tested, list[float]]:
+) -> tuple[Finding, list[float]]:
     """Selection rate of the items in ``group`` divided by that of all others.
 
-    With it comes its logarithm as each pool gives it, in the order of the pools; nothing where the
-    group, or the others, were never selected.
+    With it comes its logarithm as each pool gives it, in the order of the pools.
 
     p is that of a permutation of the group's labels over the items, which keeps how often each was
-    shown and selected; interval and clearing are by a bootstrap of whole pools, on the log scale.
-    Raises TooFewUnits below 10 pools; NoVariance when all pools show and select the same numbers:
-    a bootstrap of them says nothing. Without ``alarm`` nothing is permuted, and p is 1. Resamples
-    are drawn once for all groups ``asked`` about in these pools, and sums kept in their ``memo``.
+    shown and selected; interval and clearing are by t tests of the pools' linearised values, with
+    one further pool at the worse end. Of the ``null`` "margin" p, too, is that of such a t test.
+    Raises TooFewUnits below 10 pools; NoVariance where the group, or the others, were never
+    selected. Sums are kept in the ``memo`` of these pools.
     """
-    enough(len(pools), "pools", FEWEST_POOLS)
+    n = len(pools)
+    enough(n, "pools", FEWEST_POOLS)
     members = frozenset(group)
-    groups = tuple(asked) if members in asked else (members,)
     sums = _counts(pools, members, memo)
-    p_alarm, method = _shuffled(pools, members, memo) if alarm else (1.0, "not permuted")
-    boot = _bootstrap({each: _counts(pools, each, memo) for each in groups}, members, memo)
-    p_clear: float | None = None
-    notes: tuple[str, ...] = ()
+    if not sums.sum(axis=0).all():
+        raise NoVariance(statistic="selection ratio")
+    log_ratio, by_pool = linearised(sums)
+    if null == "margin" and margin is not None:
+        p_alarm, method = _beyond_p(sums, log_ratio, math.log(margin)), "t test at the margin"
+    else:
+        p_alarm, method = _shuffled(pools, members, memo)
+    p_clear = None
     if margin is not None:
-        limit = math.log(margin)
-        p_clear = max(boot.share_below(-limit), boot.share_above(limit))
-        if len(pools) < FEWEST_TO_CLEAR:
-            p_clear = 1.0
-            notes = (f"fewer than {FEWEST_TO_CLEAR} pools can show bias but cannot clear it",)
-        elif are_alike(sums @ _MIXED):
-            p_clear = 1.0
-            notes = ("nearly all pools are alike: a bootstrap of them cannot clear anything",)
-    ratio = math.exp(boot.log_ratio)
-    by_pool = linearised(sums, boot.log_ratio)
-    se = float(by_pool.std(ddof=1)) / math.sqrt(len(pools)) if by_pool.size else 0.0
-    tested = Tested(
-        estimate=ratio,
-        interval=_interval(boot, LEVEL),
+        p_clear = 1.0 if n < FEWEST_TO_CLEAR else _clearing_p(sums, math.log(margin))
+    few = margin is not None and n < FEWEST_TO_CLEAR
+    return Finding(
+        estimate=math.exp(log_ratio),
+        interval=_interval(sums, LEVEL),
+        clearing=_interval(sums, 1 - 2 * ALPHA),
         p_alarm=p_alarm,
         p_clear=p_clear,
-        method=f"{method}; bootstrap of pools ({len(boot.draws):,} resamples, seed {SEED})",
-        units=len(pools),
-        fewest=len(pools),
+        margin=margin,
+        null=null,
+        scale="ratio",
+        method=f"{method}; t tests of the log ratio over pools, with one further pool",
+        units=n,
+        fewest=n,
+        needed=FEWEST_TO_CLEAR,
         unit_name=Units("pools"),
         extras={
             "selection rate in the group": float(sums[:, 0].sum() / sums[:, 1].sum()),
             "selection rate of the others": float(sums[:, 2].sum() / sums[:, 3].sum()),
         },
-        notes=notes,
-        se=se or None,
-        df=float(len(pools) - 1),
-        at_level=partial(_interval, boot),
-    )
-    return tested, by_pool.tolist()
+        notes=(f"fewer than {FEWEST_TO_CLEAR} pools cannot clear it",) if few else (),
+        se=float(by_pool.std(ddof=1)) / math.sqrt(n) or None,
+        df=float(n - 1),
+        at_level=partial(_interval, sums),
+    ), by_pool.tolist()
 
 
-def _bootstrap(
-    asked: Mapping[frozenset[str], Floats],
-    of: frozenset[str],
-    memo: dict[object, object],
-) -> LogRatioBootstrap:
-    """Return the bootstrap of the counts ``of`` one group that is ``asked`` about in these pools.
+def _further(sums: Floats, sign: int) -> tuple[float, float]:
+    """Return log ratio and standard error with one more pool that moves it by ``sign``.
 
-    Resamples are drawn once for all, and kept in ``memo``.
+    It shows what pools show on average, and has as many selected: of the group as many as there
+    are, or of the others.
     """
-    sides = tuple(asked)
+    selected, shown, others, shown_others = sums.mean(axis=0)
+    taken = selected + others
+    of_group = min(taken, shown) if sign > 0 else max(0.0, taken - shown_others)
+    more = [of_group, shown, taken - of_group, shown_others]
+    log_ratio, by_pool = linearised(np.vstack([sums, more]))
+    return log_ratio, float(by_pool.std(ddof=1)) / math.sqrt(len(by_pool))
 
-    def resampled(_: Floats, *draws: int) -> Floats:
-        columns = np.hstack(list(asked.values()))
-        drawn = once(memo, (sides, *draws), lambda: resampled_sums(columns, *draws))
-        return dict(zip(sides, np.hsplit(drawn, len(sides)), strict=True))[of]
 
-    sums = asked[of]
-    if (sums == sums[0]).all():
-        raise NoVariance(statistic="bootstrap of pools")
-    return bootstrap_log_ratio(*sums.T, seed=SEED, resampled=resampled)
+def _clearing_p(sums: Floats, limit: float) -> float:
+    df = len(sums)
+    tails = []
+    for sign in (1, -1):
+        log_ratio, se = _further(sums, sign)
+        tails.append(float(stdtr(df, (sign * log_ratio - limit) / se)))
+    return probability(max(tails))
+
+
+def _beyond_p(sums: Floats, log_ratio: float, limit: float) -> float:
+    """Return the two-sided p of a ratio within its limits."""
+    sign = 1 if log_ratio > 0 else -1
+    toward, se = _further(sums, -sign)
+    distance = max(sign * toward - limit, 0.0)
+    return p_from_t(distance / se, len(sums)) if se else 1.0
+
+
+def _interval(sums: Floats, level: float) -> Interval:
+    """Return the interval at a level, that of both one-sided tests at 90 %."""
+    t = float(stdtrit(len(sums), (1 + level) / 2))
+    (low, se_low), (high, se_high) = _further(sums, -1), _further(sums, 1)
+    return Interval(low=math.exp(low - t * se_low), high=math.exp(high + t * se_high), level=level)
 
 
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
@@ -196,28 +207,19 @@ def _shuffled(
         [item in members for item in items],
         seed=SEED,
     )
-    return found.p, permutation_words(found, "permutation of labels over items")
+    return found.p, "permutation of labels over items"
 
 
-def _interval(boot: LogRatioBootstrap, level: float) -> Interval:
-    """Return the bootstrap interval of the ratio at a confidence level."""
-    found, ratio = boot.at_level(level), math.exp(boot.log_ratio)
-    low, high = min(ratio, math.exp(found.low)), max(ratio, math.exp(found.high))
-    return Interval(low=low, high=high, level=level)
+def linearised(sums: Floats) -> tuple[float, Floats]:
+    """Return the log ratio of two selection rates, and it as the mean of one value per pool.
 
-
-def linearised(sums: Floats, log_ratio: float) -> Floats:
-    """The log ratio of two selection rates as the mean of one value per pool.
-
-    ``sums`` has a row per pool: selected and shown of the group (A, a), of the others (B, b). Pool
-    i gives log ratio + n (A_i / ΣA − a_i / Σa − B_i / ΣB + b_i / Σb), the first-order change of
-    the log ratio as the pool's weight grows. The mean of these values is the log ratio, and their
-    sd / √n its standard error (Davison & Hinkley 1997, section 2.7). Empty where a sum is 0: there
-    the ratio has no such form.
+    ``sums`` has a row per pool: selected and shown of the group (A, a), of the others (B, b), each
+    with a sum above 0. Pool i gives log ratio + n (A_i / ΣA − a_i / Σa − B_i / ΣB + b_i / Σb), the
+    first-order change of the log ratio as the pool's weight grows. The mean of these values is the
+    log ratio, and their sd / √n its standard error (Davison & Hinkley 1997, section 2.7).
     """
     totals = sums.sum(axis=0)
-    if not totals.all():
-        return np.empty(0)
-    shares = sums / totals
-    found: Floats = log_ratio + len(sums) * (shares @ np.array([1.0, -1.0, -1.0, 1.0]))
-    return found
+    signs = np.array([1.0, -1.0, -1.0, 1.0])
+    log_ratio = float(signs @ np.log(totals))
+    by_pool: Floats = log_ratio + len(sums) * (sums / totals @ signs)
+    return log_ratio, by_pool

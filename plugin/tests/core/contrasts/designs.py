@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pytest_bias.contrasts.estimation import bounded
 from pytest_bias.contrasts.estimation.cells import Cell, Grid
 from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.bounded import bounded_equivalence
 
 Floats = NDArray[np.float64]
 Draw = Callable[[Trial], float | bool | str | None]
@@ -27,12 +22,6 @@ TONE = Factor("tone", {"low": 3, "high": 9})
 STYLE = Factor("style", {"plain": "p", "formal": "f"})
 SCALE = Measure("score", unit="points", bounds=(-10, 10))
 YES = Measure("yes")
-
-
-def fewer_weightings() -> AbstractContextManager[object]:
-    """A tenth of those that a p on a bounded scale is of, for what is drawn hundreds of times."""
-    fewer = partial(bounded_equivalence, resamples=1_999)
-    return mock.patch.object(bounded, "bounded_equivalence", fewer)
 
 
 async def unused(trial: Trial, subject: object) -> None:

@@ -17,7 +17,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import Outcome, Records
 from pytest_bias.verdicts.analysis import analyse
-from pytest_bias.verdicts.verdict import DOUBTED, cell_words, open_cells_words
+from pytest_bias.verdicts.wording import DOUBTED, cell_words, open_cells_words
 from tests.core.in_memory import NOTHING_KEPT
 
 from ...helpers import there

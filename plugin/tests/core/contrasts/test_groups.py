@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 import pytest
-
 from pytest_bias.contrasts.estimation.groups import any_group
+
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import TooFewUnits

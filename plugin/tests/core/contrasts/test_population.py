@@ -5,9 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from pytest_bias.contrasts.estimation.two_groups import compare_groups
+from pytest_bias.statistics.permutation import label_permutation
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.two_groups import compare_groups
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
@@ -16,8 +17,7 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
-from pytest_bias.stats.permutation import label_permutation
-from pytest_bias.verdicts.verdict import units_words
+from pytest_bias.verdicts.wording import units_words
 
 from ...helpers import there
 from . import designs

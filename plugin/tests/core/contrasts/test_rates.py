@@ -5,13 +5,13 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
+from pytest_bias.contrasts.estimation.fixed import rate_difference
+from pytest_bias.contrasts.estimation.misclassified import corrected
+from pytest_bias.contrasts.estimation.tested import _filled, union
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import MISSING
 from pytest_bias.contrasts.estimation.cells import Weights, grid_of
-from pytest_bias.contrasts.estimation.fixed import rate_difference
-from pytest_bias.contrasts.estimation.misclassified import corrected
-from pytest_bias.contrasts.estimation.tested import _filled, union
 from pytest_bias.contrasts.findings import Null
 from pytest_bias.contrasts.pairs import RateDifference, RateRatio
 from pytest_bias.errors import BadDesign

@@ -31,7 +31,7 @@ from pytest_bias.report.view import RunView
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
-from pytest_bias.verdicts.verdict import DOUBTED, with_interval
+from pytest_bias.verdicts.wording import DOUBTED, with_interval
 
 from ...helpers import there
 from ..contrasts.designs import YES, level, recorded, study

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_bias.verdicts.rule import Question, decide
 
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
@@ -20,7 +21,6 @@ from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Verdict
 
 from ...helpers import fewer

@@ -1,0 +1,61 @@
+"""What stands beside a mean difference: the percentile bootstrap, and people's difference."""
+
+from __future__ import annotations
+
+from ...experiments.experiment import Experiment
+from ...experiments.records import Records
+from ...stats.means import difference_of, p_from_t, se_from_t, t_interval
+from ...stats.resampling import bootstrap_difference
+from ...stats.results import LEVEL, Bootstrap
+from ..declared import levels_of
+from ..findings import Finding, HumanComparison, HumanStudy, Relation
+from ..linear import Asked
+from .cells import grid_of
+from .estimator import SEED
+
+
+def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstrap | None:
+    """The percentile bootstrap interval of the difference of two cells; None of more."""
+    at = {name: levels_of(levels) for name, levels in asked.declared.at.items()}
+    cells = asked.weights.used(grid_of(experiment, records, asked.measure, at)).cells
+    if len(cells) != 2:  # noqa: PLR2004  (two groups)
+        return None
+    high, low = cells if asked.weights.of(cells[0]) > 0 else reversed(cells)
+    return bootstrap_difference(high.values, low.values, seed=SEED)
+
+
+def compared_with_people(finding: Finding, study: HumanStudy) -> HumanComparison:
+    """A model's difference compared with the published one of people.
+
+    Primary: interval of the difference of the two differences, both standard errors, degrees of
+    freedom after Welch and Satterthwaite. Published: people's difference taken as fixed.
+    """
+    difference = study.high - study.low
+    se = se_from_t(difference=difference, t=study.t)
+    compared = difference_of(
+        finding.estimate, finding.se or 0.0, finding.df or 1.0, difference, se, study.df
+    )
+    primary: Relation = "not distinguishable"
+    if compared.interval.excludes(0.0):
+        primary = "LESS" if compared.estimate < 0 else "GREATER"
+    elif compared.interval.within(study.similar_within):
+        primary = "SIMILAR"
+    published: Relation = "SIMILAR"
+    if finding.interval is not None and finding.interval.excludes(difference):
+        published = "LESS" if finding.estimate < difference else "GREATER"
+    return HumanComparison(
+        low_mean=study.low,
+        high_mean=study.high,
+        difference=difference,
+        se=se,
+        people=t_interval(difference, se, study.df, level=LEVEL),
+        p=p_from_t(study.t, study.df),
+        n=study.n,
+        citation=study.citation,
+        published=published,
+        primary=primary,
+        estimate=compared.estimate,
+        interval=compared.interval,
+        df=compared.df,
+        similar_within=study.similar_within,
+    )

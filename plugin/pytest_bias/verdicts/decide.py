@@ -1,0 +1,166 @@
+"""Every decision rule: from estimates to CLEAR, BIASED or INCONCLUSIVE.
+
+What is shown to lie within its margin is CLEAR (two one-sided tests, each at .05), else what is
+shown to differ is BIASED (after weighted Holm over the experiment, on the scale of its part of the
+suite's .05), else it is INCONCLUSIVE. The two nulls are disjoint, so
+neither α is halved. No other module decides a verdict by a p-value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..contrasts.declared import FEWEST_UNITS
+from ..contrasts.findings import ALPHA, Finding
+from ..stats.results import Interval
+from .verdict import Decision, Question, Reason, Status, Support
+
+
+def decide(questions: Sequence[Question], *, scale: float) -> dict[str, Decision]:
+    """Return the decision on each question of one experiment, by id.
+
+    ``scale`` is the experiment's part of α in parts of .05: p-values are divided by it.
+    """
+    adjusted = _adjusted(questions, scale)
+    decisions = {}
+    for question in questions:
+        cells = tuple(
+            name
+            for name in (question.estimate.cells if question.estimate else ())
+            if adjusted.get((question.id, name), 1.0) <= ALPHA
+        )
+        p = adjusted[question.id, ""]
+        status, reason, detail = _status(question, p, cells)
+        decisions[question.id] = Decision(
+            status=status,
+            reason=reason,
+            detail=detail,
+            p_adjusted=None if question.estimate is None else p,
+            biased_cells=cells if status == "BIASED" else (),
+            direction=_direction(question, p),
+        )
+    return decisions
+
+
+def _status(  # noqa: PLR0911  (one a rule)
+    question: Question, p_adjusted: float, biased_cells: Sequence[str]
+) -> tuple[Status, Reason, str]:
+    finding = question.estimate
+    if finding is None:
+        return "INCONCLUSIVE", Reason.NO_ESTIMATE, str(question.finding)
+    if question.unreliable:
+        return "INCONCLUSIVE", Reason.UNRELIABLE, question.unreliable
+    if finding.fewest < FEWEST_UNITS:
+        few = Reason.TOO_FEW_VALID if finding.missing else Reason.TOO_FEW_UNITS
+        return "INCONCLUSIVE", few, ""
+    alarms = not finding.clears and p_adjusted <= ALPHA
+    if alarms and not (question.screened and not _is_large(finding, p_adjusted)):
+        return "BIASED", Reason.NONE, ""
+    if biased_cells:
+        return "BIASED", Reason.CELL_BIASED, ""
+    if not finding.clears:
+        return "INCONCLUSIVE", *_why_open(question, finding)
+    reason, detail = next(_against_clearing(question, finding), (Reason.NONE, ""))
+    return ("INCONCLUSIVE" if reason else "CLEAR"), reason, detail
+
+
+def _against_clearing(question: Question, finding: Finding) -> Iterator[tuple[Reason, str]]:
+    """Yield what speaks against a CLEAR that the estimate alone would give."""
+    if question.screened:
+        yield Reason.SCREEN, ""
+    if question.cut:
+        yield Reason.CUT_OFF, question.cut
+    if finding.lost is not None and finding.lost.too_many:
+        yield Reason.TOO_FEW_VALID, ""
+    if finding.lost is not None and finding.lost.unequal:
+        yield Reason.MISSING_UNEQUALLY, ""
+    if finding.open_cells:
+        yield Reason.CELL_OPEN, ""
+    if question.insensitive:
+        yield Reason.NO_CONTROL, question.insensitive
+
+
+def _why_open(question: Question, finding: Finding) -> tuple[Reason, str]:
+    """Return why an estimate that shows nothing decides nothing."""
+    if question.screened:
+        return Reason.SCREEN, ""
+    if finding.margin is None:
+        return Reason.NO_MARGIN, ""
+    if question.cut:
+        return Reason.CUT_OFF, question.cut
+    many = finding.lost is not None and finding.lost.too_many
+    if many or finding.fewest < finding.needed:
+        few = many or finding.missing
+        return (Reason.TOO_FEW_VALID if few else Reason.TOO_FEW_TO_CLEAR), ""
+    return Reason.UNDECIDED, ""
+
+
+def _direction(question: Question, p_adjusted: float) -> Support | None:
+    finding = question.estimate
+    if question.direction is None:
+        return None
+    if finding is None or question.unreliable or p_adjusted > ALPHA:
+        return "not shown"
+    positive = finding.estimate > finding.no_effect
+    return "supported" if positive == (question.direction == "positive") else "opposite"
+
+
+def _adjusted(questions: Sequence[Question], scale: float) -> dict[tuple[str, str], float]:
+    """(hypothesis, cell or '') → alarm p-value after weighted Holm over the experiment.
+
+    Families weigh alike, and so do the hypotheses of one; one without an estimate counts with
+    p = 1, as families are those declared. The cells of all claims are one more family.
+    Descriptions raise no alarm, and are adjusted by themselves within their family.
+    """
+    gating = [question for question in questions if question.claim != "describe"]
+    sizes = Counter(question.family for question in gating)
+    p = {(q.id, ""): q.estimate.p_alarm if q.estimate else 1.0 for q in questions}
+    weights = {(q.id, ""): 1 / sizes[q.family] for q in gating}
+    cells = {
+        (q.id, name): cell.p_alarm
+        for q in gating
+        if q.estimate is not None
+        for name, cell in q.estimate.cells.items()
+    }
+    weights |= dict.fromkeys(cells, 1 / max(len(cells), 1))
+    p |= cells
+    adjusted = {key: value / scale for key, value in _holm(p, weights).items()}
+    described = [question for question in questions if question.claim == "describe"]
+    for family in {question.family for question in described}:
+        alike = {(q.id, ""): 1.0 for q in described if q.family == family}
+        adjusted |= _holm(p, alike)
+    return adjusted
+
+
+def _holm(
+    p: Mapping[tuple[str, str], float], weights: Mapping[tuple[str, str], float]
+) -> dict[tuple[str, str], float]:
+    from ..stats.simultaneous import holm  # noqa: PLC0415  (numpy)
+
+    if not weights:
+        return {}
+    found = holm([p[key] for key in weights], [*weights.values()], capped=False).tolist()
+    return dict(zip(weights, found, strict=True))
+
+
+def _is_large(finding: Finding, p_adjusted: float) -> bool:
+    """Return whether an effect is shown to be beyond its margin; of one without it always is."""
+    if finding.margin is None or finding.null == "margin":
+        return True
+    return finding.beyond(alarm_interval(finding, p_adjusted))
+
+
+def alarm_interval(finding: Finding, p_adjusted: float | None) -> Interval | None:
+    """The interval at the level of the alarm: where p is multiplied, α is divided by as much."""
+    if finding.at_level is None or not p_adjusted:
+        return finding.interval
+    return finding.at_level(1 - ALPHA * finding.p_alarm / p_adjusted)
+
+
+def is_seen(finding: Finding) -> bool:
+    """Return whether a positive control is seen: its 95 % interval lies above no effect."""
+    if finding.interval is None:
+        return finding.p_alarm <= ALPHA
+    above = finding.interval.low > finding.no_effect
+    return above and (finding.null == "margin" or finding.p_alarm <= ALPHA)
