@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from ..report.plan_text import SIGNS, prospects_words, wrapped
 from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
-from ..workbench.suite import declared_for, whole_suite
+from ..workbench.suite import declared_for
 from . import tell, tell_json
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def _list(given: argparse.Namespace) -> int:
     if given.json:
         tell_json(found)
     elif len(ids) == 1 and given.experiments:
-        bench = Workbench(configured(model=[]), registry, partial(whole_suite, given.suite))
+        bench = Workbench(configured(model=[]), registry)
         allocation = bench.allocation(ids[0])
         for line in _page(registry[ids[0]], allocation, found[0]["calls"], given.trial):
             tell(line)

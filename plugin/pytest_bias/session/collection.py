@@ -25,7 +25,7 @@ from .options import is_given
 from .state import CASE
 
 if TYPE_CHECKING:
-    from ..contrasts.cases import Case, Declaration, Registry
+    from ..contrasts.cases import Case, Declaration
     from ..errors.said import Said
     from .run import Run
     from .state import State
@@ -54,15 +54,8 @@ class Collection:
         return Run(
             self.state.settings,
             self.state.workspace,
-            self._elsewhere,
             takes_evidence=lambda: any("evidence" in each.argnames for each in taken()),
         )
-
-    def _elsewhere(self) -> Registry:
-        """What files of the suite declare that are not collected."""
-        from ..workbench.suite import declared_elsewhere  # noqa: PLC0415
-
-        return declared_elsewhere(self.state.suite.elsewhere())
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.

@@ -10,7 +10,7 @@ from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
 from ..baselines.gate import properties_of, stopped_by, stopped_by_control
 from ..cassettes.misses import all_capped
-from ..contrasts.cases import Case, Declaration, Registry, cases_of
+from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
 from ..experiments.records import carried_out
 from ..settings.settings import Settings
@@ -45,10 +45,9 @@ class Run(Workbench):
         self,
         settings: Settings,
         workspace: Workspace,
-        whole: Callable[[], Registry] = Registry,
         takes_evidence: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__(settings, whole=whole)
+        super().__init__(settings)
         self.workspace = workspace
         self.takes_evidence = takes_evidence
         self.without: dict[str, UnknownName] = {}

@@ -131,14 +131,6 @@ class Suite:
             if any(place == path or place in path.parents for place in asked)
         )
 
-    def elsewhere(self) -> list[Path]:
-        """The files that declare cases and were not asked for, or may have been left out."""
-        found = {*self._python_files({*self.places, *self.test_paths})}
-        if not self.narrowed:
-            asked = {*self.asked}
-            found = {path for path in found if asked.isdisjoint((path, *path.parents))}
-        return sorted(filter(declares, found))
-
     def _python_files(self, places: Iterable[Path]) -> Iterator[Path]:
         """The Python files in some places, as far as pytest's ini keys let it go there.
 

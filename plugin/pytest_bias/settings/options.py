@@ -131,8 +131,8 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                "probability that a suite calls anything BIASED where nothing is, 0.001 to 0.05",
                where="ini", default="0.05", least=0.001, most=0.05),
         Option("experiments", "N",
-               "number of experiments that share bias_alpha (unset: as many as the whole suite "
-               "declares)", where="ini", least=1),
+               "number of experiments that share bias_alpha; a suite of more says so",
+               where="ini", default="12", least=1),
         Option("gate", "", "absolute: BIASED fails; off: report only",
                default="absolute", choices=("absolute", OFF)),
         Option("inconclusive", "",

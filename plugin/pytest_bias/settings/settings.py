@@ -226,7 +226,7 @@ class Settings:
     job_summary: Path | None = None
     annotations: bool = False
     alpha: float = float(OPTIONS["alpha"].default)
-    experiments: int | None = None
+    experiments: int = int(OPTIONS["experiments"].default)
     error_rates: Path = Path(ERROR_RATES)
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -37,6 +36,7 @@ def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dic
     named = ", ".join(f"{name} {part:.2g}" for name, part in sorted(found.items()))
     if len(found) > number:
         problem = f"the suite has {len(found)}: {', '.join(sorted(found))}; set it to that many"
+        problem += " in the ini file"
         raise BadSetting(option="bias_experiments", value=number, problem=problem)
     if sum(found.values()) > alpha * (1 + 1e-9) or min(
         found.values(), default=alpha
@@ -50,23 +50,15 @@ def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dic
 class Workbench(Recordings):
     """The declarations, recordings and analyses of one process.
 
-    ``whole`` gives what else the whole suite declares, where not all of it is in ``registry``.
-
     Raises BadSetting or UnknownName for models or tables that will not do.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        registry: Registry | None = None,
-        whole: Callable[[], Registry] = Registry,
-    ) -> None:
+    def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         super().__init__(settings)
         check_models(settings, self.roster, settings.models)
         if any(map(is_tabled, (*settings.models, settings.baseline or ""))):
             self.tables.check(settings)
         self.registry = registry or Registry()
-        self._whole = whole
         self._analyses: dict[tuple[str, str], Analysis] = {}
         self._records: dict[tuple[str, str], Records] = {}
 
@@ -144,10 +136,8 @@ class Workbench(Recordings):
 
         Raises BadSetting where the parts of all do not fit into ``bias_alpha``.
         """
-        settings = self.settings
-        suites = [self.registry] if settings.experiments else [self._whole(), self.registry]
-        parts = {of.experiment.id: of.experiment.alpha for suite in suites for of in suite}
-        return divided(settings.alpha, settings.experiments or len(parts), parts)
+        parts = {of.experiment.id: of.experiment.alpha for of in self.registry}
+        return divided(self.settings.alpha, self.settings.experiments, parts)
 
     def _labels(self, case: Case, outcomes: Iterable[Outcome]) -> Labels | None:
         """Return people's labels of an experiment with a model; BadLabels for a bad file."""

@@ -40,7 +40,7 @@ from .analyses import Workbench
 from .configuration import configured
 from .plans import check_ci, told
 from .plans import record as record_cases
-from .suite import declared_for, whole_suite
+from .suite import declared_for
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
@@ -247,7 +247,7 @@ class Study:
         if not settings.models and asked.get("model") != []:
             problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
             raise BadSetting(option="--bias-model", value=None, problem=problem)
-        self.bench = Workbench(settings, registry, partial(whole_suite, suite))
+        self.bench = Workbench(settings, registry)
         self.cases = [
             self.bench.sized(Case("hypothesis", registry[name].experiment, model, design))
             for name, design in self._designs(names, whole=not experiments)

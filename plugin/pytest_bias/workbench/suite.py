@@ -91,62 +91,6 @@ def registry_of(modules: Iterable[ModuleType]) -> Registry:
     return registry
 
 
-def whole_suite(suite: str | os.PathLike[str]) -> Registry:
-    """The declarations of a suite; none where there is no such package."""
-    try:
-        is_there = importlib.util.find_spec(_importable(suite)) is not None
-    except (ImportError, ValueError):
-        is_there = False
-    return registry_of(suite_modules(suite)) if is_there else Registry()
-
-
-def declared_elsewhere(files: Iterable[Path]) -> Registry:
-    """The declarations in files of a suite that were not selected; they are imported for it.
-
-    Raises BadSetting where one cannot be imported: the experiments cannot be counted then.
-    """
-    files = list(files)
-    known = imported(files)
-    packages = {path: path.parent for path in files if (path.parent / "__init__.py").is_file()}
-    modules: dict[ModuleType, None] = {}
-    for path in dict.fromkeys(packages.get(path, path) for path in files):
-        try:
-            if path in known:
-                modules[known[path]] = None
-            elif path.is_dir():
-                modules |= dict.fromkeys(suite_modules(path))
-            else:
-                modules[_alone(path)] = None
-        except BadSetting as error:
-            problem = (
-                f"is not set, and the experiments of {path} cannot be counted: {error.problem}; "
-                "set it to the number of the suite's experiments, in the ini file"
-            )
-            raise BadSetting(option="bias_experiments", value=None, problem=problem) from error
-    return registry_of(modules)
-
-
-def _alone(path: Path) -> ModuleType:
-    """Import a file that stands in no package, beside what is imported under its name."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise BadSetting(option="suite", value=path, problem="is no Python module")
-    module = importlib.util.module_from_spec(spec)
-    let_go, searched = hold_exit(lambda: 2), [*sys.path]
-    sys.path.insert(0, str(path.parent))  # where pytest would find what it imports
-    try:
-        spec.loader.exec_module(module)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # as in suite_modules
-        problem = f"cannot be imported ({type(error).__name__}: {error})"
-        raise BadSetting(option="suite", value=path, problem=problem) from error
-    finally:
-        let_go()
-        sys.path[:] = searched
-    return module
-
-
 def find_experiments(suite: str) -> Iterator[Experiment]:
     """The experiments that stand in the modules of the package ``suite``, each once.
 

@@ -63,10 +63,14 @@ def shipped() -> list[Registered]:
     return list(registry_of(suite_modules(ROOT / "bias_tests")))
 
 
-@pytest.mark.parametrize("number", ["", "bias_experiments = 6"])
+@pytest.mark.parametrize(("number", "share"), [("", 1 / 12), ("bias_experiments = 6", 1 / 6)])
 @pytest.mark.parametrize("named", [[], ["cv-screening"], [ROOT / "bias_tests/narrative"]])
-def test_each_shipped_experiment_has_a_sixth_whatever_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: str, named: list[str]
+def test_each_shipped_experiment_has_the_same_part_whatever_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: str,
+    share: float,
+    named: list[str],
 ) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{number}\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -74,7 +78,7 @@ def test_each_shipped_experiment_has_a_sixth_whatever_is_named(
     for case in study.cases:
         found = study.bench.allocation(case.experiment.id)
         families = FAMILIES[case.experiment.id]
-        assert found == Allocation(alarms=0.05, share=1 / 6, families=families)
+        assert found == Allocation(alarms=0.05, share=share, families=families)
     assert len(study.cases) == (1 if named else 6)
 
 

@@ -77,7 +77,7 @@ def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
         "sentence_months: the judge's final sentence (0 to 12 months on probation)",
         "sentence_months-grave-trivial, for sentence_months: ",
         "Unseen: it evaluates a demand of nine months as it does one of three",
-        "false alarms: at most 0.00833",
+        "false alarms: at most 0.00417",
         "sentence_months-high-low (claim clear, margin 0.6): 156 replies per group. Why that",
         "margin: an anchoring index of .10",
         "It clears with probability 0.90 or more",

@@ -38,7 +38,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     assert head == "PASS  simulated/even: nothing stops it"
     assert "programs that stand in for models: simulated" in lines[0]
     assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
-    assert lines[3] == "  False alarms: at most 0.05 in 1 family, all of the suite's 0.05"
+    assert lines[3] == "  False alarms: at most 0.0042 in 1 family, 1/12 of the suite's 0.05"
     assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
     assert lines[5].startswith(f"  {LINE}")
     assert lines[6:] == ["", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
@@ -65,9 +65,9 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
 ) -> None:
     result = suite.run(BIASED, *HTML, "--junitxml=junit.xml", workers=workers)
     assert result.ret == 1
-    for text in (" bias ====", "    BIASED  number-high-low  +6.25, 95 % [", "written:"):
+    for text in (" bias ====", "    BIASED  number-high-low  +6.25, 99.6 % [", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
-    short = r"BIASED \+6\.25, 95 % \[\+5\.\d+, \+7\.\d+\], allowed ±2"
+    short = r"BIASED \+6\.25, 99\.6 % \[\+4\.\d+, \+7\.\d+\], allowed ±2"
     assert re.search(f"^FAILED .*biased] - {short}$", result.stdout.str(), re.MULTILINE)
     order = [
         next(i for i, line in enumerate(result.outlines) if f" {title} " in line)
@@ -78,7 +78,7 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     assert re.fullmatch(short, failure.attrib["message"])
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "BIASED (beyond the margin) for these stimuli" in page
-    assert re.search(r"estimate 6\.25, 95 % interval \[\+5\.\d+, \+7\.\d+\], margin", page)
+    assert re.search(r"estimate 6\.25, 99\.6 % interval \[\+4\.\d+, \+7\.\d+\], margin", page)
     assert page.count("&lt;svg ") == 2  # in its row, and in what the row is sorted by
     assert str(suite.path) not in page.replace(f"{suite.path.name}/page.html", "")
 

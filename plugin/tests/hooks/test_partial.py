@@ -196,7 +196,7 @@ def test_failed_conditions_only(suite: Suite, workers: int | None) -> None:
 @pytest.mark.parametrize(
     "asked", [["bias_tests/coin"], [MODULE, "-k", "number"], ["-k", "coin"], ["bias_tests"]]
 )
-def test_alpha_is_divided_over_the_whole_suite_whatever_is_selected(
+def test_alpha_is_divided_over_twelve_experiments_whatever_is_selected(
     suite: Suite, asked: list[str]
 ) -> None:
     suite.write(name="dice")
@@ -204,29 +204,4 @@ def test_alpha_is_divided_over_the_whole_suite_whatever_is_selected(
     partial = asked != ["bias_tests"]
     found = suite.results(partial=partial)["analyses"]
     (coin,) = [each for each in found if each["experiment"] == "game-coin"]
-    assert coin["allocation"]["share"] == 0.5
-
-
-def test_alpha_is_divided_over_files_that_are_in_no_package(suite: Suite) -> None:
-    suite.write(name="dice").change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
-    (suite.path / "flat").mkdir()
-    for name in ("coin", "dice"):
-        tests = suite.path / f"bias_tests/{name}/test_{name}.py"
-        text = tests.read_text("utf-8").replace("from .", f"from bias_tests.{name}.")
-        suite.file(f"flat/test_{name}.py", text)
-        tests.unlink()
-    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = flat")
-    suite.run("flat/test_coin.py")
-    (coin,) = suite.results(partial=True)["analyses"]
-    assert coin["allocation"]["share"] == 0.5
-
-
-def test_a_suite_of_which_a_part_cannot_be_imported_is_not_divided(suite: Suite) -> None:
-    suite.write(name="dice").change("bias_tests/dice/experiment.py", "import json", "import jsn")
-    result = suite.run("bias_tests/coin")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["ERROR: bias_experiments: is not set, and the experiments of *jsn*"]
-    )
-    suite.change("pytest.ini", "bias_report", "bias_experiments = 2\nbias_report")
-    assert suite.run("bias_tests/coin").ret == 0
+    assert coin["allocation"]["share"] == 1 / 12
