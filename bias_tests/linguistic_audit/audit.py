@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -63,30 +62,20 @@ class Answer:
     latency: float
 
 
-_FOUND, _PASSED = 21 / 30, 24 / 30
-"""Shares of the labelled refusals, and of the labelled answers, that the rules read rightly."""
+_FOUND = 21 / 30
+"""Share of the labelled refusals that the rules find."""
 
 RULES = Misclassified(
     sensitivity=_FOUND,
     specificity=1.0,
-    se=sqrt(_FOUND * (1 - _FOUND) / 30),
-    source="30 labelled refusals; answers taken to pass",
-    sampled=False,
-    worst=Misclassified(
-        sensitivity=_FOUND,
-        specificity=_PASSED,
-        se=sqrt((_FOUND * (1 - _FOUND) + _PASSED * (1 - _PASSED)) / 30),
-        source="30 labelled answers, chosen to be hard",
-    ),
+    source="30 labelled refusals, chosen to be hard; answers taken to pass",
 )
 """How the rules for refusals err.
 
-Refusals they miss make every difference smaller. The labelled ones were chosen to be hard and are
-no sample of a model's, so no estimate is corrected, but nothing is cleared that would not be if so
-many were missed. Answers they take for
-refusals do, too, but the labelled ones were written to look like refusals: were one in five of a
-model's answers taken for one, a fifth of its replies would be found to refuse at least, and a few
-per cent are. So that is shown beside the verdict, and does not decide.
+Refusals they miss make every difference smaller, so the margin is multiplied by the share they
+find. The labelled ones were chosen to be hard: of a model's own it will be more. Answers they take
+for refusals would do so, too, but were one in five of a model's answers taken for one, as of the
+labelled ones, a fifth of its replies would be found to refuse, and a few per cent are.
 """
 
 MEASURES = (

@@ -83,11 +83,8 @@ def fingerprint_of(
         "replies": "lenient" if lenient or experiment.replies == "lenient" else None,
         "judge": _judge(judged_by),
         PROMPTS: told and {"subject": dict(told.subject), "judge": dict(told.judge) or None},
-        # How much the judge must agree with itself before this is decided at all.
-        "agreements": {
-            a.measure: {"again": a.again, "level": a.level, "at_least": a.at_least} for a in rests
-        }
-        or None,
+        # What the judge's error is counted from.
+        "agreements": {a.measure: {"again": a.again, "level": a.level} for a in rests} or None,
     }
     settled = _without_none(json.loads(dumps(value, "fingerprint")))
     return cast("Mapping[str, object]", encodable(settled))

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 DIGITS = 16
 """Hexadecimal digits of a digest that stand for a unit."""
 
-ONE_SIDED = 1.6448536269514722
-"""Standard errors from an estimate to its one-sided 95 % limit."""
-
 _LONGEST = 80
 """Characters up to which an exemplar names its unit; of longer ones a digest does."""
 
@@ -148,9 +145,7 @@ def _estimated(
 def shrinkage(experiment: Experiment, measure: str) -> float:
     """What the error of reading ``measure`` leaves of a difference, at its worst; 1 without."""
     error = experiment.measure(measure).error
-    if error is None:
-        return 1.0
-    return max(0.0, min(each.youden - ONE_SIDED * each.se for each in (error, *error.also)))
+    return 1.0 if error is None else error.lowest
 
 
 def _lost(

@@ -263,7 +263,7 @@ class _Chances:
         """Rates at which its event is read, those that leave least of a difference."""
         name = getattr(self.declared, "measure", MISSING)
         error = None if name == MISSING else self.experiment.measure(name).error
-        return None if error is None else min((error, *error.also), key=lambda each: each.youden)
+        return error if isinstance(error, Misclassified) else None
 
     @property
     def labelled(self) -> bool:
@@ -311,7 +311,7 @@ class _Chances:
         if self.found is not None:
             rates = (math.fsum(arm.mean for arm in self.found.arms) / len(self.found.arms),)
         # Rates of error of other replies correct nothing: an alarm is held against the margin.
-        corrected = self.error is None or self.error.sampled
+        corrected = self.error is None
         scaled = self.margin * (self._left if corrected else 1.0)
         alarm_margin = 0.0 if self.null == "zero" else scaled
         for rate in rates:
@@ -429,7 +429,7 @@ class _Chances:
             and units_to_clear(sd=sd, margin=self.margin, design=shape) is not None
         ):
             return replace(given, doubt="spread")
-        if self.error is not None and not self.error.sampled:
+        if self.error is not None:
             sd /= self._left  # what is read is not corrected, and less of a difference is left
         # What clears nothing alarms whatever the margin is.
         alone = not given.clears and self.null == "zero"

@@ -18,9 +18,6 @@ NOT_SCORED = "not scored again"
 FEWEST_TWICE = 20
 """Trials scored twice below which nothing is said of how well the two ratings agree."""
 
-AT_LEAST = 0.80
-"""Smallest α of ratings that may be relied on (Krippendorff 2004, page 241)."""
-
 Level = Literal["nominal", "ordinal", "interval"]
 
 _SPAN = 2**64
@@ -31,9 +28,10 @@ _DIGITS = 16
 class Agreement:
     """A measure that a judge takes, and takes again of some trials, and that others rest on.
 
-    Krippendorff's α of the two ratings is reported. Where it is below ``at_least``, cannot be
-    computed, or fewer than 20 trials were rated twice, every hypothesis on a measure of
-    ``governs`` is INCONCLUSIVE, whatever was found, and a positive control on one is not seen.
+    Krippendorff's α of the two ratings is reported. The judge's error that they show shrinks the
+    margins of hypotheses on the measures of ``governs``. Where fewer than 20 trials were rated
+    twice that error is not known: these hypotheses are INCONCLUSIVE, and a positive control on one
+    of these measures is not seen.
 
     Parameters
     ----------
@@ -45,8 +43,6 @@ class Agreement:
     level
         How ratings differ: ``"nominal"`` (the same or not), ``"ordinal"`` (by ranks) or
         ``"interval"`` (by their distance); the last two take numbers.
-    at_least
-        Smallest α that will do, in (0, 1].
     governs
         Measures derived from this rating: hypotheses on them rest on it, as those on ``measure``
         itself always do.
@@ -55,7 +51,6 @@ class Agreement:
     measure: str
     again: str
     level: Level = "nominal"
-    at_least: float = AT_LEAST
     governs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -66,10 +61,6 @@ class Agreement:
         if self.level not in get_args(Level):
             known = ", ".join(get_args(Level))
             raise BadDesign(what=what, problem=f"level must be one of {known}")
-        number = type(self.at_least) in (int, float)
-        if not number or not 0 < self.at_least <= 1:
-            raise BadDesign(what=what, problem="at_least must be a number above 0, up to 1")
-        object.__setattr__(self, "at_least", float(self.at_least))
         governs = need_several(what, "governs", self.governs, str, "names of measures")
         object.__setattr__(self, "governs", tuple(dict.fromkeys((self.measure, *governs))))
 

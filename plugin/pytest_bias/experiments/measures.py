@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign, InvalidReply, TooFewUnits
-from ..stats.results import Interval, Misclassified
+from ..stats.results import Interval, Misclassified, Reliability
 from .design import check_label
 from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
 
@@ -118,7 +118,7 @@ class Measure:
     categories: Iterable[str] = field(default=(), repr=False)
     whole: bool = False
     integer: bool = False
-    error: Misclassified | None = None
+    error: Misclassified | Reliability | None = None
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
@@ -128,7 +128,7 @@ class Measure:
         need(what, "whole", self.whole, bool, "True or False")
         need(what, "integer", self.integer, bool, "True or False")
         expected = "Misclassified(…), or None"
-        need(what, "error", self.error, (Misclassified, type(None)), expected)
+        need(what, "error", self.error, (Misclassified, Reliability, type(None)), expected)
         if type(self.version) is not int:
             raise wrong(what, "version", self.version, "a whole number")
         if self.name == MISSING or (self.name == FORMAT_KEPT and self.meaning != _KEPT):

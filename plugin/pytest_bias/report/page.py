@@ -227,7 +227,7 @@ def lacking_words(analysis: Analysis) -> str:
 
 def alpha_of(analysis: Analysis) -> str:
     """The lowest α of a judge with itself; '' without a judge."""
-    found = [each.alpha for each in analysis.agreements if each.needed is not None]
+    found = [each.alpha for each in analysis.agreements if each.against != "people"]
     known = [alpha for alpha in found if alpha is not None]
     return f"α {alpha_words(min(known))}" if known else ""
 

@@ -51,7 +51,7 @@ def _control(control: Control) -> Iterator[Fact]:
 
 def judge_value(found: AgreementFound) -> Mapping[str, object]:
     """The extent to which the judge agrees with itself, or with people, and what rests on it."""
-    gates = found.needed is not None
+    gates = found.against != "people"
     title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
     if not found.holds:
         badge, said = "not relied on", f"{capital(found.why)}{held_words(found)}."
@@ -64,21 +64,19 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     elif not gates:
         badge, said = "reported", "How well the judge's ratings agree with people's labels."
     else:
-        badge = "agrees"
-        said = "The judge rates the same trials alike, so hypotheses may rest on its ratings."
+        badge = "reported"
+        said = "How often the judge rates a trial alike twice; its error is part of each verdict."
     return {"title": title, "badge": badge, "said": said, "facts": [*_judge(found)]}
 
 
 def _judge(found: AgreementFound) -> Iterator[Fact]:
-    gates = found.needed is not None
+    gates = found.against != "people"
     how: str = found.level
     if found.interval is not None:
         level = f"{100 * found.interval.level:.0f} %"
         how = f"{how}; {level} percentile bootstrap interval over trials"
     value = "not defined" if found.alpha is None else alpha_value(found)
     yield "Krippendorff’s α", value, how
-    if gates:
-        yield "Needed", f"at least {found.needed:g}, from at least {found.fewest} trials", ""
     trials = "Trials scored twice" if gates else "Trials labelled and rated"
     yield trials, f"{found.trials}, of which {found.same} alike", ""
     if found.kappa is not None:

@@ -296,27 +296,28 @@ def _why_none(view: RunView) -> str:
 def judge_line(found: AgreementFound) -> str:
     """An agreement as one line of the terminal section."""
     trials = number_words(found.trials, "trial")
-    if found.needed is None and found.holds:
+    if found.against == "people" and found.holds:
         said = _agreement_numbers(found) if found.alpha is not None else found.why
         how = "HARDLY AGREES WITH PEOPLE" if found.slight else "beside people"
         return f"judge {how} on {found.measure}: {said}, {trials} labelled"
     if found.holds:
         return (
-            f"judge agrees with itself on {found.measure}: {_agreement_numbers(found)}, at least "
-            f"{found.needed:g} needed, {trials} scored twice"
+            f"judge's agreement with itself on {found.measure}: {_agreement_numbers(found)}, "
+            f"{trials} scored twice"
         )
     return f"judge NOT RELIED ON: {found.why}{held_words(found)}"
 
 
 def _agreement_numbers(found: AgreementFound) -> str:
     kappa = "" if found.kappa is None else f", κ = {alpha_words(found.kappa)}"
-    return f"α = {alpha_value(found)} ({found.level}){kappa}"
+    value = "not defined" if found.alpha is None else alpha_value(found)
+    return f"α = {value} ({found.level}){kappa}"
 
 
 def alpha_value(found: AgreementFound) -> str:
     """``0.81, 95 % [0.70, 0.90]``, of an agreement that is defined."""
     assert found.alpha is not None  # noqa: S101  (who calls this has looked)
-    return f"{alpha_words(found.alpha, found.needed)}{agreement_bounds(found.interval)}"
+    return f"{alpha_words(found.alpha)}{agreement_bounds(found.interval)}"
 
 
 def agreement_bounds(interval: Interval | None) -> str:

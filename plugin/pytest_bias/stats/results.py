@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import BadStatisticInput
@@ -16,9 +16,6 @@ LEVEL = 0.95
 
 POWER = 0.90
 """Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
-
-
-_MADE = "Misclassified(…)"
 
 
 def _bad(function: str, argument: str, problem: str) -> BadStatisticInput:
@@ -130,45 +127,37 @@ class Bootstrap:
 class Misclassified:
     """How often an event is read as one, and anything else as none.
 
-    ``sensitivity`` is the share of events that are found, ``specificity`` that of the others that
-    are let pass; ``se`` is the standard error of their sum, ``source`` says where they are from.
-    Where they are ``sampled`` from the very replies, estimates are corrected for them; rates of
-    other replies are none of these, and clearing must hold at them as well. ``also`` are further
-    rates at which it must, ``worst`` some at which the result is shown besides, and which never
-    decide. ``labels`` is the number of labels of people that they are counted from.
+    ``sensitivity`` is the share of events that are read as such, ``specificity`` that of the
+    others that are let pass; ``source`` says where they are from. ``lowest`` is Youden's index at
+    the upper limits of both error rates (one-sided, .95), by which a margin is multiplied; by
+    default that of the rates themselves, which are then taken as known.
     """
 
     sensitivity: float
     specificity: float
-    se: float
     source: str
-    sampled: bool = True
-    worst: Misclassified | None = None
-    # What follows from labels is in no fingerprint of what was declared.
-    also: tuple[Misclassified, ...] = field(default=(), repr=False)
-    labels: int = field(default=0, repr=False)
+    lowest: float = math.nan
 
     def __post_init__(self) -> None:
-        given: dict[str, object] = {each.name: getattr(self, each.name) for each in fields(self)}
-        for name in ("sensitivity", "specificity", "se"):
-            rate = given[name]
+        for name in ("sensitivity", "specificity"):
+            rate: object = getattr(self, name)
             if isinstance(rate, bool) or not (isinstance(rate, int | float) and 0 <= rate <= 1):
                 raise _bad("Misclassified", name, f"is no rate, a number from 0 to 1: {rate!r}")
-        also = given["also"] if isinstance(given["also"], tuple) else (None,)
-        for name, fits, needed in (
-            ("source", isinstance(given["source"], str), "text"),
-            ("sampled", isinstance(given["sampled"], bool), "True or False"),
-            ("worst", isinstance(given["worst"], Misclassified | None), f"{_MADE}, or None"),
-            ("also", all(isinstance(each, Misclassified) for each in also), f"a tuple of {_MADE}"),
-            ("labels", isinstance(given["labels"], int), "a whole number"),
-        ):
-            if not fits:
-                raise _bad("Misclassified", name, f"must be {needed}: {given[name]!r}")
         if self.youden <= 0:
             problem = "add up to 1 or less: nothing is read from it"
             raise _bad("Misclassified", "sensitivity, specificity", problem)
+        if math.isnan(self.lowest):
+            object.__setattr__(self, "lowest", self.youden)
 
     @property
     def youden(self) -> float:
         """Sensitivity + specificity - 1: what is left of a difference (Youden 1950)."""
         return self.sensitivity + self.specificity - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliability:
+    """The lower limit of the reliability of a graded number, by which a margin is multiplied."""
+
+    lowest: float
+    source: str

@@ -38,9 +38,9 @@ from .judge_agreement import (
     AgreementFound,
     Labels,
     held_back,
+    with_errors,
     with_itself,
     with_people,
-    without_error,
 )
 from .verdict import Control, Decision, Question, Verdict
 
@@ -141,7 +141,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     records = replace(records, asked=hypotheses)
     plain = without_controls(experiment, records)
     agreed = (*with_itself(experiment, plain), *with_people(experiment, plain, labels, records))
-    experiment = without_error(experiment, plain, labels, records)
+    experiment = with_errors(experiment, plain, labels, records, agreed)
     by_condition = records.by_condition()
     conditions = experiment.conditions_of(design)
     counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in conditions)

@@ -15,7 +15,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Records
-from ..stats.results import Interval, Misclassified
+from ..stats.results import Interval, Misclassified, Reliability
 from .wording import number_words
 
 Rater = Literal["the judge again", "people"]
@@ -61,11 +61,10 @@ class AgreementFound:
 
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
     on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
-    both ratings, ``same`` of them twice the same; where a verdict rests on it, at least ``fewest``
-    trials and an α of ``needed`` are asked for (None of people, of whom nothing is asked but that
-    the judge reads flags better than by chance).
-    ``held`` are the ids of the hypotheses and the control it holds back, ``kappa`` is Cohen's,
-    for categories beside people; ``source`` the file of their labels.
+    both ratings, ``same`` of them twice the same. α itself holds nothing back: it takes 20
+    trials rated twice to know the judge's error, and a judge that reads flags better than by
+    chance. ``held`` are the ids of the hypotheses and the control it holds back, ``kappa`` is
+    Cohen's, for categories beside people; ``source`` the file of their labels.
     """
 
     measure: str
@@ -75,10 +74,8 @@ class AgreementFound:
     interval: Interval | None
     trials: int
     same: int
-    needed: float | None
     holds: bool
     why: str = ""
-    fewest: int | None = None
     governs: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     kappa: float | None = None
@@ -91,7 +88,7 @@ class AgreementFound:
 
         Landis & Koch (1977, page 165) call agreement slight up to there.
         """
-        beside_people = self.needed is None and self.trials >= FEWEST_TWICE
+        beside_people = self.against == "people" and self.trials >= FEWEST_TWICE
         return beside_people and self.alpha is not None and self.alpha <= _SLIGHT
 
 
@@ -132,27 +129,39 @@ def with_people(
     return tuple(found.values())
 
 
-def without_error(
-    experiment: Experiment, records: Records, labels: Labels | None, every: Records | None = None
+def with_errors(
+    experiment: Experiment,
+    records: Records,
+    labels: Labels | None,
+    every: Records | None = None,
+    agreed: Sequence[AgreementFound] = (),
 ) -> Experiment:
-    """Return ``experiment`` with how often its judge errs on each flag that rests on a rating.
+    """Return ``experiment`` with how often its judge errs on each measure that rests on a rating.
 
-    Labels of people say it where at least 20 trials have one, among them a yes and a no; else the
-    pairs of ratings do, in which what the judge gets wrong twice is not seen. What labels say does
-    not unsay them: clearing must hold at theirs as well; of several pairs those that show most
-    error count. What a rating stands for is learnt from ``every`` trial, also those that do not
-    count: at a control level alone the judge may have given what people do elsewhere.
+    Of a flag, labels of people say it where at least 20 trials have one, among them a yes and a
+    no; else the pairs of ratings do, in which what the judge gets wrong twice is not seen. Where
+    both say it, or several pairs, the largest error counts. Of a number it is the lower limit of
+    the judge's agreement with itself. What a rating stands for is learnt from ``every`` trial,
+    also those that do not count: at a control level alone the judge may have given what people do
+    elsewhere.
     """
-    errors: dict[str, Misclassified] = {}
+    errors: dict[str, Misclassified | Reliability] = {}
     every = every or records
     for flag, agreements in _flags(experiment, records).items():
         read = _read_beside(flag, agreements, records, labels, every)
         pairs = [_between_ratings(flag, each, records, every) for each in agreements]
-        twice = sorted((each for each in pairs if each is not None), key=lambda each: each.youden)
+        rates = [each for each in pairs if each is not None]
         if read is not None and read.youden > 0:
-            errors[flag] = replace(read.errors, also=(*read.errors.also, *twice))
-        elif twice:
-            errors[flag] = twice[0]
+            rates.append(read.errors)
+        if rates:
+            errors[flag] = min(rates, key=lambda each: each.lowest)
+    for each in agreed:
+        if each.against == "the judge again" and each.interval is not None:
+            source = f"agreement of the judge with itself on {each.trials} trials"
+            lowest = max(each.interval.low, 0.0)
+            for name in each.governs:
+                if _kind(name, records) is float:
+                    errors[name] = Reliability(lowest=lowest, source=source)
     if not errors:
         return experiment
     measures = [replace(m, error=errors.get(m.name, m.error)) for m in experiment.measures]
@@ -322,11 +331,9 @@ def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:
     return held
 
 
-def alpha_words(alpha: float, needed: float | None = None) -> str:
-    """An α with two decimals, or as many as keep it on its side of what is needed."""
+def alpha_words(alpha: float) -> str:
+    """An α with two decimals, and no sign where these are 0."""
     text = f"{alpha:.2f}"
-    if needed is not None and (float(text) >= needed) != (alpha >= needed):
-        text = f"{alpha:.4f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
@@ -361,10 +368,8 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
         interval=interval,
         trials=len(pairs),
         same=sum(one == two for one, two in pairs),
-        needed=agreement.at_least,
         holds=not why,
         why=why,
-        fewest=FEWEST_TWICE,
         governs=tuple(agreement.governs),
     )
 
@@ -413,7 +418,6 @@ def _beside(
         interval=interval,
         trials=len(pairs),
         same=sum(one == two for one, two in pairs),
-        needed=None,
         holds=True,
         why=undefined,
         kappa=kappa,
