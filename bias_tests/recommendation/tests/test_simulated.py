@@ -17,8 +17,7 @@ from pytest_bias.contrasts.estimation import selection as selecting
 from pytest_bias.experiments.experiment import SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Message
 from pytest_bias.providers.simulated import SUBJECTS
-from pytest_bias.stats.permutation import label_shuffle_ratio
-from pytest_bias.stats.resampling import bootstrap_log_ratio
+from pytest_bias.stats.resampling import label_shuffle_ratio
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
 
@@ -41,8 +40,6 @@ EACH = pytest.mark.parametrize("subject", SUBJECTS)
 def analysed(subject: str) -> Analysis:
     """All verdicts on a subject, with fewer resamples: the bounds are far enough away."""
     with pytest.MonkeyPatch.context() as patch:
-        bootstrapped = partial(bootstrap_log_ratio, iterations=1_000)
-        patch.setattr(selecting, "bootstrap_log_ratio", bootstrapped)
         shuffled = partial(label_shuffle_ratio, resamples=1_000)
         patch.setattr(selecting, "label_shuffle_ratio", shuffled)
         return analyse(

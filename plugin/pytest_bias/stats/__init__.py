@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..errors import NoVariance as NoVariance
     from ..errors import TooFewUnits as TooFewUnits
     from .anova import factorial_anova as factorial_anova
-    from .blocks import one_sample as one_sample
     from .counts import chi_square as chi_square
     from .effect_size import cohen_d as cohen_d
+    from .means import one_sample as one_sample
     from .means import welch as welch
     from .ranks import mann_whitney as mann_whitney
     from .results import Interval as Interval
@@ -31,7 +31,7 @@ _HOMES = {
     "NoVariance": "..errors",
     "TooFewUnits": "..errors",
     "factorial_anova": ".anova",
-    "one_sample": ".blocks",
+    "one_sample": ".means",
     "chi_square": ".counts",
     "cohen_d": ".effect_size",
     "welch": ".means",

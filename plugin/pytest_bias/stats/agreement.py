@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from ._distributions import normal_isf
-from .checks import Floats, bad, checked, enough, sample
+from .checks import Floats, bad, enough, sample
 from .ranks import snapped
-from .resampling import resampled_kinds
 from .results import LEVEL, Interval
 
 Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -134,7 +132,6 @@ def _counts(
     return kinds, kind[[*map(rows.__getitem__, rated)]], values
 
 
-@checked
 def krippendorff_alpha(
     ratings: Sequence[Sequence[Hashable | None]],
     *,
@@ -163,12 +160,13 @@ def krippendorff_alpha(
     enough(len(counts), "units rated twice", SMALLEST)
     alpha = _alpha(counts, level, values)(np.ones(len(counts), dtype=np.int64))
     if alpha is None:
-        raise NoVariance
+        raise NoVariance(statistic="agreement")
 
     interval = None
     if iterations:
+        n = len(kind)
         rng = np.random.default_rng(seed)
-        resamples = chain.from_iterable(resampled_kinds(kind, len(kinds), iterations, rng))
+        resamples = rng.multinomial(n, np.bincount(kind) / n, size=iterations)
         drawn = map(_alpha(kinds, level, values), resamples)
         defined = [value for value in drawn if value is not None]
         if len(defined) >= FEWEST_DRAWS:
@@ -178,7 +176,6 @@ def krippendorff_alpha(
     return Alpha(alpha=alpha, interval=interval)
 
 
-@checked
 def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> Kappa:
     """Return the agreement of two coders of the same units beyond that of their margins.
 
@@ -195,7 +192,7 @@ def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> Kappa:
     enough(len(a), "units", SMALLEST)
     place, values = _categories((*a, *b), "a, b", numeric=False)
     if values.size < SMALLEST:
-        raise NoVariance
+        raise NoVariance(statistic="agreement")
     table = np.zeros((values.size, values.size))
     for first, second in zip(a, b, strict=True):
         table[place[first], place[second]] += 1
@@ -209,6 +206,6 @@ def cohen_kappa(a: Sequence[Hashable], b: Sequence[Hashable]) -> Kappa:
     if variance <= 1e-15 / len(a):  # 0 but for rounding
         return Kappa(kappa=kappa, se=None, interval=None)
     se = math.sqrt(variance)
-    half = normal_isf((1 - LEVEL) / 2) * se
+    half = float(ndtri((1 + LEVEL) / 2)) * se
     interval = Interval(low=max(-1.0, kappa - half), high=min(1.0, kappa + half), level=LEVEL)
     return Kappa(kappa=kappa, se=se, interval=interval)

@@ -10,22 +10,10 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import fdtrc  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from ._distributions import f_sf
-from .checks import (
-    ROUNDING,
-    Floats,
-    alike,
-    bad,
-    checked,
-    constant,
-    enough,
-    known,
-    mean_and_sd,
-    probability,
-    units,
-)
+from .checks import EQUAL, Floats, alike, bad, checked, constant, enough, probability, units
 
 SumsOfSquares = Literal[1, 2, 3]
 Term = tuple[str, ...]
@@ -72,62 +60,32 @@ class AnovaTable:
     aliased: tuple[Term, ...]
 
 
-def f_p(f: float, df_1: float, df_2: float) -> float:
-    """Return the p-value of an F statistic, floored."""
-    return probability(f_sf(f, df_1, df_2))
-
-
 @checked
 def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     """Test equal means of k >= 2 independent groups of equal variance, of at least 2 units each.
 
-    Assumes means close to normal. The sums of squares are taken here: scipy's `f_oneway` finds the
-    variance within by subtraction: at 1e6 SDs between groups its F has four digits, at 1e8 it is
-    below 0. Source: Fisher (1925).
+    Assumes means close to normal. Raises `NoVariance` where every group is constant.
+    Source: Fisher (1925).
     """
+    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
     enough(len(groups), "groups")
     arrays = [units(group, f"groups[{i}]") for i, group in enumerate(groups)]
     magnitude = max(float(np.abs(array).max()) for array in arrays)
     if all(constant(array, magnitude=magnitude) for array in arrays):
         raise NoVariance
-    # In shares of the largest distance from the first value: squares would under- or overflow.
-    origin = arrays[0][0]
-    scale = max(float(np.abs(array - origin).max()) for array in arrays)
-    shares = [(array - origin) / scale for array in arrays]
-    grand = np.concatenate(shares).mean()
-    between = math.fsum(array.size * float(array.mean() - grand) ** 2 for array in shares)
-    within = math.fsum(array.size * float(array.var()) for array in shares)
-    df_1, df_2 = len(shares) - 1, float(sum(array.size - 1 for array in shares))
-    f = between / df_1 / (within / df_2)
+    found = stats.f_oneway(*arrays)
+    df_1, df_2 = len(arrays) - 1, float(sum(array.size - 1 for array in arrays))
+    f = float(found.statistic)
+    if not 0 <= f < math.inf:  # scipy finds the variance within by subtraction
+        raise NoVariance
     return OneWay(
         f=f,
         df_between=df_1,
         df_within=df_2,
-        p=f_p(f, df_1, df_2),
-        eta2=between / (between + within),
+        p=probability(found.pvalue),
+        eta2=f * df_1 / (f * df_1 + df_2),
     )
-
-
-@checked
-def welch_one_way_p(groups: Sequence[ArrayLike]) -> float:
-    """Return the p-value of equal means of k >= 2 independent groups, each with its own variance.
-
-    Of at least 2 units each; assumes means close to normal. Two groups are Welch's t test. A
-    constant group counts as one of next to no variance. Source: Welch (1951).
-    """
-    enough(len(groups), "groups")
-    arrays = [units(group, f"groups[{i}]") for i, group in enumerate(groups)]
-    magnitude = max(float(np.abs(array).max()) for array in arrays)
-    means, sds = np.array([mean_and_sd(array, magnitude=magnitude) for array in arrays]).T
-    if not sds.any():
-        raise NoVariance
-    sizes = np.array([array.size for array in arrays])
-    shares = sizes / np.maximum(sds / sds.max(), ROUNDING) ** 2
-    distances = (means - shares @ means / shares.sum()) / sds.max()
-    k = len(arrays)
-    spread = float(((1 - shares / shares.sum()) ** 2 / (sizes - 1)).sum())
-    f = float(shares @ distances**2) / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * spread)
-    return f_p(f, k - 1, (k**2 - 1) / (3 * spread))
 
 
 def _coded(given: Sequence[str], factor: str, n: int) -> Floats:
@@ -135,7 +93,7 @@ def _coded(given: Sequence[str], factor: str, n: int) -> Floats:
 
     With others a type III main effect would be that of one level of the other factors.
     """
-    alike(given, factor, n=n, of="values")
+    alike(given, factor, n=n)
     levels = sorted(set(given))
     enough(len(levels), factor)
     codes = np.vstack([np.eye(len(levels) - 1), np.full(len(levels) - 1, -1.0)])
@@ -211,7 +169,8 @@ def factorial_anova(
     terms could not be estimated. Source: Fisher (1925); Yates (1934; 1937 on confounding);
     Langsrud (2003) on the types.
     """
-    known(type, "type", get_args(SumsOfSquares))
+    if type not in get_args(SumsOfSquares):
+        raise bad("type", f"{type!r} is none of 1, 2, 3")
     found = units(values, "values")
     n = found.size
     blocks = blocks or {}
@@ -243,7 +202,7 @@ def factorial_anova(
     scale = float(np.abs(found - origin).max()) or 1.0
     shares = (found - origin) / scale
     rest = shares - space @ (space.T @ shares)
-    if constant(rest * scale, magnitude=float(np.abs(found).max())):
+    if np.ptp(rest) <= EQUAL * (n + np.abs(found).max() / scale):
         raise NoVariance
     within = float((rest**2).sum())
     estimated = [term for term in terms if term not in aliased]
@@ -258,7 +217,7 @@ def factorial_anova(
                 term=term,
                 df=df_term,
                 f=f,
-                p=f_p(f, df_term, df),
+                p=probability(float(fdtrc(df_term, df, f))),
                 partial_eta2=ss / (ss + within),
             )
         )

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq  # type: ignore[import-untyped, unused-ignore]
+from scipy.special import chdtri, nctdtr, poch  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from ._distributions import crossing, gamma_ratio, normal_cdf
-from .checks import LARGEST, bad, checked, mean_and_sd, units
-from .power import NODES, STEEP, average, spreads
+from .checks import checked, enough, mean_and_sd, two_samples
+from .means import mean_sd_n
 from .results import LEVEL, EffectSize, Interval
 
-_SMOOTH = 4.0  # times sqrt(df): a t up to which no edge is as sharp as the nodes are dense
-
-
-def _d_and_sizes(a: ArrayLike, b: ArrayLike) -> tuple[float, int, int]:
-    first = units(a, "a")
-    second = units(b, "b")
-    magnitude = float(max(np.abs(first).max(), np.abs(second).max()))
-    mean_a, sd_a = mean_and_sd(first, magnitude=magnitude)
-    mean_b, sd_b = mean_and_sd(second, magnitude=magnitude)
-    df_a, df_b = first.size - 1, second.size - 1
-    pooled = math.sqrt((df_a * sd_a**2 + df_b * sd_b**2) / (df_a + df_b))
-    if pooled == 0:
-        raise NoVariance
-    return (mean_a - mean_b) / pooled, first.size, second.size
+STEP = 3.0  # about as far as Z moves a noncentrality
 
 
 @checked
@@ -40,76 +26,71 @@ def cohen_d(a: ArrayLike, b: ArrayLike) -> float:
     Raises `TooFewUnits` below two units in a group, `NoVariance` when both groups are constant,
     `BadStatisticInput` for NaN and infinities. Source: Cohen (1988).
     """
-    return _d_and_sizes(a, b)[0]
+    first, second, magnitude = two_samples(a, b)
+    mean_a, sd_a = mean_and_sd(first, magnitude=magnitude)
+    mean_b, sd_b = mean_and_sd(second, magnitude=magnitude)
+    df_a, df_b = first.size - 1, second.size - 1
+    pooled = math.sqrt((df_a * sd_a**2 + df_b * sd_b**2) / (df_a + df_b))
+    if pooled == 0:
+        raise NoVariance
+    return (mean_a - mean_b) / pooled
 
 
-@checked
 def hedges_j(df: float) -> float:
     """Return the exact small-sample correction of Cohen's d at `df` > 1 degrees of freedom.
 
-    J = gamma(df/2) / (sqrt(df/2) gamma((df-1)/2)), not its approximation 1 - 3/(4 df - 1). It is
-    between 0 and 1; at df <= 1 d has no finite mean. Source: Hedges (1981).
+    J = gamma(df/2) / (sqrt(df/2) gamma((df-1)/2)), not its approximation 1 - 3/(4 df - 1). At df
+    <= 1 d has no finite mean. Source: Hedges (1981).
     """
-    if not 1 < df <= LARGEST:
-        raise bad("df", f"{df} is not a number above 1")
-    return min(1.0, gamma_ratio((df - 1) / 2) / math.sqrt(df / 2))
+    return min(1.0, float(poch((df - 1) / 2, 0.5)) / math.sqrt(df / 2))
 
 
-def _tails(t: float, df: float) -> tuple[Callable[[float], float], Callable[[float], float]]:
-    """Return P(T <= t) and P(T > t) as functions of the noncentrality, for t >= 0.
-
-    T is (Z + nc) / S with S the estimated in true SDs, given which a tail is a normal one: it is
-    averaged over S, as power is. scipy's noncentral t is NaN for large t and in some far tails.
-    """
-    if t <= _SMOOTH * math.sqrt(df):
-        s, mass = spreads(df, (1.0,), nodes=NODES)  # the same for all noncentralities
-        return (
-            lambda nc: float(mass @ normal_cdf(t * s - nc)),
-            lambda nc: float(mass @ normal_cdf(nc - t * s)),
-        )
-
-    def edges(nc: float) -> list[float]:
-        return [(nc + reach) / t for reach in (-STEEP, 0, STEEP)]
-
-    return (
-        lambda nc: average(lambda s: normal_cdf(t * s - nc), df, edges(nc)),
-        lambda nc: average(lambda s: normal_cdf(nc - t * s), df, edges(nc)),
-    )
-
-
-def _noncentrality(tail: Callable[[float], float], p: float, start: float, step: float) -> float:
-    """Return the noncentrality at which a tail monotone in it is `p`, searched from `start`.
-
-    `step` leads to where the tail is below `p`.
-    """
-    while tail(start + step) > p:
-        step *= 2
-    return crossing(lambda nc: tail(nc) - p, start, start + step)
-
-
-def effect_size_of(d: float, *, unit: float, df: int) -> EffectSize:
-    """Return what belongs to a `d` of `df` degrees of freedom whose t statistic is d / `unit`."""
-    t = abs(d) / unit
-    below, above = _tails(t, df)
-    step = 3 * math.sqrt(1 + t**2 / df)
-    half = (1 - LEVEL) / 2
-    # From beyond the other side, since at the estimate itself a tail may be below a wide `half`.
-    near = _noncentrality(above, half, t + step, -2 * step) * unit
-    far = _noncentrality(below, half, t - step, 2 * step) * unit
-    if d < 0:
-        near, far = -far, -near
-    j = hedges_j(df)
-    return EffectSize(d=d, g=d * j, j=j, interval=Interval(low=near, high=far, level=LEVEL))
-
-
-@checked
 def standardized_difference(a: ArrayLike, b: ArrayLike) -> EffectSize:
-    """Return Cohen's d, Hedges' g and J, and the interval of d in one pass.
+    """Return Cohen's d, Hedges' g and J, and the interval of d.
 
     g is unbiased under normal groups of equal variance, under which the interval is exact: it
     holds the noncentralities at which the observed t is in neither tail of .025, times
-    sqrt(1/n_a + 1/n_b).
+    sqrt(1/n_a + 1/n_b). Errors as in `cohen_d`.
     Source: Hedges (1981); Steiger & Fouladi (1997); Cumming & Finch (2001).
     """
-    d, n_a, n_b = _d_and_sizes(a, b)
-    return effect_size_of(d, unit=math.sqrt(1 / n_a + 1 / n_b), df=n_a + n_b - 2)
+    first, second, _ = two_samples(a, b)
+    n_a, n_b = first.size, second.size
+    return _effect_size(cohen_d(a, b), unit=math.sqrt(1 / n_a + 1 / n_b), df=n_a + n_b - 2)
+
+
+def cohen_dz(differences: ArrayLike) -> EffectSize:
+    """Return mean / SD of unit-level differences, bias-corrected too, with its exact interval.
+
+    Estimand: the mean difference in units of the SD of differences (not of replies: it is larger
+    than Cohen's d where the two sides of a unit are correlated). `g` is d times the exact J of
+    n - 1 degrees of freedom, and the interval comes from the noncentral t distribution of
+    sqrt(n) d. n >= 3, as J needs two degrees of freedom; normal differences.
+    Source: Cohen (1988); Hedges (1981); Cumming & Finch (2001).
+    """
+    mean, sd, n = mean_sd_n(differences)
+    enough(n, "differences", 3)
+    return _effect_size(mean / sd, unit=1 / math.sqrt(n), df=n - 1)
+
+
+def _effect_size(d: float, *, unit: float, df: int) -> EffectSize:
+    """Return what belongs to a `d` of `df` degrees of freedom whose t statistic is d / `unit`."""
+    t, tail = abs(d) / unit, (1 - LEVEL) / 2
+    near, far = (_noncentrality(t, df, p) * unit for p in (1 - tail, tail))
+    low, high = (near, far) if d >= 0 else (-far, -near)
+    j = hedges_j(df)
+    return EffectSize(d=d, g=d * j, j=j, interval=Interval(low=low, high=high, level=LEVEL))
+
+
+def _noncentrality(t: float, df: int, p: float) -> float:
+    """Return the noncentrality at which a noncentral t is below `t` >= 0 with probability `p`."""
+    # T is (Z + nc) / S: without Z, of which a large t makes nothing, S alone has this quantile.
+    near = t * math.sqrt(float(chdtri(df, p)) / df)
+    low, high = near - STEP, near + STEP
+    while nctdtr(df, low, t) < p:  # falls as the noncentrality grows
+        low -= STEP
+    while nctdtr(df, high, t) > p:
+        high += STEP
+    try:
+        return float(brentq(lambda nc: nctdtr(df, nc, t) - p, low, high, xtol=1e-12, rtol=1e-14))
+    except ValueError:  # of so large a t scipy has no value
+        return near

@@ -22,11 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
-from .checks import Floats, probability
+from .checks import EQUAL, Floats, probability
 from .results import ALPHA, Interval
-
-EQUAL = 32 * np.finfo(np.float64).eps
-"""Spread, as a share of the values' size, up to which they differ by rounding alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

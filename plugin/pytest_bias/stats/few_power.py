@@ -13,8 +13,8 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ._distributions import t_isf
-from .checks import checked, count, fraction, number
+from ._old._distributions import t_isf
+from ._old.checks import checked, count, fraction, number
 from .power import SMALLEST
 
 DRAWS = 2000

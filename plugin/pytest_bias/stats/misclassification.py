@@ -6,7 +6,7 @@ import math
 
 from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
 
-from .checks import bad, checked, count
+from .checks import bad, enough
 from .results import ALPHA, Misclassified
 
 _HALF = 0.5
@@ -17,7 +17,6 @@ def _lower(x: int, n: int) -> float:
     return float(betaincinv(x, n - x + 1, ALPHA)) if x else 0.0
 
 
-@checked
 def labelled_errors(
     *, found: int, events: int, passed: int, others: int, source: str
 ) -> Misclassified:
@@ -27,7 +26,7 @@ def labelled_errors(
     less. Source: Youden (1950); Clopper & Pearson (1934) for the limits.
     """
     for name, n in (("labelled events", events), ("labelled others", others)):
-        count(n, name, 1)
+        enough(n, name, 1)
     return Misclassified(
         sensitivity=found / events,
         specificity=passed / others,
@@ -36,7 +35,6 @@ def labelled_errors(
     )
 
 
-@checked
 def retest_errors(*, differ: int, pairs: int, source: str) -> Misclassified:
     """Return the symmetric error rate at which ``differ`` of ``pairs`` read twice would differ.
 
@@ -44,7 +42,8 @@ def retest_errors(*, differ: int, pairs: int, source: str) -> Misclassified:
     Youden's index is the root of 1 - 2 times that share. What a reader gets wrong both times is
     not seen: a lower bound of the error. Raises `BadStatisticInput` where half or more differ.
     """
-    share = differ / count(pairs, "pairs", 1)
+    enough(pairs, "pairs", 1)
+    share = differ / pairs
     if share >= _HALF:
         raise bad("differ", "half of the pairs or more: nothing is read from it")
     right = (1 + math.sqrt(1 - 2 * share)) / 2

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NoVariance
-from ._distributions import normal_isf, t_isf
-from .checks import (
+from ._old._distributions import normal_isf, t_isf
+from ._old.checks import (
     Floats,
     alike,
     bad,
@@ -39,7 +39,7 @@ from .checks import (
     sample,
     units,
 )
-from .means import StudentEstimate, difference_of, satterthwaite
+from ._old.means import StudentEstimate, difference_of, satterthwaite
 from .results import ALPHA, POWER
 
 SIGNS = (1.0, -1.0)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from ._distributions import normal_isf, t_isf
-from .checks import ROUNDING, Floats, bad, checked, count, number, positive
+from ._old._distributions import normal_isf, t_isf
+from ._old.checks import ROUNDING, Floats, bad, checked, count, number, positive
 from .power import (
     PowerDesign,
     average,

@@ -16,9 +16,9 @@ from typing import Literal
 
 import numpy as np
 
-from ._distributions import crossing, normal_cdf, t_isf
-from .bounded import unseen_p
-from .checks import Floats, bad, checked, count, fraction, number, positive
+from ._old._distributions import crossing, normal_cdf, t_isf
+from ._old.bounded import unseen_p
+from ._old.checks import Floats, bad, checked, count, fraction, number, positive
 from .results import ALPHA, POWER
 
 PowerDesign = Literal["independent", "paired"]

@@ -13,12 +13,12 @@ import math
 import numpy as np
 
 from ..errors import TooFewUnits
-from ._distributions import normal_isf, normal_sf
-from .checks import Floats, bad, checked, count, fraction, number
-from .counts import SMALLEST_EXPECTED, newcombe
+from ._old._distributions import normal_isf, normal_sf
+from ._old.checks import Floats, bad, checked, count, fraction, number
+from ._old.counts import SMALLEST_EXPECTED, newcombe
+from ._old.score import RestrictedRates
 from .power import units_unseen
 from .results import ALPHA
-from .score import RestrictedRates
 
 LARGEST_EXACT = 400**2
 

@@ -72,24 +72,6 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tost:
-    """Two one-sided t tests against -margin (lower) and +margin (upper).
-
-    `p` is the larger of the two; it is at most alpha exactly where `interval`, at level
-    1 - 2 alpha, lies within the margin.
-    """
-
-    t_lower: float
-    p_lower: float
-    t_upper: float
-    p_upper: float
-    p: float
-    df: float
-    interval: Interval
-    margin: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EffectSize:
     """Cohen's `d` with its interval, and Hedges' `g` = `j` d; in pooled standard deviations."""
 

@@ -10,10 +10,9 @@ from functools import partial
 import numpy as np
 
 from ...errors import NoVariance
-from ...stats.blocks import cohen_dz, sign_flip
-from ...stats.effect_size import standardized_difference
+from ...stats.checks import EQUAL
+from ...stats.effect_size import cohen_dz, standardized_difference
 from ...stats.equivalence import (
-    EQUAL,
     Side,
     clearing_interval,
     clearing_p,
@@ -23,7 +22,7 @@ from ...stats.equivalence import (
     units_needed,
 )
 from ...stats.means import p_from_t, t_interval
-from ...stats.permutation import contrast_permutation
+from ...stats.resampling import contrast_permutation, sign_flip
 from ...stats.results import LEVEL, EffectSize, Interval, Permutation
 from ..findings import ALPHA, Finding, Null
 from .sample import Sample, centred

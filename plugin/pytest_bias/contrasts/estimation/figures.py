@@ -5,25 +5,26 @@ Replies are the units, so an interval is about this very set of stimuli; nothing
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
 
-from ...errors import BadDesign, BadStatisticInput, NoVariance, TooFewUnits
+from ...errors import BadDesign
 from ...experiments.experiment import Experiment
 from ...experiments.figures import Axis, Heatmap, Illustration, Means, Spot
 from ...experiments.measures import MISSING
 from ...experiments.records import Records
 from ...stats.counts import wilson
-from ...stats.means import describe, stratified_contrast, t_interval
+from ...stats.equivalence import contrast_of, sides_of
+from ...stats.means import t_interval
 from ...stats.results import LEVEL, Interval
 from .cells import Cell, grid_of
 
 _SAME = "the replies of each cell are the same"
 _FEW = "too few replies within cells"
-_LARGE = "a value is too large to reckon with"
 
 
 def illustrated(figure: Heatmap | Means, experiment: Experiment, records: Records) -> Illustration:
@@ -84,17 +85,8 @@ def _spot(cells: Sequence[Cell], at: Mapping[str, str], *, flags: bool) -> Spot:
 
 def _interval(used: Sequence[Cell], shares: np.ndarray) -> tuple[Interval | None, str]:
     """Student's interval of the mean of replies from within their cells, or why there is none."""
-    values = [cell.values for cell in used]
-    try:
-        if len(values) > 1:
-            return stratified_contrast(values, shares).interval, ""
-        found = describe(values[0])
-    except NoVariance:
-        return None, _SAME
-    except TooFewUnits:
+    if not any(cell.values.size > 1 for cell in used):
         return None, _FEW
-    except BadStatisticInput:
-        return None, _LARGE
-    if not found.se:
-        return None, _FEW if found.se is None else _SAME
-    return t_interval(found.mean, found.se, found.n - 1, level=LEVEL), ""
+    sides, df = sides_of([cell.values for cell in used], shares, low=-math.inf, high=math.inf)
+    value, se = contrast_of(sides)
+    return (t_interval(value, se, df, level=LEVEL), "") if se else (None, _SAME)

@@ -18,7 +18,7 @@ from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-
 from ...errors import NoVariance
 from ...stats.checks import Floats, enough, probability
 from ...stats.means import p_from_t
-from ...stats.permutation import label_shuffle_ratio
+from ...stats.resampling import label_shuffle_ratio
 from ...stats.results import LEVEL, Interval
 from ..findings import ALPHA, Finding, Null
 from ..units import Units

@@ -22,7 +22,6 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.resampling import bootstrap_log_ratio
 
 from .designs import TONE, groups, items, level, recorded, study
 
@@ -233,9 +232,7 @@ def test_linearised_values_agree_with_the_jackknife_and_the_bootstrap() -> None:
     left_out = np.array([log_ratio(np.delete(sums, i, axis=0)) for i in range(200)])
     jackknife = math.sqrt(199 / 200 * ((left_out - left_out.mean()) ** 2).sum())
     assert se == pytest.approx(jackknife, rel=0.02)
-    boot = bootstrap_log_ratio(*sums.T, seed=1)
-    assert se == pytest.approx(np.std(boot.draws), rel=0.03)
-    assert values.mean() == pytest.approx(boot.log_ratio, rel=1e-12)
+    assert values.mean() == pytest.approx(log_ratio(sums), rel=1e-12)
 
 
 def test_pools_have_the_same_name_for_every_model_and_are_numbered_where_they_repeat() -> None:

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts.estimation import selection as estimation
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, TooFewUnits
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.checks import Floats
-from pytest_bias.stats.resampling import resampled_sums
 
 from ...helpers import there
 from .designs import STYLE, TONE, items, level, recorded, study
@@ -202,34 +197,3 @@ def test_other_factors_do_not_matter() -> None:
     found = asked().analyse(of, records)
     women = {post for post, sex in SEX.items() if sex == "female"}
     assert found.estimate == pytest.approx(ratio(*counts(records), women))
-
-
-def columns_drawn(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many columns are resampled at once from now on, each time."""
-    drawn: list[int] = []
-
-    def resampled(columns: Floats, *draws: int) -> Floats:
-        drawn.append(columns.shape[1])
-        return resampled_sums(columns, *draws)
-
-    monkeypatch.setattr(estimation, "resampled_sums", resampled)
-    return drawn
-
-
-def test_groups_asked_about_together_share_their_resamples(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn = columns_drawn(monkeypatch)
-    every = [asked(), asked(group="male"), asked(group="male", at={"tone": "low"})]
-    alone = [each.analyse(OF, picked(favour=2.0)) for each in every]
-    assert drawn == [4, 4, 4]
-    records = replace(picked(favour=2.0), asked=every)
-    assert [each.analyse(OF, records) for each in every] == alone
-    assert drawn[3:] == [8, 4]
-
-
-@pytest.mark.parametrize("largest", [9, 2**24])
-def test_sums_are_those_of_resampled_rows(largest: int) -> None:
-    columns = np.random.default_rng(3).integers(0, largest, (7, 3)).astype(float)
-    rows = np.random.default_rng(1).integers(0, 7, (50, 7), dtype=np.int32)
-    assert (resampled_sums(columns, 50, 1) == columns[rows].sum(axis=1)).all()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # pandas ships no types
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 from statsmodels.formula.api import (  # type: ignore[import-untyped, unused-ignore]  # ships none
     ols,
 )
@@ -18,8 +14,8 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.stats.anova import AnovaTable, factorial_anova, one_way, welch_one_way_p
+from pytest_bias.errors import BadStatisticInput
+from pytest_bias.stats.anova import AnovaTable, factorial_anova, one_way
 
 from .reference import REFERENCE
 
@@ -27,12 +23,10 @@ WARPBREAKS = REFERENCE["data"]["warpbreaks"]
 TEETH = REFERENCE["data"]["ToothGrowth_unbalanced"]
 TEETH_FACTORS = {"supp": TEETH["supp"], "dose": [str(dose) for dose in TEETH["dose"]]}
 THREE = ([4.1, 5.0, 6.2, 5.5], [6.1, 7.9, 7.0], [9.0, 5.5, 7.1, 8.4, 12.0])
-readings = st.integers(-1000, 1000).map(lambda i: i / 8)
-several = st.lists(st.lists(readings, min_size=2, max_size=6), min_size=2, max_size=5)
 
 
 def close(expected: Any) -> object:
-    return pytest.approx(expected, rel=1e-6)
+    return pytest.approx(expected, rel=1e-10)
 
 
 def test_terms_and_degrees_of_freedom() -> None:
@@ -156,87 +150,3 @@ def test_an_empty_cell_is_named() -> None:
         factorial_anova(
             [1, 2, 3, 4, 5], {"wool": ["A", "A", "B", "B", "A"], "tension": list("LHLLH")}
         )
-
-
-def test_designs_without_a_residual_are_refused() -> None:
-    crossed = {"a": list("0011"), "b": list("0101")}
-    with pytest.raises(TooFewUnits):
-        factorial_anova([1, 2, 3, 4], crossed)
-    twice = {name: levels * 2 for name, levels in crossed.items()}
-    for offset in (0.0, 0.1, 1e9):
-        with pytest.raises(NoVariance):
-            factorial_anova(np.array([1, 2, 3, 4] * 2) + offset, twice)
-    with pytest.raises(TooFewUnits):
-        factorial_anova([1, 2], {})
-    with pytest.raises(TooFewUnits):
-        factorial_anova([1, 2, 3], {"a": ["x"] * 3})
-    with pytest.raises(BadStatisticInput):
-        factorial_anova([1, 2, 3], {"a": ["x", "y"]})
-    with pytest.raises(BadStatisticInput, match="4 is none of 1, 2, 3"):
-        factorial_anova([1, 2, 3], {"a": ["x", "y", "y"]}, type=4)  # type: ignore[arg-type]  # wrong on purpose
-
-
-def test_magnitudes_do_not_matter() -> None:
-    plain = factorial_anova(TEETH["len"], TEETH_FACTORS)
-    for scale in (1e-60, 1e80):
-        found = factorial_anova(np.array(TEETH["len"]) * scale, TEETH_FACTORS)
-        assert [row.f for row in found.rows] == [close(row.f) for row in plain.rows]
-
-
-def test_one_way_analyses_agree_with_the_libraries() -> None:
-    equal, expected = one_way(THREE), stats.f_oneway(*THREE)
-    assert (equal.f, equal.p) == (close(expected.statistic), close(expected.pvalue))
-    assert (equal.df_between, equal.df_within) == (2, 9)
-
-
-def test_two_groups_give_the_squared_t_statistic() -> None:
-    pair = THREE[:2]
-    assert one_way(pair).f == close(stats.ttest_ind(*pair).statistic ** 2)
-
-
-@given(several)
-def test_results_are_sound_or_refused(groups: list[list[float]]) -> None:
-    constant = [len(set(group)) == 1 for group in groups]
-    if all(constant):
-        with pytest.raises(NoVariance):
-            one_way(groups)
-    else:
-        found = one_way(groups)
-        assert 0 <= found.eta2 <= 1
-        assert 0 < found.p <= 1
-        assert math.isfinite(found.f)
-
-
-def test_groups_too_small_are_named() -> None:
-    with pytest.raises(TooFewUnits):
-        one_way([[1.0, 2.0]])
-    with pytest.raises(TooFewUnits, match=r"groups\[1\]"):
-        one_way([[1.0, 2.0], [1.0]])
-    with pytest.raises(BadStatisticInput):
-        one_way([[1.0, 2.0], [1.0, math.nan]])
-
-
-def test_a_p_value_that_underflows_is_not_zero() -> None:
-    rng = np.random.default_rng(1)
-    far = [rng.normal(mean, 1e-6, 200) for mean in (0, 1, 2)]
-    assert one_way(far).p > 0
-    labels = [str(i) for i, group in enumerate(far) for _ in group]
-    assert factorial_anova(np.concatenate(far), {"a": labels}).rows[0].p > 0
-
-
-def test_each_group_may_have_its_own_variance() -> None:
-    """Two groups are Welch's t test; three are as `oneway.test` of R computes them."""
-    two = stats.ttest_ind(*THREE[:2], equal_var=False).pvalue
-    assert welch_one_way_p(THREE[:2]) == close(two)
-    means, variances = (np.array([of(each) for each in THREE]) for of in (np.mean, np.var))
-    sizes = np.array([4, 3, 5])
-    shares = sizes * (sizes - 1) / (variances * sizes)
-    left = ((1 - shares / shares.sum()) ** 2 / (sizes - 1)).sum()
-    between = (shares * (means - shares @ means / shares.sum()) ** 2).sum() / 2
-    three = stats.f.sf(between / (1 + left / 4), 2, 8 / (3 * left))
-    assert welch_one_way_p(THREE) == close(three)
-    assert 0 < welch_one_way_p([[1, 1, 1], *THREE]) < three
-    with pytest.raises(NoVariance):
-        welch_one_way_p([[1, 1], [2, 2]])
-    with pytest.raises(TooFewUnits):
-        welch_one_way_p(THREE[:1])

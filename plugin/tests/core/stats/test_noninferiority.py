@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import BadStatisticInput, NoVariance, TooFewUnits
-from pytest_bias.stats.counts import newcombe
-from pytest_bias.stats.means import difference_of
+from pytest_bias.stats._old.counts import newcombe
+from pytest_bias.stats._old.means import difference_of
 from pytest_bias.stats.noninferiority import (
     NonInferiority,
     non_inferior_from_estimates,

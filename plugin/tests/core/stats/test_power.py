@@ -19,11 +19,12 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
     stats,
 )
 
-from pytest_bias.stats.blocks import sign_flip
-from pytest_bias.stats.counts import newcombe
+from pytest_bias.stats._old.blocks import sign_flip
+from pytest_bias.stats._old.counts import newcombe
+from pytest_bias.stats._old.means import stratified_contrast, welch
+from pytest_bias.stats._old.permutation import contrast_permutation, label_permutation
+from pytest_bias.stats._old.score import score_difference, score_difference_p, tost_rates
 from pytest_bias.stats.few_power import few_alarm_power, few_flips_power
-from pytest_bias.stats.means import stratified_contrast, welch
-from pytest_bias.stats.permutation import contrast_permutation, label_permutation
 from pytest_bias.stats.power import (
     detectable_effect,
     largest_sd_to_clear,
@@ -37,7 +38,6 @@ from pytest_bias.stats.rate_power import (
     power_to_clear_rate,
     score_se,
 )
-from pytest_bias.stats.score import score_difference, score_difference_p, tost_rates
 
 from ...helpers import there
 

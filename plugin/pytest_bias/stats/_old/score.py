@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import NoVariance
+from ...errors import NoVariance
 from ._distributions import crossing, normal_isf, normal_sf
 from .checks import (
     ROUNDING,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import NoVariance
+from ...errors import NoVariance
 from .checks import (
     ROUNDING,
     Floats,

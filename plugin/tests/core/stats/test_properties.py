@@ -1,0 +1,466 @@
+"""What holds of each statistic for any data: one property a function, beside a library's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+    special,
+    stats,
+)
+from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unused-ignore]  # no types
+    cohens_kappa,
+)
+from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused-ignore]  # no types
+    multipletests,
+)
+
+from pytest_bias.errors import NoVariance, TooFewUnits
+from pytest_bias.stats.agreement import Measurement, cohen_kappa, krippendorff_alpha
+from pytest_bias.stats.anova import one_way
+from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson
+from pytest_bias.stats.effect_size import standardized_difference
+from pytest_bias.stats.equivalence import (
+    clearing_interval,
+    clearing_p,
+    contrast_of,
+    sides_of,
+    units_needed,
+)
+from pytest_bias.stats.means import describe, one_sample, welch
+from pytest_bias.stats.misclassification import labelled_errors, retest_errors
+from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
+from pytest_bias.stats.resampling import (
+    bootstrap_difference,
+    contrast_permutation,
+    label_shuffle_ratio,
+    sign_flip,
+)
+from pytest_bias.stats.simultaneous import benjamini_hochberg, holm, max_t
+
+from .reference import REFERENCE, TOOTH_GROWTH, assert_sound
+
+readings = st.integers(-1000, 1000).map(lambda i: i / 8)
+# scipy warns where a group is constant, which is no refusal of ours
+pytestmark = pytest.mark.filterwarnings("ignore:Precision loss occurred:RuntimeWarning")
+
+few = st.lists(readings, min_size=2, max_size=6)
+p_values = st.lists(st.floats(1e-12, 1), min_size=1, max_size=9)
+counts = st.integers(0, 12)
+tables = st.tuples(st.integers(2, 4), st.integers(2, 4)).flatmap(
+    lambda shape: st.lists(
+        st.lists(counts, min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    ).map(np.array)
+)
+full = tables.filter(lambda t: min((t.sum(axis=1) > 0).sum(), (t.sum(axis=0) > 0).sum()) > 1)
+
+
+# --- means ---------------------------------------------------------------------------------------
+
+
+@given(few, few)
+def test_welch_is_scipys(a: list[float], b: list[float]) -> None:
+    assume(len({*a}) > 1 or len({*b}) > 1)
+    expected = stats.ttest_ind(a, b, equal_var=False)
+    found = welch(a, b)
+    low, high = expected.confidence_interval(0.95)
+    assert (found.t, found.df, found.p, found.interval.low, found.interval.high) == pytest.approx(
+        (expected.statistic, expected.df, expected.pvalue, low, high), rel=1e-9, abs=1e-9
+    )
+
+
+@given(few)
+def test_one_sample_and_description_are_scipys(values: list[float]) -> None:
+    described = describe(values)
+    assert (described.mean, described.sd) == pytest.approx(
+        (np.mean(values), np.std(values, ddof=1))
+    )
+    assume(len({*values}) > 1)
+    expected = stats.ttest_1samp(values, 0.0)
+    found = one_sample(values)
+    assert (found.t, found.p) == pytest.approx((expected.statistic, expected.pvalue), abs=1e-12)
+
+
+@given(few, few)
+def test_an_effect_size_has_the_other_sign_where_sides_are_exchanged(
+    a: list[float], b: list[float]
+) -> None:
+    assume(len({*a}) > 1 or len({*b}) > 1)
+    one, other = standardized_difference(a, b), standardized_difference(b, a)
+    assert_sound(one)
+    assert not one.interval.excludes(one.d)
+    assert (one.d, one.interval.low) == pytest.approx((-other.d, -other.interval.high))
+
+
+@pytest.mark.parametrize("df", [2, 8, 200])
+@pytest.mark.parametrize("d", [0.0, 0.3, 2.0, 30.0, 1e3, 1e6])
+def test_the_interval_of_d_leaves_its_tails(d: float, df: int) -> None:
+    n = df // 2 + 1
+    a = np.array([-1.0, 1.0] * (n // 2) + [0.0] * (n % 2))
+    found = standardized_difference(a + d, a)
+    t = found.d * math.sqrt(n / 2)
+    for bound, p in ((found.interval.low, 0.025), (found.interval.high, 0.975)):
+        below = float(special.nctdtr(df, bound * math.sqrt(n / 2), t))
+        if not math.isnan(below):  # scipy's is, where t is large
+            assert below == pytest.approx(1 - p, rel=1e-5)
+
+
+def test_a_constant_is_told_by_the_spread_of_the_values() -> None:
+    noise = [0.1, 0.1 + 1e-16, 0.1 - 3e-17]
+    for constant in (noise, [0.3, 0.1 + 0.2, 0.3], [1e-200, 0.0, 2e-200]):
+        with pytest.raises(NoVariance):
+            one_sample(constant)
+        with pytest.raises(NoVariance):
+            welch(constant, constant)
+    with pytest.raises(NoVariance):  # beside values of 1, 1e-17 is rounding
+        welch([1.0, 1, 1], [0, 1e-17, 0])
+    assert one_sample([1e12 + 0.4, 1e12 + 0.3, 1e12 + 0.5]).se == pytest.approx(0.0577, abs=1e-4)
+
+
+# --- equivalence ---------------------------------------------------------------------------------
+
+ratings = st.lists(st.integers(0, 10).map(float), min_size=2, max_size=30)
+
+
+@given(ratings, ratings, st.floats(0.5, 5))
+def test_no_data_clear_where_two_sides_that_are_all_alike_do_not(
+    a: list[float], b: list[float], margin: float
+) -> None:
+    def p_of(first: list[float], second: list[float]) -> float:
+        cells = [np.array(first), np.array(second)]
+        sides, df = sides_of(cells, [1.0, -1.0], low=0.0, high=10.0)
+        p = clearing_p(sides, low=-margin, high=margin, df=df)
+        interval = clearing_interval(sides, df=df)
+        assert interval is not None
+        if abs(p - 0.05) > 1e-9:
+            assert interval.within(margin) == (p < 0.05)
+        assert not interval.excludes(contrast_of(sides)[0])
+        return p
+
+    alike = p_of([5.0] * len(a), [5.0] * len(b))
+    if p_of(a, b) <= 0.05:
+        assert alike <= 0.05
+
+
+@given(st.floats(0.01, 0.9), st.floats(1, 3))
+def test_fewer_units_may_all_miss_an_effect_of_the_margin(margin: float, reach: float) -> None:
+    n = units_needed(margin, reach)
+    assert (1 - margin / reach) ** n <= 0.05 * (1 + 1e-9)
+    assert n == 1 or (1 - margin / reach) ** (n - 1) > 0.05 * (1 - 1e-9)
+
+
+# --- counts and ranks ----------------------------------------------------------------------------
+
+
+@given(st.integers(1, 2000), st.data())
+def test_wilson_inverts_the_score_test(n: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, n))
+    found = wilson(successes, n)
+    assert 0 <= found.low <= successes / n <= found.high <= 1
+    for bound in (found.low, found.high):
+        if 0 < bound < 1:
+            z = (successes / n - bound) / math.sqrt(bound * (1 - bound) / n)
+            assert abs(z) == pytest.approx(1.959963984540054, rel=1e-6)
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.data())
+def test_the_ends_of_odds_ratios_leave_their_tails(
+    n_a: int, n_b: int, data: st.DataObject
+) -> None:
+    a, b = data.draw(st.integers(0, n_a)), data.draw(st.integers(0, n_b))
+    assume(a + b not in {0, n_a + n_b})
+    found = conditional_odds_ratio(a, n_a, b, n_b)
+    assert found.low <= found.estimate <= found.high
+    fewest, most = max(0, a + b - n_b), min(n_a, a + b)
+    assert (found.low == 0, found.high == math.inf) == (a == fewest, a == most)
+    of = stats.nchypergeom_fisher
+    if found.low > 0:
+        assert of.sf(a - 1, n_a + n_b, n_a, a + b, found.low) == pytest.approx(0.025, rel=1e-6)
+    if found.high < math.inf:
+        assert of.cdf(a, n_a + n_b, n_a, a + b, found.high) == pytest.approx(0.025, rel=1e-6)
+
+
+@given(table=full, random=st.randoms(use_true_random=False), yates=st.booleans())
+def test_measures_do_not_depend_on_the_order_of_rows_and_columns(
+    table: Any, random: Any, *, yates: bool
+) -> None:
+    found = chi_square(table, yates=yates)
+    assert_sound(found)
+    assert 0 <= found.bergsma_v <= 1
+    rows, columns = (random.sample(range(size), size) for size in table.shape)
+    for turned in (table[rows][:, columns], table.T):
+        other = chi_square(turned, yates=yates)
+        assert (other.chi2, other.cramers_v, other.bergsma_v) == pytest.approx(
+            (found.chi2, found.cramers_v, found.bergsma_v), abs=1e-6
+        )
+
+
+def test_bergsma_v_by_hand() -> None:
+    # phi² = 1/9, n = 36: (1/9 - 1/35) / (1 - 1/35)
+    found = chi_square([[12, 6], [6, 12]])
+    assert found.cramers_v == pytest.approx(1 / 3)
+    assert found.bergsma_v == pytest.approx(math.sqrt((1 / 9 - 1 / 35) / (34 / 35)))
+    assert chi_square([[5, 5], [5, 5]]).bergsma_v == chi_square([[1, 0], [0, 1]]).bergsma_v == 0
+    assert chi_square([[9, 0], [0, 9]]).bergsma_v == pytest.approx(1)
+    empty = chi_square([[3, 0, 1], [0, 0, 0], [1, 0, 3]], yates=True)
+    assert empty == chi_square([[3, 1], [1, 3]], yates=True)
+
+
+@given(few, few)
+def test_ranks_do_not_depend_on_the_scale(a: list[float], b: list[float]) -> None:
+    found = mann_whitney(a, b)
+    assert_sound(found)
+    pairs = [(x > y) + (x == y) / 2 for x, y in itertools.product(a, b)]
+    assert (found.u, vargha_delaney(a, b)) == (sum(pairs), pytest.approx(np.mean(pairs)))
+    assert mann_whitney(np.arctan(a), np.arctan(b)) == found
+    assert mann_whitney(b, a).p == pytest.approx(found.p)
+
+
+def test_ranks_count_relabellings_and_take_rounding_for_ties() -> None:
+    assert mann_whitney([1, 2, 3], [4, 5, 6]).p_exact == pytest.approx(2 / 20)
+    assert mann_whitney(range(51), np.arange(51) + 0.5).p_exact is None
+    assert mann_whitney([0.3, 0.1 + 0.2], [0.3, 0.1 + 0.2]) == mann_whitney([3, 3], [3, 3])
+    assert mann_whitney([3, 3], [3, 3, 3]).p == 1
+    assert vargha_delaney([0.1 + 0.2], [0.3]) == 0.5
+
+
+@given(st.lists(few, min_size=2, max_size=5))
+def test_one_way_is_sound_or_refused(groups: list[list[float]]) -> None:
+    if all(len({*group}) == 1 for group in groups):
+        with pytest.raises(NoVariance):
+            one_way(groups)
+        return
+    found = one_way(groups)
+    assert 0 <= found.eta2 <= 1
+    assert 0 < found.p <= 1
+    if len(groups) == 2:
+        assert found.p == pytest.approx(float(stats.ttest_ind(*groups).pvalue), rel=1e-6)
+
+
+# --- several hypotheses --------------------------------------------------------------------------
+
+
+@given(p_values)
+def test_adjusted_p_values_are_statsmodels(p: list[float]) -> None:
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+    assert benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1])
+    assert holm([]).size == benjamini_hochberg([]).size == 0
+
+
+@given(p_values, st.data())
+def test_weighted_holm_is_the_closed_weighted_bonferroni_test(
+    p: list[float], data: st.DataObject
+) -> None:
+    """Of each p the largest over all sets it is in of min p / weight, times the set's weight."""
+    assume(len(p) <= 6)
+    weights = data.draw(st.lists(st.floats(0.1, 5), min_size=len(p), max_size=len(p)))
+    every = [s for n in range(1, len(p) + 1) for s in itertools.combinations(range(len(p)), n)]
+    of_set = {s: sum(weights[i] for i in s) * min(p[i] / weights[i] for i in s) for s in every}
+    expected = [max(of_set[s] for s in every if i in s) for i in range(len(p))]
+    assert holm(p, weights, capped=False) == pytest.approx(expected)
+    assert holm(p, weights) == pytest.approx(np.minimum(expected, 1))
+
+
+@given(st.lists(st.floats(-6, 6), min_size=2, max_size=4), st.integers(0, 99))
+def test_max_t_lies_between_no_adjustment_and_bonferroni(t: list[float], seed: int) -> None:
+    k = len(t)
+    against_rest = (k * np.eye(k) - 1) / (k - 1)  # singular: contrasts that sum to 0
+    found = max_t(t, against_rest, 18, resamples=500, seed=seed)
+    alone = 2 * stats.t.sf(np.abs(t), 18)
+    for p, one in zip(found, alone.tolist(), strict=True):
+        assert one * (1 - 1e-9) <= p <= min(1.0, k * one) * (1 + 1e-9)
+    assert found == max_t(t, against_rest, 18, resamples=500, seed=seed)
+
+
+def test_max_t_of_independent_contrasts_is_sidaks_and_of_one_exact() -> None:
+    for t, p in zip((2.5, 1.0), max_t([2.5, 1.0, 0.0], np.eye(3), 1e6, seed=2), strict=False):
+        assert p == pytest.approx(1 - (1 - 2 * float(stats.norm.sf(t))) ** 3, abs=0.006)
+    assert max_t([2.1], [[1.0]], 12, seed=1) == pytest.approx((2 * float(stats.t.sf(2.1, 12)),))
+
+
+# --- resampling ----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(-9, 9).map(float), min_size=2, max_size=7))
+def test_sign_flips_count_every_flip(differences: list[float]) -> None:
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    found = sign_flip(differences, seed=1)
+    if any(differences):
+        assert found.p == pytest.approx(np.mean(np.array(sums) >= sums[0] - 1e-9))
+    assert sign_flip([*reversed(differences)], seed=2).p == found.p
+
+
+def t_squared(a: Any, b: Any, axis: int) -> Any:
+    means = (a.mean(axis=axis) - b.mean(axis=axis)) ** 2
+    variance = a.var(axis=axis, ddof=1) / a.shape[axis] + b.var(axis=axis, ddof=1) / b.shape[axis]
+    whole = means + variance
+    return np.divide(means, whole, out=np.zeros_like(whole), where=whole > 1e-12)
+
+
+@given(few, few)
+def test_label_permutations_count_every_relabelling(a: list[float], b: list[float]) -> None:
+    assume(len({*a, *b}) > 1)
+    labels = ["a"] * len(a) + ["b"] * len(b)
+    found = contrast_permutation([*a, *b], labels, {"a": 1, "b": -1}, seed=1)
+    theirs = stats.permutation_test(
+        (a, b), t_squared, vectorized=True, alternative="greater", n_resamples=np.inf
+    )
+    assert found.exact
+    assert found.p == pytest.approx(float(theirs.pvalue))
+
+
+def test_drawn_relabellings_are_close_to_every_relabelling() -> None:
+    values = np.arange(18) + np.tile([0.0, 7.5], 9)
+    labels = ["a", "b"] * 9
+    every = contrast_permutation(values, labels, {"a": 1, "b": -1}, seed=1)
+    longer, more = np.append(values, [1.0, 25.0]), [*labels, "a", "b"]
+    drawn = contrast_permutation(longer, more, {"a": 1, "b": -1}, seed=1)
+    assert every.exact
+    assert not drawn.exact
+    t = stats.permutation_test(
+        (longer[::2], longer[1::2]), t_squared, vectorized=True, alternative="greater",
+        n_resamples=np.inf, batch=20_000,
+    )  # fmt: skip
+    assert drawn.p == pytest.approx(float(t.pvalue), abs=4 * drawn.error)
+    again = contrast_permutation(longer[::-1], more[::-1], {"a": 1, "b": -1}, seed=1)
+    assert again == drawn
+
+
+def test_relabelling_within_blocks_leaves_their_difference_alone() -> None:
+    blocks = [*"xxxxyyyy"]
+    labels = [*"aabbaabb"]
+    plain = contrast_permutation([1, 2, 3, 5, 1, 2, 3, 5], labels, {"a": 1, "b": -1}, seed=1)
+    values = [1, 2, 3, 5, 101, 102, 103, 105]
+    within = contrast_permutation(values, labels, {"a": 1, "b": -1}, blocks=blocks, seed=1)
+    assert (plain.p, within.p) == (2 / 70, 2 / 36)
+
+
+def test_a_permutation_p_is_uniform_where_groups_are_exchangeable() -> None:
+    rng = np.random.default_rng(4)
+    labels = [*"aaaaabbbbbccccc"]
+    weights = {"a": 1.0, "b": -0.5, "c": -0.5}
+    found = [
+        contrast_permutation(rng.gamma(1, 1, 15), labels, weights, resamples=999, seed=seed).p
+        for seed in range(400)
+    ]
+    assert np.mean(np.array(found) <= 0.05) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 400)
+
+
+def test_labels_of_items_are_shuffled_with_their_counts() -> None:
+    selected, shown = [9, 8, 1, 0, 2, 1], [10, 10, 10, 9, 10, 10]
+    flags = [True, True, False, False, False, False]
+
+    def log_ratio(inside: tuple[int, ...]) -> float:
+        parts = [[0.0, 0.0], [0.0, 0.0]]
+        for item in range(6):
+            part = parts[item not in inside]
+            part[0] += selected[item]
+            part[1] += shown[item]
+        return math.log(parts[0][0] / parts[0][1]) - math.log(parts[1][0] / parts[1][1])
+
+    every = np.array([log_ratio(pair) for pair in itertools.combinations(range(6), 2)])
+    found = label_shuffle_ratio(selected, shown, flags, seed=1)
+    assert found.exact
+    assert found.p == pytest.approx(2 * np.mean(every >= log_ratio((0, 1)) - 1e-9))
+    many = label_shuffle_ratio(selected * 20, shown * 20, flags * 20, resamples=999, seed=1)
+    assert (many.p, many.exact) == (pytest.approx(2 / 1000), False)
+    even = label_shuffle_ratio([1] * 900, [9] * 900, [True, False] * 450, seed=1)
+    assert even.p == 1
+
+
+def test_the_bootstrap_interval_is_seeded_and_close_to_students() -> None:
+    found = bootstrap_difference(*TOOTH_GROWTH, seed=11)
+    assert found == bootstrap_difference(*TOOTH_GROWTH, seed=11)
+    assert found.interval != bootstrap_difference(*TOOTH_GROWTH, seed=12).interval
+    expected = welch(*TOOTH_GROWTH).interval
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (expected.low, expected.high), abs=0.4
+    )
+    constant = bootstrap_difference([3.0, 3.0], [1.0, 1.0], seed=1).interval
+    assert (constant.low, constant.high) == (2, 2)
+
+
+# --- agreement and errors of reading -------------------------------------------------------------
+
+CODERS = REFERENCE["data"]["krippendorff_2011"]
+matrices = st.tuples(st.integers(2, 4), st.integers(2, 8)).flatmap(
+    lambda shape: st.lists(
+        st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    )
+)
+
+
+@given(matrices, st.sampled_from(get_args(Measurement)), st.randoms(use_true_random=False))
+def test_order_of_coders_and_units_does_not_matter_to_alpha(
+    coders: list[list[int | None]], level: Measurement, random: Any
+) -> None:
+    try:
+        found = krippendorff_alpha(coders, level=level)
+    except (NoVariance, TooFewUnits):
+        return
+    assert_sound(found)
+    assert found.alpha <= 1
+    order = random.sample(range(len(coders[0])), len(coders[0]))
+    turned = [[coder[i] for i in order] for coder in coders[::-1]]
+    assert krippendorff_alpha(turned, level=level).alpha == pytest.approx(found.alpha, abs=1e-9)
+
+
+def test_the_interval_of_alpha_narrows_with_units() -> None:
+    one = krippendorff_alpha(CODERS, level="ordinal", iterations=200, seed=4)
+    many = krippendorff_alpha([c * 8 for c in CODERS], level="ordinal", iterations=200, seed=4)
+    assert one == krippendorff_alpha(CODERS, level="ordinal", iterations=200, seed=4)
+    assert one.interval is not None
+    assert many.interval is not None
+    assert one.interval.low <= one.alpha <= one.interval.high
+    assert many.interval.high - many.interval.low < one.interval.high - one.interval.low
+    words = [[None if r is None else f"code {r}" for r in coder] for coder in CODERS]
+    assert krippendorff_alpha(words).alpha == krippendorff_alpha(CODERS).alpha
+    agreed = krippendorff_alpha([[1, 2] * 10] * 2, level="interval", iterations=1000, seed=1)
+    assert (agreed.alpha, agreed.interval) == (1, None)  # no certainty, least of all of 20
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
+def test_kappa_and_its_standard_error_are_statsmodels(pairs: list[tuple[int, int]]) -> None:
+    values = sorted({value for pair in pairs for value in pair})
+    assume(len(values) > 1)
+    table = np.zeros((len(values), len(values)))
+    for first, second in pairs:
+        table[values.index(first), values.index(second)] += 1
+    with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
+        expected = cohens_kappa(table)
+    found = cohen_kappa(*zip(*pairs, strict=True))
+    assert found.kappa == pytest.approx(expected.kappa, abs=1e-12)
+    assert (found.se or 0) ** 2 == pytest.approx(expected.var_kappa, abs=1e-12)
+    assert found.interval is None or not found.interval.excludes(found.kappa)
+
+
+def test_labels_that_were_all_read_rightly_do_not_make_a_reader_faultless() -> None:
+    error = labelled_errors(found=3, events=3, passed=17, others=17, source="labels")
+    # of n right ones of n the lower limit is .05^(1/n)
+    assert (error.youden, error.lowest) == (
+        1.0,
+        pytest.approx(0.05 ** (1 / 3) + 0.05 ** (1 / 17) - 1),
+    )
+    assert labelled_errors(found=1, events=2, passed=9, others=9, source="").lowest == 0
+
+
+def test_two_readings_that_err_alike_differ_as_often_as_one_of_them_errs() -> None:
+    differ = 2 * 0.03 * (1 - 0.03)
+    error = retest_errors(differ=round(differ * 1_000_000), pairs=1_000_000, source="twice")
+    assert error.sensitivity == error.specificity == pytest.approx(0.97, abs=1e-6)
+    assert error.youden - error.lowest == pytest.approx(
+        1.645 * math.sqrt(differ * (1 - differ) / 1e6) / 0.94, rel=0.01
+    )
