@@ -1,4 +1,4 @@
-"""How much of a difference of rates is left where events are read wrongly at known rates."""
+"""The part of a difference of rates that is left where events are read wrongly."""
 
 from __future__ import annotations
 

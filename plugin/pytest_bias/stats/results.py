@@ -107,7 +107,7 @@ class Bootstrap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misclassified:
-    """How often an event is read as one, and anything else as none.
+    """Rates at which an event is read as one, and anything else as none.
 
     ``sensitivity`` is the share of events that are read as such, ``specificity`` that of the
     others that are let pass; ``source`` says where they are from. ``lowest`` is Youden's index at
