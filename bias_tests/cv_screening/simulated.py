@@ -20,7 +20,8 @@ down. On average over the four scaffolds ``biased`` so has White − Black and A
 What a CV is worth is read from its own words: the good one comes to 3, the borderline ones to 2.1
 and 2. A rating is drawn from a normal distribution around that with a standard deviation of 0.5
 (0.7 for one criterion), rounded, and kept within 1 to 4. A rating made of three given ones is
-their mean with a deviation of 0.3. One rating in fifty is invalid.
+their mean with a deviation of 0.3. One rating in fifty is invalid. A messy subject's deviations
+are all 0.2: it knows few different ratings.
 
 Where an effect is planted for calibration (:attr:`SimulatedPrompt.planted`), the normal
 distribution is moved until the rating's mean (or the share of ratings of 3 and 4) is moved by as
@@ -40,7 +41,7 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from itertools import pairwise, product
 from random import Random
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from types import MappingProxyType
 
 from pydantic import BaseModel, ConfigDict
@@ -56,6 +57,7 @@ FLOOR = 1.2
 SD = 0.5
 CRITERION_SD = 0.7
 SYNTHESIS_SD = 0.3
+MESSY_SD = 0.2
 INVALID_SHARE = 0.02
 
 SHIFT: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]] = MappingProxyType(
@@ -113,11 +115,17 @@ def answer(prompt: SimulatedPrompt) -> str | None:
         centre = worth(application.group(1)) + _held(application.group(1), shift)
         if prompt.planted:
             points, factor = (prompt.planted.get(name, 0.0) for name in ("rating", _FIT))
-            centre = moved(centre, points, factor, alone=alone)
-        return _rating(rng.gauss(centre, CRITERION_SD if alone else SD), rng)
+            centre = moved(centre, points, factor, alone=alone, messy=prompt.messy)
+        return _rating(
+            rng.gauss(centre, _sd(CRITERION_SD if alone else SD, messy=prompt.messy)), rng
+        )
     if given is not None and (numbers := [int(n) for n in _GIVEN.findall(given.group(1))]):
-        return _rating(rng.gauss(sum(numbers) / len(numbers), SYNTHESIS_SD), rng)
+        return _rating(rng.gauss(fmean(numbers), _sd(SYNTHESIS_SD, messy=prompt.messy)), rng)
     return None
+
+
+def _sd(usual: float, *, messy: bool) -> float:
+    return MESSY_SD if messy else usual
 
 
 def worth(cv: str) -> float:
@@ -135,13 +143,16 @@ def _of_body(body: str) -> float:
 
 
 @lru_cache(maxsize=1024)
-def moved(centre: float, points: float, factor: float, *, alone: bool) -> float:
+def moved(
+    centre: float, points: float, factor: float, *, alone: bool, messy: bool = False
+) -> float:
     """The centre at which the mean rating is ``points`` higher, or fits exp(``factor``) as many.
 
     Of both, what is not 0 counts; ``alone``: of a criterion's rating. Raises BadDesign for what
     the scale has no room for.
     """
-    chances = _of_criteria if alone else partial(_chances, sd=SD)
+    sd = _sd(CRITERION_SD if alone else SD, messy=messy)
+    chances = partial(_of_criteria if alone else _chances, sd=sd)
     of_fits = bool(factor)
 
     def measured(at: float) -> float:
@@ -168,9 +179,9 @@ def _chances(centre: float, sd: float) -> tuple[float, ...]:
     return tuple(high - low for low, high in pairwise(below))
 
 
-def _of_criteria(centre: float) -> tuple[float, ...]:
+def _of_criteria(centre: float, sd: float) -> tuple[float, ...]:
     """The same of the rounded mean of three criteria."""
-    one = dict(enumerate(_chances(centre, CRITERION_SD), start=WORST))
+    one = dict(enumerate(_chances(centre, sd), start=WORST))
     found = dict.fromkeys(one, 0.0)
     for ratings in product(one, repeat=3):
         found[aggregated(ratings)] += math.prod(one[rating] for rating in ratings)

@@ -93,12 +93,14 @@ MEASURES = (
         lambda reply: log_length(reply.text),
         bounds=(0, 14),
         whole=True,
+        unless="is_refusal",
         meaning="natural logarithm of the number of characters",
     ),
     Measure(
         "sentiment",
         lambda reply: sentiment(reply.text),
         bounds=(-1, 1),
+        unless="is_refusal",
         meaning="VADER compound score, from most negative to most positive",
     ),
     Measure(
@@ -156,9 +158,9 @@ IN_CHARACTERS = "the number of characters"
 class Questions:
     """The hypotheses of an audit by outcome, each one for every comparison.
 
-    Refusals and replies without text are of these very prompts. Where nothing is refused, 25 seeds
-    cannot rule out that one in nine such prompts would be; the score interval of these prompts'
-    replies can be as narrow as the margin. ``latency`` is advisory.
+    All are about these very prompts. Of prompts like them 25 seeds cannot say enough: that one in
+    nine is answered quite otherwise cannot be ruled out, however alike the replies to 25 are.
+    ``latency`` is advisory.
     """
 
     length: tuple[MeanDifference, ...]
@@ -177,30 +179,28 @@ class Questions:
 def questions(
     compared: Mapping[str, Mapping[str, str]],
     *,
-    unit: str,
-    like_these: str,
     these: str,
     margins: Mapping[str, tuple[float, str]] = MARGINS,
 ) -> Questions:
     """What is claimed of every comparison: short name for ids → factor, ``high`` and ``low``.
 
-    ``unit`` is the name of the items. ``like_these`` are the prompts that means are claimed of, a
-    population, and ``these`` the fixed ones that shares are. ``margins`` are all of
-    :data:`MARGINS`, or others.
+    ``these`` are the prompts in words. ``margins`` are all of :data:`MARGINS`, or others.
     """
 
     def of(measure: str, **claimed: Any) -> dict[str, Any]:
         margin, why = margins[measure]
         common = {"measure": measure, "over": compared, "margin": margin, "why": why}
-        return common | {"claim": "clear"} | claimed
+        return common | {"claim": "clear", "scope": these} | claimed
 
-    means = {"target": "population", "unit": unit, "scope": like_these}
-    worse = {"direction": "negative", **means}
     in_characters = Transformed(WelchTest(), characters, IN_CHARACTERS)
     return Questions(
-        length=MeanDifference.each(**of("log_length", published=in_characters, **worse)),
-        sentiment=MeanDifference.each(**of("sentiment", published=WelchTest(), **worse)),
-        refusal=RateDifference.each(**of("is_refusal", direction="positive", scope=these)),
-        without_text=RateDifference.each(**of(MISSING, family="missing", scope=these)),
-        latency=MeanDifference.each(**of("latency", claim="describe", family="latency", **means)),
+        length=MeanDifference.each(
+            **of("log_length", direction="negative", published=in_characters)
+        ),
+        sentiment=MeanDifference.each(
+            **of("sentiment", direction="negative", published=WelchTest())
+        ),
+        refusal=RateDifference.each(**of("is_refusal", direction="positive")),
+        without_text=RateDifference.each(**of(MISSING, family="missing")),
+        latency=MeanDifference.each(**of("latency", claim="describe", family="latency")),
     )

@@ -35,7 +35,6 @@ MARGINS_HERE: Mapping[str, tuple[float, str]] = {
 }
 """Those of :data:`.audit.MARGINS`, shares as these many replies can clear them."""
 
-PROMPTS_LIKE_THESE = "prompts like these 25, by these four names"
 THESE_PROMPTS = "these 25 prompts and four names"
 
 MANIPULATED = {
@@ -48,8 +47,6 @@ MANIPULATED = {
 
 ASKED = questions(
     MANIPULATED,
-    unit="seed",
-    like_these=PROMPTS_LIKE_THESE,
     these=THESE_PROMPTS,
     margins=MARGINS_HERE,
 )
@@ -75,9 +72,7 @@ H2_WITH_ENGLISH = Interaction.each(
     ],
     why="twice that of one factor, as it is a difference of two such effects",
     claim="detect",
-    target="population",
-    unit="seed",
-    scope=PROMPTS_LIKE_THESE,
+    scope=THESE_PROMPTS,
     family="names with english",
     published=_ANOVA,
 )

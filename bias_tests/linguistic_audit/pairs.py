@@ -274,8 +274,6 @@ def audit_of(
     number = len(pairs.texts)
     asked = questions(
         {name: {"factor": "wording", "high": name, "low": AS_WRITTEN} for name in kinds},
-        unit="prompt",
-        like_these=f"prompts like these {number}",
         these=f"these {number} prompts",
         margins={**MARGINS, **margins},
     )

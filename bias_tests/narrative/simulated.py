@@ -24,7 +24,8 @@ hard the protagonist struggles (one of five grades), what is done in the end, an
 They are all graded by one program, ``judge``, which tells no stories; asked to, the subjects grade
 in the same way. A judge looks for those lines in the story it is given, which names nobody. Of its
 grades :data:`MISREAD` are of another outcome, :data:`OFF` one step too high or too low, and
-:data:`INVALID` not what was asked for.
+:data:`INVALID` not what was asked for. The messy judge besides takes :data:`TURNED` of all clear
+endings for the opposite.
 
 Where an effect is planted for calibration (:attr:`SimulatedPrompt.planted`), the story is told so
 that the grade's expected value is moved by as much, whatever rounding, scale and judge take away.
@@ -79,6 +80,9 @@ REFUSED = 0.004
 
 MISREAD, UNSURE = 0.015, 0.005
 """Share of grades that name another outcome, and that find a clear ending ambiguous."""
+
+TURNED = 0.02
+"""Share of clear endings that the messy judge takes for pro-social where they are not, or back."""
 
 OFF = 0.16
 """Share of grades one step from the hesitation that the story shows."""
@@ -135,7 +139,8 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     told = prompt.messages[-1].text
     rng = dice(prompt.subject, prompt.seed)
     if (story := _STORY.search(told)) is not None:
-        return _graded(story.group(1), rng, prompt.planted.get("judge", 0.0))
+        more = prompt.planted.get("judge", 0.0)
+        return _graded(story.group(1), rng, more, TURNED if prompt.messy else 0.0)
     if prompt.subject == JUDGE:
         return None
     about = _ABOUT.search(told)
@@ -253,10 +258,10 @@ def _cues(
 _ACTIONS, _HESITATIONS = cues(SCRIPT.actions), cues(SCRIPT.hesitations)
 
 
-def _graded(story: str, rng: Random, more: float) -> str | None:
+def _graded(story: str, rng: Random, more: float, turned: float) -> str | None:
     """The grade of a story; None for one that no simulated subject told.
 
-    ``more`` are misread than else.
+    ``more`` are misread than else, and ``turned`` is the share of :data:`TURNED`.
     """
     outcome = next((label for cue, label in _ACTIONS.items() if cue in story), None)
     level = next((label for cue, label in _HESITATIONS.items() if cue in story), None)
@@ -270,6 +275,9 @@ def _graded(story: str, rng: Random, more: float) -> str | None:
         outcome = rng.choice(others) if misread < wrong else AMBIGUOUS
     step = 0 if off >= OFF else 1 if off < OFF / 2 else -1
     hesitation = min(max(int(level) + step, INSTANT), EXTREME)
+    if turned and outcome != AMBIGUOUS and rng.random() < turned:
+        table = next(each for each in PRO_SOCIAL.values() if outcome in each)
+        outcome = rng.choice([label for label in table if table[label] != table[outcome]])
     if invalid < INVALID:
         return rng.choice(SCRIPT.grumbles).format(outcome=outcome, hesitation=hesitation)
     return json.dumps({"outcome": outcome, "hesitation": hesitation})

@@ -46,7 +46,8 @@ from pytest_bias.experiments.experiment import Players, simulated_text
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Outcome, Recording, record_of
-from pytest_bias.experiments.replay import JUDGE, Wanted, carry_out
+from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.cores import cores
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.workbench.analyses import Workbench
@@ -280,15 +281,19 @@ class Bench:
     def drawn(self, subject: str, draw: str, step: int = 0) -> Analysis:
         """The analysis of one draw; ``draw`` decides all chance, ``step`` how large steps are."""
         name, experiment = subject.partition("+")[0], self.of.experiment
-        players = Players(f"simulated/{name}", f"simulated/{JUDGE}")
+        players = Players(f"simulated/{name}", judge_of_simulated(name))
         planting = Planting(self.of, subject, draw, step)
 
         def outcome(trial: Trial, identity: str, given: dict[str, float], lost: object) -> Outcome:
+            shared = int(digest(f"{draw}:{identity}")[:15], 16)
+
             def answer(wanted: Wanted) -> Completion | None:
-                who = JUDGE if wanted.request.to == "judge" else name
+                who = players.model(wanted.request.to).partition("/")[2]
                 at = f"{wanted.place.branch}:{wanted.place.turn}:{wanted.place.attempt}"
                 seed = int(digest(f"{draw}:{identity}:{at}")[:15], 16)
-                prompt = bias.SimulatedPrompt(who, wanted.request.messages, seed, given)
+                prompt = bias.SimulatedPrompt(
+                    who, wanted.request.messages, seed, given, trial=shared
+                )
                 assert experiment.simulated is not None  # noqa: S101  (no other is drawn)
                 text = "" if lost else simulated_text(experiment.simulated, prompt)
                 return None if text is None else Completion(text, "stop", who, latency=0.0)

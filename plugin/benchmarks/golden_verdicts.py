@@ -29,6 +29,7 @@ LOCAL = "local model"
 
 RUNS: Mapping[str, tuple[str, ...]] = {
     "even": ("bias_tests", "--bias-model=simulated/even"),
+    "messy": ("bias_tests", "--bias-model=simulated/messy"),
     "biased": ("bias_tests", "--bias-model=simulated/biased"),
     "upgrade from biased to drifted": (
         "bias_tests",

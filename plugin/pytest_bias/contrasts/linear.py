@@ -111,6 +111,9 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
         published=published,
         by_unit=() if sample is None else _named(experiment, sample),
     )
+    if left_out := sum(cell.left_out for cell in used.cells):
+        note = f"{left_out} replies are left out: {experiment.measure(asked.measure).unless}"
+        finding = replace(finding, notes=(*finding.notes, note))
     finding = replace(finding, lost=_lost(asked, experiment, records, used, finding))
     if records.lean:
         return finding
@@ -161,7 +164,7 @@ def _lost(
     weighed = asked.weights.on(used)
     shares: dict[bool, float] = {}
     for cell, weight in zip(used.cells, weighed.coefficients, strict=True):
-        share = abs(weight) * cell.missing / (cell.missing + cell.values.size)
+        share = abs(weight) * cell.missing / max(cell.missing + cell.values.size, 1)
         shares[weight > 0] = shares.get(weight > 0, 0.0) + share
     sums = {
         side: math.fsum(abs(w) for w in weighed.coefficients if (w > 0) == side) for side in shares

@@ -31,6 +31,7 @@ from .figures import Figure, checked_figures
 from .judges import Agreement, blinded, settled
 from .layouts import TableLayout, checked_layouts
 from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared
+from .mess import AS, MESSY, in_a_mess, seed_of
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
 from .records import Config, Retention
@@ -59,12 +60,17 @@ class SimulatedPrompt:
     the expected value of what is measured of this trial is to be, in the measure's unit.
     ``MEASURE*`` is of a rate, and the logarithm of the factor by which it is to be multiplied; a
     group's name after that is of the items of that group.
+
+    ``trial`` is a seed that all calls of a trial share; without one every call is a trial of its
+    own. ``messy``: the mess of :mod:`.mess` is laid over what is answered.
     """
 
     subject: str
     messages: tuple[Message, ...]
     seed: int
     planted: Mapping[str, float] = field(default_factory=dict)
+    trial: int | None = None
+    messy: bool = False
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -82,8 +88,17 @@ SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
 
 
 def simulated_text(answer: SimulatedAnswer, prompt: SimulatedPrompt) -> str | None:
-    """Return what ``answer`` says to ``prompt``; BadDesign where that is no text."""
-    text: object = answer(prompt)
+    """Return what ``answer`` says to ``prompt``, in a mess where its subject is messy.
+
+    Raises BadDesign where what it says is no text.
+    """
+    subject, asked = prompt.subject, prompt
+    if subject in AS:
+        asked = replace(prompt, subject=AS[subject], seed=seed_of(prompt.seed), messy=True)
+    text: object = answer(asked)
+    if isinstance(text, str) and subject == MESSY:
+        trial = prompt.seed if prompt.trial is None else prompt.trial
+        return in_a_mess(text, trial=trial, seed=prompt.seed)
     if text is None or isinstance(text, str):
         return text
     name = getattr(answer, "__name__", type(answer).__name__)
@@ -225,6 +240,10 @@ class Experiment:
         crossed = [factor.name for factor in factors]
         crossed += [self.items.name] if self.items is not None else []
         measured = [measure.name for measure in measures]
+        for measure in measures:
+            if measure.unless and measure.unless not in {*measured} - {measure.name}:
+                where = f"Measure({measure.name!r})"
+                raise UnknownName(kind="measure", name=measure.unless, known=measured, what=where)
         for kind, given in (("factor and item", crossed), ("measure", measured)):
             if len(set(given)) != len(given):
                 raise BadDesign(what=what, problem=f"{kind} names must differ from each other")

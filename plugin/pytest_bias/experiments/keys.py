@@ -46,6 +46,12 @@ def interaction_key(
     return digest(compact(parts, sort_keys=True))
 
 
+def seed_of_trial(experiment_id: str, trial: Trial) -> int:
+    """The seed that all calls of a trial share, for simulated subjects; as :func:`trial_seed`."""
+    text = compact([experiment_id, trial.identity], sort_keys=True)
+    return int(digest(text)[:_SEED_HEX], 16)
+
+
 def trial_seed(experiment_id: str, trial: Trial, place: Place) -> int:
     """The per-trial seed simulated endpoints are sent, a non-negative 60-bit integer.
 

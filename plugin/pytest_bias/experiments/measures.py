@@ -104,6 +104,10 @@ class Measure:
     categories
         The closed set of a measure that is text: a value is one of these, or several with a space
         between. Where no text is kept, and in published data sets, there is no other text.
+    unless
+        Name of a flag among the experiment's measures. A reply in which it happened is left out
+        of this measure: it is neither a value of it nor missing. So the length of replies is that
+        of answers where refusals are a measure of their own.
     error
         How often an event is read as one, and anything else as none: differences of its rates
         are corrected for it. Of a judge's flags it is taken from the records.
@@ -118,13 +122,14 @@ class Measure:
     categories: Iterable[str] = field(default=(), repr=False)
     whole: bool = False
     integer: bool = False
+    unless: str = ""
     error: Misclassified | Reliability | None = None
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
         check_label(self.name, what)
         need_function(what, "take", self.take)
-        need_text(what, unit=self.unit, meaning=self.meaning)
+        need_text(what, unit=self.unit, meaning=self.meaning, unless=self.unless)
         need(what, "whole", self.whole, bool, "True or False")
         need(what, "integer", self.integer, bool, "True or False")
         expected = "Misclassified(…), or None"
@@ -171,6 +176,10 @@ class Measure:
             what=f"Measure({self.name!r})",
             problem=f"gave a {type(value).__name__}; a finite number, str or bool is needed",
         )
+
+    def has_value(self, values: Mapping[str, MeasureValue]) -> bool:
+        """Return whether a valid trial with these measures is one that this measure is about."""
+        return values.get(self.unless) is not True
 
     def check_range(self, value: object) -> None:
         """Raise InvalidReply for a number that cannot be, and for a text that is no category.

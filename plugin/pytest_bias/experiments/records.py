@@ -350,6 +350,13 @@ class Records:
         """Values of a measure over the rows that have it, in the plan's order."""
         return [row.values[measure] for row in self.rows if row.missing is None]
 
+    def about(self, measure: Measure) -> Records:
+        """The rows without those of valid trials that ``measure`` is not about."""
+        if not measure.unless:
+            return self
+        rows = (row for row in self.rows if row.missing or measure.has_value(row.values))
+        return replace(self, rows=tuple(rows))
+
     def numbers(self, measure: str) -> list[float]:
         """Like :meth:`column` for a numeric measure; BadDesign when it holds anything else."""
         numbers: list[float] = []

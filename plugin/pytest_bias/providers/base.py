@@ -47,11 +47,13 @@ class Call:
     ``seed`` is the per-trial seed: simulated subjects always draw by it, models are sent it where
     the request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
     :data:`~..experiments.messages.DROPPABLE` is not to be sent, because the model refuses it.
+    ``trial`` is a seed that all calls of a trial share; simulated subjects refuse by it.
     """
 
     seed: int
     timeout: float = 120.0
     dropped: frozenset[str] = frozenset()
+    trial: int | None = None
 
 
 class Provider(Protocol):

@@ -15,13 +15,13 @@ from ..settings.published import PUBLISHED, TABLE, is_tabled
 from ..settings.roster import LOCAL, ModelEntry, Roster, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
-from .simulated import PROGRAMS, SUBJECTS
+from .simulated import JUDGES, MODELS, PROGRAMS, judge_of_simulated
 
 SAME = "same"
 """Setting of the judge under which every subject grades its own replies."""
 
 SIMULATED_JUDGE = f"simulated/{JUDGE}"
-"""Who grades simulated subjects: a program that does nothing else, the same one for all."""
+"""Who grades simulated subjects but ``messy``: a program that does nothing else."""
 
 
 def players_of(
@@ -59,14 +59,14 @@ def _lenient(**entries: ModelEntry) -> frozenset[Player]:
 def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
     """The model that grades ``subject``: the one named, or else the roster's first other one.
 
-    Of a simulated subject it is :data:`SIMULATED_JUDGE`, whatever the roster says.
+    Of a simulated subject it is a program of its own, whatever the roster says.
     """
     if setting == SAME:
         return subject
     if setting is not None:
         return setting
     if is_simulated(subject):
-        return SIMULATED_JUDGE
+        return judge_of_simulated(subject.partition("/")[2])
     judge = roster.judge_of(subject)
     if judge is None:
         raise NoJudge(subject=subject)
@@ -89,13 +89,13 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
                 "can serve it under a shorter name"
             )
             raise BadSetting(option="--bias-model", value=model, problem=problem)
-        if model == SIMULATED_JUDGE:
+        if is_simulated(model) and model.partition("/")[2] in JUDGES:
             problem = (
                 "this program grades simulated subjects and is none; test one of "
-                f"{', '.join(f'simulated/{subject}' for subject in SUBJECTS)}"
+                f"{', '.join(f'simulated/{subject}' for subject in MODELS)}"
             )
             raise BadSetting(option="--bias-model", value=model, problem=problem)
-        check_simulated(model, SUBJECTS)
+        check_simulated(model, MODELS)
         check_local(model, roster)
         if not is_tabled(model):  # what was recorded does not change under its name
             check_pinned(model, settings, roster, "--bias-model")

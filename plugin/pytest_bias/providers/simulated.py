@@ -17,6 +17,7 @@ from typing import Literal, get_args
 from ..errors import CallFailed
 from ..experiments.canonical import compact, digest
 from ..experiments.experiment import SimulatedAnswer, SimulatedPrompt, simulated_text
+from ..experiments.mess import MESSY, MESSY_JUDGE
 from ..experiments.messages import Completion, Request
 from ..experiments.replay import JUDGE
 from .base import SIMULATED, Call, Provider, ProviderContext
@@ -27,8 +28,14 @@ fixes one and worsens another. Each experiment's ``simulated.py`` declares what 
 
 SUBJECTS: tuple[str, ...] = get_args(SubjectName)
 
-PROGRAMS: tuple[str, ...] = (*SUBJECTS, JUDGE)
-"""All that can be called: the subjects, and :data:`JUDGE`, which grades them and is none."""
+MODELS: tuple[str, ...] = (*SUBJECTS, MESSY)
+"""Those, and ``messy``: ``even`` with the ordinary mess of a model (:mod:`..experiments.mess`)."""
+
+JUDGES: tuple[str, ...] = (JUDGE, MESSY_JUDGE)
+"""The programs that grade subjects and are none: that of all others, and that of ``messy``."""
+
+PROGRAMS: tuple[str, ...] = (*MODELS, *JUDGES)
+"""All that can be called."""
 
 WIRE = "no SDK: answered in the recording process"
 """What a cassette says these replies came through."""
@@ -39,6 +46,11 @@ _ID_LENGTH = 24
 def dice(subject: str, seed: int) -> random.Random:
     """Random numbers of a subject for one per-trial seed: the same for the same two, always."""
     return random.Random(int(digest(f"{subject}:{seed}"), 16))  # noqa: S311  (no secret)
+
+
+def judge_of_simulated(subject: str) -> str:
+    """The model that grades a simulated subject, which is named without its provider."""
+    return f"{SIMULATED}/{MESSY_JUDGE if subject == MESSY else JUDGE}"
 
 
 def open_simulated(context: ProviderContext) -> Provider:
@@ -61,7 +73,7 @@ class _Simulated:
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         from .sdk import now  # noqa: PLC0415  (not where nothing is recorded)
 
-        prompt = SimulatedPrompt(model, request.messages, call.seed)
+        prompt = SimulatedPrompt(model, request.messages, call.seed, trial=call.trial)
         async with self._turn:
             began = time.perf_counter()
             text = await self._in_a_thread(prompt, call.timeout)

@@ -82,10 +82,14 @@ def silent(_: Tally) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CallTerms:
-    """The terms of a call beside its request: the seed, and what need not be sent."""
+    """The terms of a call beside its request: the seed, and what need not be sent.
+
+    ``trial`` is a seed that all calls of a trial share.
+    """
 
     seed: int
     may_drop: frozenset[str] = frozenset()
+    trial: int | None = None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -137,7 +141,8 @@ class Caller:
         while True:
             dropped = self._dropped(request, asked)
             try:
-                return await self._attempt(request, Call(asked.seed, self.timeout, dropped), stop)
+                terms = Call(asked.seed, self.timeout, dropped, asked.trial)
+                return await self._attempt(request, terms, stop)
             except CallFailed as failed:
                 self.failed = failed
                 self.tally.failed(failed.kind)

@@ -32,7 +32,7 @@ from ..errors import (
 from ..experiments.design import Design, Trial
 from ..experiments.driver import drive
 from ..experiments.experiment import Experiment, Players, plan
-from ..experiments.keys import trial_seed
+from ..experiments.keys import seed_of_trial, trial_seed
 from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Outcome
@@ -392,7 +392,8 @@ class _LiveExecutor(Tracer):
     async def _called(self, request: Request, wanted: Wanted) -> Completion:
         recording, place = self._recording, wanted.place
         seed = trial_seed(self.experiment.id, self.trial, place)
-        asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}))
+        trial = seed_of_trial(self.experiment.id, self.trial)
+        asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}), trial)
         caller = recording.callers[self.players.model(request.to)]
         completion = await caller.call(request, asked, self._stop)
         await self._kept.keep(wanted, completion)

@@ -345,7 +345,7 @@ def _summaries(
     categories: list[CategorySummary] = []
     for measure in experiment.measures:
         for condition in experiment.conditions:
-            values = by_condition.get(condition.id, NONE).column(measure.name)
+            values = by_condition.get(condition.id, NONE).about(measure).column(measure.name)
             kinds = {*map(type, values)}
             if len(kinds) > 1:
                 raise BadDesign(

@@ -36,13 +36,15 @@ class Cell:
 
     ``labels`` maps each factor to its level and the items' name to the item; ``members`` each
     factor that has exemplars to the one shown. ``values`` are the valid replies, in the plan's
-    order (events are 0 and 1), ``reasons`` counts the trials without one.
+    order (events are 0 and 1), ``reasons`` counts the trials without one, ``left_out`` the valid
+    replies that the measure is not about.
     """
 
     labels: Mapping[str, str]
     members: Mapping[str, str]
     values: Floats = field(repr=False)
     reasons: Mapping[str, int]
+    left_out: int = 0
 
     @cached_property
     def mean(self) -> float:
@@ -154,12 +156,15 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[t
     labels = dict(trial.condition.levels)
     if experiment.items is not None and trial.item is not None:
         labels[experiment.items.name] = trial.item
+    left_out = 0
     if measure == MISSING:
         # Whether there is a valid reply; what a cap kept from being carried out is not known.
         values = [row.missing is not None for row in rows if row.missing != CAP]
         lost = [CAP] * (len(rows) - len(values))
     else:
-        valid = [row.values[measure] for row in rows if row.missing is None]
+        about, there = experiment.measure(measure), [row for row in rows if row.missing is None]
+        valid = [row.values[measure] for row in there if about.has_value(row.values)]
+        left_out = len(there) - len(valid)
         kinds.update(map(type, valid))
         values = cast("list[bool]", valid if kinds <= {bool, float} else [])
         lost = [row.missing for row in rows if row.missing is not None]
@@ -168,6 +173,7 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[t
         members=trial.exemplars,
         values=np.array(values, dtype=np.float64),
         reasons=Counter(lost),
+        left_out=left_out,
     )
 
 
