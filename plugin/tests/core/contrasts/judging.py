@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from pytest_bias.verdicts.rule import Question, decide
 
 from pytest_bias.contrasts.declared import Claim, Direction
 from pytest_bias.contrasts.findings import Finding, PublishedColumn
@@ -16,7 +17,6 @@ from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
 from pytest_bias.verdicts.controls import licence_of
-from pytest_bias.verdicts.rule import Question, decide
 from pytest_bias.verdicts.verdict import Control, Verdict
 
 from .designs import SCALE, TONE, groups, items, level, recorded, study

@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from pytest_bias.contrasts.estimation.interactions import Table, largest_interaction
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.interactions import Table, largest_interaction
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Factor, Trial
