@@ -105,7 +105,8 @@ def sides_of(
 
     One side where all weights are of one sign. With v_c = w_c^2 s_c^2 / n_c on nu_c degrees of
     freedom, df = (sum v)^2 / sum(v^2 / (nu + 2)) - 2, kept between the smallest nu and their sum.
-    Without that correction (Welch 1947) the df of cells of 2 units come out at a third of theirs.
+    Without that correction (Welch 1947) the df of cells of 2 units come out at a third of theirs;
+    two cells go without it, as in the t test that bears his name (Satterthwaite 1946).
     Cells of one unit add no degrees of freedom; without any variance all that there are count.
     """
     weight = np.asarray(weights, dtype=np.float64)
@@ -124,7 +125,8 @@ def sides_of(
     df = float(freedom.sum())
     if terms.any():
         shares = terms / terms.sum()
-        df = float(np.clip(1 / (shares**2 / (freedom + 2)).sum() - 2, freedom.min(), df))
+        more = 2 if len(cells) > 2 else 0  # noqa: PLR2004  (two cells: as t tests are known)
+        df = float(np.clip(1 / (shares**2 / (freedom + more)).sum() - more, freedom.min(), df))
     return tuple(sides), df
 
 

@@ -90,7 +90,7 @@ def test_the_ratio_and_a_permutation_of_the_labels() -> None:
     assert (found.contrast, found.scale) == ("female / others", "ratio")
 
 
-def test_the_interval_is_a_bootstrap_of_pools() -> None:
+def test_the_interval_is_about_that_of_a_bootstrap_of_pools() -> None:
     records = picked(favour=1.5, seed=3)
     found = asked().analyse(OF, records)
     sums = np.array(
@@ -108,16 +108,13 @@ def test_the_interval_is_a_bootstrap_of_pools() -> None:
     rng = np.random.default_rng(9)
     drawn = sums[rng.integers(0, len(sums), (8_000, len(sums)))].sum(axis=1)
     logs = np.log(drawn[:, 0] / drawn[:, 1] / (drawn[:, 2] / drawn[:, 3]))
+    assert found.se == pytest.approx(np.std(logs), rel=0.1)
     assert found.interval is not None
-    ends = np.log([found.interval.low, found.interval.high])
-    assert ends == pytest.approx(np.quantile(logs, [0.025, 0.975]), abs=0.1 * np.std(logs))
-    assert found.at_level is not None
-    assert found.at_level(0.95) == found.interval
-    inner = found.at_level(0.9)
-    ends = np.log([inner.low, inner.high])
-    assert ends == pytest.approx(np.quantile(logs, [0.05, 0.95]), abs=0.1 * np.std(logs))
-    beyond = max(np.mean(logs >= np.log(1.25)), np.mean(logs <= -np.log(1.25)))
-    assert found.p_clear == pytest.approx(beyond, abs=0.02)
+    low, high = np.log([found.interval.low, found.interval.high])
+    least, most = np.quantile(logs, [0.025, 0.975])
+    # One further pool at the worse end makes it wider, by half at most.
+    assert least - (most - least) / 4 < low < least
+    assert most < high < most + (most - least) / 4
 
 
 def test_groups_are_taken_together() -> None:
@@ -131,16 +128,15 @@ def test_groups_are_taken_together() -> None:
     assert asked(name="not-male").id == "picked-not-male"
 
 
-def test_what_is_missing_is_counted_once_and_can_forbid_a_verdict() -> None:
+def test_what_is_missing_is_counted_once() -> None:
     trials = [row.trial.id for row in picked().rows]
-    few = asked().analyse(OF, picked(lost=tuple(trials[:2])))
-    many = asked().analyse(OF, picked(lost=tuple(trials[:3])))
-    assert (few.missing, many.missing) == (2, 3)
-    assert (few.units, many.units) == (38, 37)
-    assert many.worst_case is not None
-    assert (there(few.worst_case).needed, many.worst_case.needed) == (False, True)  # 5 % and 7.5 %
-    assert many.worst_case.p_clear == many.worst_case.p_alarm == 1.0
-    assert asked().analyse(OF, picked()).worst_case is None
+    found = asked().analyse(OF, picked(lost=tuple(trials[:9])))
+    assert (found.missing, found.units) == (9, 31)
+    assert found.lost is not None
+    assert found.lost.shares == (9 / 40,)
+    assert found.lost.too_many
+    assert not found.lost.unequal  # both sides are of the same trials
+    assert asked().analyse(OF, picked()).lost is None
 
 
 def test_the_published_column_counts_all_posts() -> None:

@@ -1,0 +1,267 @@
+"""The one estimator, held beside scipy and sums worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]
+
+from pytest_bias.contrasts.estimation.cells import (
+    Grid,
+    Weights,
+    grid_of,
+    level_against_rest,
+    pairwise,
+)
+from pytest_bias.contrasts.estimation.estimator import estimate, estimate_ratio
+from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
+from pytest_bias.contrasts.estimation.sample import sample_of
+from pytest_bias.contrasts.findings import CHANCE, Finding
+from pytest_bias.contrasts.groups import TotalGap
+from pytest_bias.errors import NoVariance
+
+from .designs import Floats, asked, at, cell, grid, groups, items, level, recorded, study
+
+RNG = np.random.default_rng(20261128)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _the_same_draws_in_any_order() -> None:
+    RNG.bit_generator.state = START
+
+
+def two(a: Any, b: Any, **given: Any) -> Grid:
+    return grid([cell(a, tone="high"), cell(b, tone="low")], **given)
+
+
+HIGH_LOW = pairwise("tone", ["high"], ["low"])
+
+
+def difference(of: Grid, margin: float | None = 0.6, **given: Any) -> Finding:
+    return estimate(sample_of(of, HIGH_LOW, None), margin=margin, **given)
+
+
+def test_two_cells_are_welchs_t_test() -> None:
+    a, b = RNG.normal(5, 1, 40), RNG.normal(4.2, 2, 30)
+    found = difference(two(a, b))
+    test = stats.ttest_ind(a, b, equal_var=False)
+    assert found.estimate == pytest.approx(a.mean() - b.mean(), rel=1e-12)
+    assert found.se == pytest.approx(math.sqrt(a.var(ddof=1) / 40 + b.var(ddof=1) / 30))
+    assert found.df == pytest.approx(test.df, rel=1e-12)
+    assert found.p_alarm == pytest.approx(test.pvalue, rel=1e-10)
+    interval = test.confidence_interval()
+    assert found.interval is not None
+    assert [found.interval.low, found.interval.high] == pytest.approx(interval[:], rel=1e-10)
+    assert (found.units, found.fewest, found.scale) == (70, 30, "difference")
+
+
+def test_the_further_unit_is_one_more_reply_at_the_end_of_the_scale() -> None:
+    a, b = RNG.normal(5, 1, 80), RNG.normal(5, 1, 80)
+    found = difference(two(a, b))
+    tails = []
+    for sign, (high, low) in ((1, (12, 0)), (-1, (0, 12))):
+        more_a, more_b = np.append(a, high), np.append(b, low)
+        value = sign * (more_a.mean() - more_b.mean())
+        se = math.sqrt(more_a.var(ddof=1) / 81 + more_b.var(ddof=1) / 81)
+        tails.append(stats.t.cdf((value - 0.6) / se, found.df))
+    assert found.p_clear == pytest.approx(max(tails), rel=1e-9)
+
+
+def test_strata_are_weighed_alike_with_the_variance_within_them() -> None:
+    cells, means, variances = [], {}, 0.0
+    for tone in ("high", "low"):
+        each = []
+        for style, n in (("plain", 12), ("formal", 30)):
+            values = RNG.normal(6 if style == "plain" else 3, 1, n)
+            each.append(values.mean())
+            variances += values.var(ddof=1) / n / 4
+            cells.append(cell(values, tone=tone, style=style))
+        means[tone] = np.mean(each)
+    found = difference(grid(cells))
+    assert found.estimate == pytest.approx(means["high"] - means["low"], rel=1e-12)
+    assert found.se == pytest.approx(math.sqrt(variances), rel=1e-12)
+    assert found.fewest == int(4 / (1 / 12 + 1 / 30))  # so many alike ones have that error
+
+
+def test_a_population_crossed_with_what_is_compared_is_one_value_a_unit() -> None:
+    of = study(items=items(24), replicates=3)
+    noise = {f"s{i}": RNG.normal(0, 1) for i in range(24)}
+    records = recorded(
+        of,
+        lambda t: 2 * (level(t, "tone") == "high") + noise[t.item or ""] + RNG.normal(0, 0.3),
+    )
+    found = asked(target="population", unit="seed", margin=1.0).analyse(of, records)
+    differences = [
+        at(records, seed=f"s{i}", tone="high").mean()
+        - at(records, seed=f"s{i}", tone="low").mean()
+        for i in range(24)
+    ]
+    test = stats.ttest_1samp(differences, 0)
+    assert found.estimate == pytest.approx(np.mean(differences))
+    assert found.se == pytest.approx(np.std(differences, ddof=1) / math.sqrt(24))
+    assert found.p_alarm == pytest.approx(test.pvalue, rel=0.05)
+    (group,) = found.by_unit
+    assert np.mean(list(group.values.values())) == pytest.approx(found.estimate)
+    assert (found.units, str(found.unit_name)) == (24, "seed")
+
+
+def test_exemplars_of_what_is_compared_are_units_of_their_groups() -> None:
+    of = study(factors=[groups({"a": 12, "b": 12, "c": 15})], replicates=4)
+    own: dict[object, float] = {}
+    records = recorded(
+        of,
+        lambda t: own.setdefault(t.exemplars["group"], RNG.normal(0, 1)) + RNG.normal(0, 0.2),
+    )
+    weights = level_against_rest("group", "a", ["a", "b", "c"])
+    found = estimate(sample_of(grid_of(of, records, "score"), weights, ("group",)), margin=1.0)
+    means = {
+        name: [at(records, group=name, who=f"{name} {i}").mean() for i in range(n)]
+        for name, n in (("a", 12), ("b", 12), ("c", 15))
+    }
+    value = np.mean(means["a"]) - (np.mean(means["b"]) + np.mean(means["c"])) / 2
+    variance = sum(
+        w**2 * np.var(means[name], ddof=1) / len(means[name])
+        for name, w in (("a", 1), ("b", 0.5), ("c", 0.5))
+    )
+    assert found.estimate == pytest.approx(value)
+    assert found.se == pytest.approx(math.sqrt(variance))
+    assert (found.units, found.fewest) == (39, 12)
+
+
+def test_few_units_show_bias_by_a_permutation_and_clear_nothing() -> None:
+    found = difference(two([9, 9, 8, 9, 9, 9], [1, 2, 1, 1, 1, 1]), margin=11.0)
+    assert found.p_alarm == pytest.approx(2 / math.comb(12, 6))
+    assert found.p_clear == 1.0
+    assert found.notes
+
+
+@pytest.mark.parametrize("n", [12, 200])
+def test_replies_that_are_all_alike_and_differ_are_shown_to(n: int) -> None:
+    found = difference(two([8.0] * n, [5.0] * n))
+    assert (found.estimate, found.se) == (3.0, None)
+    assert found.p_alarm < 0.001
+    assert found.interval is not None
+    assert found.interval.low < 3 < found.interval.high
+
+
+def test_an_offset_is_no_variance_and_hides_none() -> None:
+    """NIST's SmLs07: 1e12 + .4 with a standard deviation of .1 is not constant."""
+    a, b = RNG.normal(0.4, 0.1, 50), RNG.normal(0.4, 0.1, 50)
+    plain = difference(two(a, b, bounds=None), margin=0.2)
+    moved = difference(two(1e12 + a, 1e12 + b, bounds=None), margin=0.2)
+    assert moved.se == pytest.approx(plain.se, rel=1e-2)
+    same = difference(two([1e12 + 0.1 + 0.2] * 20, [1e12 + 0.3] * 20, bounds=None), margin=0.2)
+    assert (same.estimate, same.se) == (0.0, None)
+
+
+def rates(high: int, low: int, n: int = 100) -> Grid:
+    return two([1.0] * high + [0.0] * (n - high), [1.0] * low + [0.0] * (n - low), flags=True)
+
+
+def test_rates_alarm_with_one_further_reply_nearer_to_no_effect() -> None:
+    found = difference(rates(12, 0), margin=0.1)
+    high, low = np.array([1.0] * 12 + [0.0] * 89), np.array([1.0] + [0.0] * 100)
+    se = math.sqrt(high.var(ddof=1) / 101 + low.var(ddof=1) / 101)
+    assert found.estimate == 0.12
+    assert found.p_alarm == pytest.approx(2 * stats.t.sf((11 / 101) / se, found.df), rel=1e-9)
+    assert found.interval is not None
+    assert difference(rates(0, 0), margin=0.1).interval is not None  # never of zero width
+
+
+def test_a_ratio_is_of_the_means_of_rates_on_the_log_scale() -> None:
+    sample = sample_of(rates(60, 40), HIGH_LOW, None)
+    found = estimate_ratio(sample, margin=1.25)
+    assert found.estimate == pytest.approx(1.5)
+    variance = sum(p * (1 - p) / 99 / p**2 for p in (0.6, 0.4))
+    assert found.se == pytest.approx(math.sqrt(variance), rel=1e-9)
+    assert found.interval is not None
+    assert found.interval.low < 1.5 < found.interval.high
+    with pytest.raises(NoVariance):
+        estimate_ratio(sample_of(rates(0, 0), HIGH_LOW, None), margin=1.25)
+    none = estimate_ratio(sample_of(rates(9, 0), HIGH_LOW, None), margin=1.25)
+    assert none.estimate == pytest.approx((9.5 / 101) / (0.5 / 101))
+    assert none.p_clear == 1.0
+
+
+def of_groups(means: dict[str, float]) -> tuple[Grid, dict[str, Floats]]:
+    values = {name: RNG.normal(mean, 1, 30) for name, mean in means.items()}
+    return grid([cell(of, tone=name) for name, of in values.items()]), values
+
+
+def test_the_largest_departure_is_adjusted_over_all_of_them() -> None:
+    of, values = of_groups({"a": 5.0, "b": 5.6, "c": 5.1})
+    found = largest_of(
+        departures({"tone": ["a", "b", "c"]}), of, None, margin=None, null="zero", shrink=1.0
+    )
+    grand = np.mean([each.mean() for each in values.values()])
+    sizes = {name: abs(each.mean() - grand) for name, each in values.items()}
+    assert found.estimate == pytest.approx(max(sizes.values()))
+    alone = min(
+        estimate(sample_of(of, weights, None), margin=None).p_alarm
+        for weights, _ in departures({"tone": ["a", "b", "c"]}).values()
+    )
+    assert alone <= found.p_alarm <= 3 * alone + 1e-9  # between no adjustment and Bonferroni
+
+
+def test_an_interaction_of_two_levels_each_is_one_contrast() -> None:
+    cells = [
+        cell(RNG.normal(mean, 1, 40), tone=tone, style=style)
+        for (tone, style), mean in {
+            ("high", "plain"): 5,
+            ("high", "formal"): 4,
+            ("low", "plain"): 5,
+            ("low", "formal"): 5,
+        }.items()
+    ]
+    of = grid(cells)
+    each = departures({"tone": ["high", "low"], "style": ["plain", "formal"]})
+    found = largest_of(each, of, None, margin=0.5, null="zero", shrink=1.0)
+    (only,) = each.values()
+    alone = estimate(sample_of(of, only[0], None), margin=0.5)
+    assert found.estimate == pytest.approx(abs(alone.estimate))
+    assert found.p_alarm == pytest.approx(alone.p_alarm, abs=0.01)
+    assert found.p_clear == alone.p_clear
+
+
+def test_a_sum_of_gaps_is_the_largest_of_its_signed_sums() -> None:
+    of, values = of_groups({"a": 5.0, "b": 5.5, "c": 4.8})
+    gaps = [
+        ({"a": 1.0, "b": -1.0}, 0.5),
+        ({"a": 1.0, "c": -1.0}, 0.5),
+    ]
+    found = largest_of(signed_sums("tone", gaps), of, None, margin=2.0, null="zero", shrink=1.0)
+    mean = {name: each.mean() for name, each in values.items()}
+    total = 0.5 * abs(mean["a"] - mean["b"]) + 0.5 * abs(mean["a"] - mean["c"])
+    assert found.estimate == pytest.approx(total)
+
+
+def test_what_a_sum_of_gaps_comes_to_by_chance() -> None:
+    of = study(factors=[groups({"a": 1, "b": 1, "c": 1})], replicates=50)
+    question = TotalGap(
+        "score", "group", gaps=[("a", "b", 1), ("a", "c", 1)], margin=1.0, claim="detect"
+    )
+    sums, chances = [], []
+    for _ in range(60):
+        records = recorded(of, lambda _: float(np.clip(RNG.normal(0, 1), -10, 10)))
+        found = question.analyse(of, records)
+        sums.append(found.estimate)
+        chances.append(float(found.extras[CHANCE]))
+    error = np.std(sums, ddof=1) / math.sqrt(60)
+    assert np.mean(chances) == pytest.approx(np.mean(sums), abs=3 * error)
+
+
+def test_a_margin_is_tested_at_what_an_error_of_reading_leaves_of_it() -> None:
+    of = rates(30, 24, 400)
+    assert difference(of, margin=0.1, shrink=0.8).p_clear == pytest.approx(
+        difference(of, margin=0.08).p_clear or 0
+    )
+    assert difference(of, margin=0.1, shrink=0.8).margin == 0.1
+
+
+def test_weights_of_several_levels_add_up_to_one_difference() -> None:
+    weights = Weights({"tone": {"a": 0.5, "b": 0.5, "c": -1.0}})
+    assert weights.reach == 1.0
