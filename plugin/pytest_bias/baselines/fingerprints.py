@@ -80,6 +80,7 @@ def fingerprint_of(
             "exemplars": design.exemplars,
         },
         "subject": (parameters_of(sampled) or None) if sampled is not None else None,
+        "version": experiment.version if experiment.version > 1 else None,
         "replies": "lenient" if lenient or experiment.replies == "lenient" else None,
         "judge": _judge(judged_by),
         PROMPTS: told and {"subject": dict(told.subject), "judge": dict(told.judge) or None},

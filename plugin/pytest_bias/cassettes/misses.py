@@ -144,8 +144,8 @@ def _request_difference(wanted: Wanted, nearest: RecordedInteraction, cassette: 
             changes = _diff(old.get(name, ""), new.get(name, ""))
             return f"{_DRIFTED}\n  {start} {name} has changed:{changes}"
     return (
-        f"{start} its key is another: it was recorded for another experiment, model or judge "
-        "(--bias-judge)."
+        f"{start} its key is another: it was recorded for another experiment or version of it, "
+        "another model or judge (--bias-judge)."
     )
 
 

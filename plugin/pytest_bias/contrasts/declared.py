@@ -108,7 +108,9 @@ class PositiveControl:
         return self.contrast.analyse(experiment, records)
 
     def is_asked(self, experiment: Experiment, design: Design) -> bool:
-        """Return whether ``design`` has trials at all the levels it names."""
+        """Return whether ``design`` has trials at all the levels it names, and its measures."""
+        if measures_of(self.contrast) - {each.name for each in experiment.measures} - {MISSING}:
+            return False
         factors = [factor.name for factor in experiment.factors]
         factors += [] if experiment.items is None else [experiment.items.name]
         named = (named_levels(self.contrast, f) & {*experiment.control_levels(f)} for f in factors)

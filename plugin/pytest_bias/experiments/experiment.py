@@ -143,6 +143,9 @@ class Experiment:
     judge
         Sampling parameters of the judge, where a judge grades replies. The protocol then takes it
         as its third argument: ``async (trial, subject, judge) -> result``.
+    version
+        Raise it when the instrument changes in a way that no prompt or schema shows, such as the
+        order of a schema's keys: recordings of another version are not taken for those of this.
     may_drop
         What need not be sent to a model that refuses it (``temperature``, ``max_output_tokens``,
         ``seeded``); the ``schema`` of structured replies never need be, as every reply is checked.
@@ -199,6 +202,7 @@ class Experiment:
     items: Items | None = None
     parameters: Parameters = field(default_factory=Parameters)
     judge: Parameters | None = None
+    version: int = 1
     may_drop: Sequence[str] = ()
     qpm: int | None = None
     retention: Retention = "raw"
@@ -303,6 +307,8 @@ class Experiment:
         may_drop = need_several(what, "may_drop", self.may_drop, str, "names of parameters")
         if unknown := sorted(set(may_drop) - DROPPABLE):
             raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
+        if type(self.version) is not int or self.version < 1:
+            raise BadDesign(what=what, problem="version must be a whole number from 1 up")
         if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
             raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
         if self.alpha is not None and not (
@@ -339,10 +345,29 @@ class Experiment:
         """Return whose replies are read leniently, by the experiment or by the roster."""
         return frozenset(get_args(Player)) if self.replies == "lenient" else players.lenient
 
+    @property
+    def instrument(self) -> str:
+        """The id as it enters keys: from the second version of the instrument on with its number.
+
+        No id has an ``@``.
+        """
+        return self.id if self.version == 1 else f"{self.id}@{self.version}"
+
     def as_read(self, outcomes: Iterable[Outcome]) -> Experiment:
-        """The experiment as its trials were read: one that measures their format, if they do."""
+        """The experiment as its trials were read.
+
+        It measures their format if they do, and no optional measure that their table lacks.
+        """
+        outcomes = tuple(outcomes)
         read = any(outcome.format_kept is not None for outcome in outcomes)
-        return replace(self, replies="lenient") if read and self.replies == "strict" else self
+        of = replace(self, replies="lenient") if read and self.replies == "strict" else self
+        valid = [
+            o.values for o in outcomes if o.published and o.values is not None and not o.missing
+        ]
+        lacking = {m for m in of.measures if m.optional and any(m.name not in v for v in valid)}
+        return (
+            replace(of, measures=[m for m in of.measures if m not in lacking]) if lacking else of
+        )
 
     def measured_with(self, players: Players) -> tuple[Measure, ...]:
         """The measures of a trial with ``players``: of what is read leniently its format, too."""

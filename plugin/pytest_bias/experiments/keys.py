@@ -29,15 +29,16 @@ def parameters_of(parameters: Parameters) -> dict[str, object]:
 
 
 def interaction_key(
-    experiment_id: str, trial: Trial, place: Place, model: str, request: Request
+    instrument: str, trial: Trial, place: Place, model: str, request: Request
 ) -> str:
     """SHA-256 (64 hexadecimal digits) of all that makes an interaction what it is.
 
-    The replicate is part of it, so two trials never share a reply; node ids and arrival order are
-    not, so a renamed test keeps its recordings and concurrency cannot mispair them.
+    ``instrument`` is :attr:`.Experiment.instrument`. The replicate is part of it, so two trials
+    never share a reply; node ids and arrival order are not, so a renamed test keeps its recordings
+    and concurrency cannot mispair them.
     """
     parts = {
-        "experiment": experiment_id,
+        "experiment": instrument,
         "model": model,
         "place": [list(place.branch), place.turn, place.attempt],
         "request": request_parts(request),

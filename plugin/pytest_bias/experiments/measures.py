@@ -108,6 +108,8 @@ class Measure:
         Name of a flag among the experiment's measures. A reply in which it happened is left out
         of this measure: it is neither a value of it nor missing. So the length of replies is that
         of answers where refusals are a measure of their own.
+    optional
+        Whether a table of replies may lack it: positive controls on it then count as not recorded.
     error
         How often an event is read as one, and anything else as none: differences of its rates
         are corrected for it. Of a judge's flags it is taken from the records.
@@ -123,6 +125,7 @@ class Measure:
     whole: bool = False
     integer: bool = False
     unless: str = ""
+    optional: bool = False
     error: Misclassified | Reliability | None = None
 
     def __post_init__(self) -> None:
@@ -132,6 +135,7 @@ class Measure:
         need_text(what, unit=self.unit, meaning=self.meaning, unless=self.unless)
         need(what, "whole", self.whole, bool, "True or False")
         need(what, "integer", self.integer, bool, "True or False")
+        need(what, "optional", self.optional, bool, "True or False")
         expected = "Misclassified(…), or None"
         need(what, "error", self.error, (Misclassified, Reliability, type(None)), expected)
         if type(self.version) is not int:

@@ -46,9 +46,12 @@ class Unrecorded(BiasError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """An interaction a trial of ``experiment`` (its id) asks ``model`` for."""
+    """An interaction that a trial asks ``model`` for.
 
-    experiment: str
+    ``instrument`` is that of its experiment (:attr:`.Experiment.instrument`).
+    """
+
+    instrument: str
     model: str
     trial: Trial
     place: Place
@@ -57,7 +60,7 @@ class Wanted:
     @cached_property
     def key(self) -> str:
         """The key of the interaction; many are asked for that nobody looks up."""
-        return interaction_key(self.experiment, self.trial, self.place, self.model, self.request)
+        return interaction_key(self.instrument, self.trial, self.place, self.model, self.request)
 
 
 class Tracer:
@@ -81,7 +84,7 @@ class Tracer:
         """
         check_blind(self.experiment, self.trial, request)
         model = self.players.model(request.to)
-        wanted = Wanted(self.experiment.id, model, self.trial, place, request)
+        wanted = Wanted(self.experiment.instrument, model, self.trial, place, request)
         self.interactions.append(wanted)
         return wanted
 

@@ -152,8 +152,9 @@ class _Check:
         self._sources: dict[str, str] = {}
         self._found: list[tuple[int, WrongCell]] = []
         given = {*entry.columns, *table.columns}
-        self._derived = [m for m in experiment.measures if m.take and m.name not in given]
-        self._measures = [m for m in experiment.measures if m not in self._derived]
+        asked = [m for m in experiment.measures if m.name in given or not m.optional]
+        self._derived = [m for m in asked if m.take and m.name not in given]
+        self._measures = [m for m in asked if m not in self._derived]
         self._kinds = {
             m.name: int if m.integer else kind_of(m, experiment.protocol) for m in self._measures
         }
@@ -172,7 +173,7 @@ class _Check:
         self._raw = {name: [row.cells.get(name) for row in table.rows] for name in names}
         translated = [("values", column) for column in entry.values]
         self.problems += no_columns((*wanted.items(), *translated), table)
-        ours = {*needed, *_OPTIONAL, *(measure.name for measure in self._derived)}
+        ours = {*needed, *_OPTIONAL, *(measure.name for measure in experiment.measures)}
         counting = {*_COUNTING, *(measure.name for measure in experiment.measures)}
         spelt = {each: each.strip().casefold() for each in {*table.columns} - {*self._raw}}
         self.problems += [

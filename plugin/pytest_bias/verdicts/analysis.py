@@ -32,7 +32,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
 from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
 from ..stats.results import Interval
-from .controls import judged_control, licence_of
+from .controls import NOT_ASKED, judged_control, licence_of
 from .decide import alarm_interval, decide
 from .judge_agreement import (
     AgreementFound,
@@ -150,10 +150,11 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     judged = []
     for control in controls:
         asked = control.contrast
-        finding = _found(asked, experiment, without_controls(experiment, records, asked))
+        there = control.is_asked(experiment, design)
+        rows = without_controls(experiment, records, asked)
+        finding = _found(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
         rests[control.id] = _measures(asked, finding)
         why = _held(held, rests[control.id])
-        there = control.is_asked(experiment, design)
         judged.append(judged_control(control, finding, why, asked=there))
     questions: list[Question] = []
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):

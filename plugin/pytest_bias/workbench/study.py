@@ -128,7 +128,8 @@ class Results:
         """
         import pandas as pd  # noqa: PLC0415  (half a second, for who wants frames)
 
-        rows = pd.DataFrame([trial_row(self.experiment, each) for each in self.outcomes])
+        of = self.experiment.as_read(self.outcomes)
+        rows = pd.DataFrame([trial_row(of, each) for each in self.outcomes])
         model = self.analysis.model
         # A file made of the frame keeps no attrs: who answered must stand in it.
         rows.insert(0, "model", model.partition("/")[2] if is_tabled(model) else model)

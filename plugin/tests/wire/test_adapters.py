@@ -31,6 +31,7 @@ from . import mocker
 from .faulty import Fault, FaultyServer, faulty
 from .line import Line, body_of
 from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES, UNBELIEVABLE
+from .structured import LINGUISTIC_AUDIT, SUITE, keys, prompted, structured
 from .vendors import VENDORS
 from .vendors.vendor import SCHEMA, TURNS, Vendor
 
@@ -514,6 +515,20 @@ def whole(vendor: Vendor) -> Request:
 
 def test_parameters_and_schema_are_sent(line: Line) -> None:
     assert line.sent(whole(line.vendor)) == line.vendor.sent_whole
+
+
+@pytest.mark.parametrize("name", structured())
+def test_a_schema_is_sent_in_the_order_in_which_the_prompt_names_its_keys(
+    line: Line, name: str
+) -> None:
+    """Decoding that is held to a schema writes its keys in the schema's order."""
+    request = replace(structured()[name], parameters=Parameters())
+    assert keys(line.sent(request)) == prompted(request)
+
+
+def test_every_experiment_whose_replies_have_keys_is_among_them() -> None:
+    asked = {name.partition(" ")[0] for name in structured()}
+    assert {of.id for of in SUITE} - asked == {LINGUISTIC_AUDIT.id}  # its replies are free text
 
 
 LIGHTER: dict[str, dict[str, Any]] = {

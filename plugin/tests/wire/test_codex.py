@@ -9,6 +9,7 @@ import select
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from pytest_bias.providers.transport import LONGEST_REPLY
 from ..helpers import Asked, answering, saying, there
 from . import mocker
 from .mocker import SECRET, UNBELIEVABLE
+from .structured import keys, prompted, structured
 from .vendors.openai_chat import error
 from .vendors.openai_responses import RESPONSES
 
@@ -203,6 +205,12 @@ def test_the_schema_is_a_file(stage: Stage) -> None:
     (told,) = stage.told
     assert json.loads(told["schema"]) == SCHEMA
     assert told["arguments"][-1] == "-"
+
+
+def test_a_schema_has_the_keys_in_the_order_of_the_prompt(stage: Stage) -> None:
+    for request in structured().values():
+        stage.ask(replace(request, messages=request.messages[-1:], parameters=Parameters()))
+        assert keys(json.loads(stage.told[-1]["schema"])) == prompted(request)
 
 
 def test_options_that_the_version_does_not_have_are_left_out(stage: Stage) -> None:
