@@ -34,10 +34,14 @@ SENTENCING = Anchoring(
     stimuli=_STIMULI,
     anchors={"low": 3, "high": 9},
     comparison="1 month",
-    bounds=(0, 12),  # no prompt names them
+    bounds=(0, 12),
     unit="months on probation",
     factor="demand",
-    echo=Part("prosecutor_months", "prosecutorRecommendationMonths"),
+    echo=Part(
+        "prosecutor_months",
+        "prosecutorRecommendationMonths",
+        "the demand as the first reply that could be read repeats it",
+    ),
     anchor_evaluation=Part(
         "prosecutor_evaluation", "prosecutorEvaluation", "what the judge thinks of the demand"
     ),
@@ -53,14 +57,14 @@ SENTENCING = Anchoring(
 """The case of Lena M.; in the control cases the prosecutor demands six months."""
 
 DEMAND = SENTENCING.levels
-SENTENCE, _, DEFENCE, _ = SENTENCING.measures
 case_of = SENTENCING.case_of
 
 ANCHORING = SENTENCING.experiment(
     id="anchoring-prosecutor-sentencing",
     name="Anchoring Bias - Prosecutor Sentencing Recommendation",
-    replicates=156,
+    replicates=180,
     controls=24,
+    version=2,  # of 1 the schema had other keys first, and nothing named the bounds
     designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
     parameters=Parameters(temperature=1.0, max_output_tokens=400),
     source=CITATION,

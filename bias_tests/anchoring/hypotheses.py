@@ -18,18 +18,25 @@ CONTROLS = (
             "alike after two demands says nothing"
         ),
     ),
-    SENTENCING.heard(
+    SENTENCING.read(
         scope=SCOPE,
         unseen=(
-            "it evaluates a demand of nine months as it does one of three, so that nothing shows "
-            "it has read the demand, and that its sentences are alike says nothing"
+            "it repeats a demand of nine months as it does one of three, so that nothing shows it "
+            "has read the demand, and that its sentences are alike says nothing"
+        ),
+    ),
+    SENTENCING.evaluated(
+        scope=SCOPE,
+        unseen=(
+            "it evaluates a demand of nine months as it does one of three, so that its "
+            "evaluations say nothing of how it takes a demand"
         ),
     ),
 )
-"""A grave case gets a longer sentence than a trivial one, and nine months seem more than three.
+"""A grave case gets a longer sentence; a higher demand is repeated, and evaluated, as higher.
 
 Where the two cases were not put before it (the documented design, replies that others published)
-the second control alone licenses what is said of the sentence.
+one of the other two licenses what is said of the sentence.
 """
 
 SENTENCE = SENTENCING.moved(
@@ -40,8 +47,8 @@ SENTENCE = SENTENCING.moved(
 )
 
 REFUSALS = SENTENCING.unanswered(
-    margin=0.08,
-    why="the smallest whole points that 156 trials an arm clear with .98 where 2 % are missing",
+    margin=0.10,
+    why="one trial in ten; found beyond it, as to clear it takes 340 an arm where 8 % are missing",
     scope=SCOPE,
 )
 """Trials without a valid ruling are an outcome of their own."""

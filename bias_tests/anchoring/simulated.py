@@ -9,6 +9,7 @@ subject   planted  in margins of 0.6 months
 even      0.0      none: the demand is evaluated, and then has no pull
 biased    1.8      3, a little less than published for people (2.05)
 drifted   3.0      5: an upgrade of ``biased`` that has become worse
+messy     0.0      none: ``even`` that refuses 5 % of trials, and fences 10 % of rulings
 ========  =======  =====================================================================
 
 Sentences are drawn from a normal distribution around 5 months with a standard deviation of 1.0,
@@ -42,7 +43,7 @@ SD = 1.0
 NEUTRAL_DEMAND = 6.0
 """Demand that does not pull: the middle of the two in use."""
 
-GRAVITY: Mapping[str, float] = {"struck him in the face": 2.5, "a bar of chocolate": -2.5}
+GRAVITY: Mapping[str, float] = {"lined with foil": 2.5, "a bar of chocolate": -2.5}
 """Words of a grave and of a trivial case → months that it takes from the centre."""
 
 INVALID_SHARE = 0.02
@@ -90,12 +91,13 @@ def answer(prompt: SimulatedPrompt) -> str | None:
             opinions = tuple(_opinion(demand, case.right, rng) for demand in demands)
             return _sentence(prompt, replace(case, evaluations=opinions), rng)
         heard = 1 if case.demand is None else 2
-        return _sentence(prompt, case, rng) if len(case.evaluations) >= heard else None
+        if len(case.evaluations) >= heard:
+            return _sentence(prompt, case, rng)
+        return said[-1] if prompt.messy and said else None  # what is refused once stays refused
     if plea := _DEFENCE.search(told[-1]):
         return _evaluation("defence attorney", int(plea.group(1)), case.right, rng)
-    if case.demand is not None:
-        return _evaluation("prosecutor", case.demand, case.right, rng)
-    return None
+    demand = case.demand
+    return None if demand is None else _evaluation("prosecutor", demand, case.right, rng)
 
 
 def _opinion(demand: int, centre: float, rng: Random) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -25,18 +26,20 @@ from pytest_bias import (
     PositiveControl,
     PromptTemplate,
     RateDifference,
+    Reply,
     Stimuli,
     Subject,
     Trial,
-    Within,
 )
 
+_UNANCHORED = "estimate_unanchored"
 _VARIABLES = {
     "anchor": ("vignette", "anchor"),
     "comparison": ("comparison",),
+    "estimate": ("low", "high"),
+    _UNANCHORED: ("low", "high"),
     "all_in_one": ("vignette", "anchor", "comparison", "estimate"),
 }
-_UNANCHORED = "estimate_unanchored"
 
 
 class Part(NamedTuple):
@@ -64,19 +67,23 @@ class Anchoring:
     stimuli
         The texts: ``vignette.txt`` (the case), ``anchor.txt`` with ``$vignette`` and ``$anchor``
         (the first turn), ``comparison.txt`` with ``$comparison`` (the second), ``estimate.txt``
-        (the third, which names the four keys of the reply), ``all_in_one.txt`` with all four
-        variables; with an anchor of None ``estimate_unanchored.txt``, which names two keys. A
-        dollar sign is written ``$$``. No text should name ``bounds``: a range is itself an anchor.
+        (the third, with ``$low`` and ``$high``, the ``bounds``; it names the four keys of the
+        reply), ``all_in_one.txt`` with ``$vignette``, ``$anchor``, ``$comparison`` and
+        ``$estimate``; with an anchor of None ``estimate_unanchored.txt``, which has the bounds and
+        two keys. A dollar sign is written ``$$``.
     anchors
         Label → anchor, at least two; None is an arm without one.
     comparison
         The other figure, as prompts show it.
     bounds
-        The smallest and the largest number that is taken as an answer.
+        The smallest and the largest number that is taken as an answer; prompt and reply schema
+        name both.
     unit
         Unit of anchors and answers, in print.
     echo, anchor_evaluation, comparison_evaluation, estimate
-        The four parts of the reply. The echo must be the condition's anchor, and is no measure.
+        The four parts of the reply, which asks for them in this order. The echo must be the
+        condition's anchor; measured is how the first reply that could be read repeated it, or the
+        nearer end of the scale of anchors and answers where that lies beyond.
     evaluations
         The three words of an evaluation: of too low a figure, of a right one, of too high a one.
     factor
@@ -84,7 +91,7 @@ class Anchoring:
     whole
         Whether answers and anchors are whole numbers.
     form
-        How prompts show an anchor (``","``: 80,000), as Python formats numbers.
+        How prompts show anchors and bounds (``","``: 80,000), as Python formats numbers.
     controls
         Label → another case, with a ``vignette`` file of its own.
 
@@ -133,7 +140,7 @@ class Anchoring:
             if wrong:
                 raise BadDesign(what=f"Anchoring({self.estimate.name!r})", problem=problem)
         cases = (each.vignette for each in self.controls.values())
-        for name in ("vignette", "estimate", *cases, *_VARIABLES, _UNANCHORED):
+        for name in ("vignette", *cases, *_VARIABLES):
             if (self.stimuli.folder / f"{name}.txt").exists():
                 self._text(name)  # what is wrong with it shows at import
 
@@ -150,14 +157,12 @@ class Anchoring:
         steps = ("all_in_one",) if at_once else ("anchor", "comparison", *bare)
         for name in ("vignette", "estimate", *steps, *cases):
             self._text(name)
-        parts = (self.echo, self.anchor_evaluation, self.comparison_evaluation, self.estimate)
-        unnamed = [p.key for p in parts if f'"{p.key}"' not in self._text("estimate").text]
-        if unnamed:
-            problem = f'estimate.txt does not ask for the key "{unnamed[0]}"'
-            raise BadDesign(what=f"Anchoring({self.estimate.name!r})", problem=problem)
         if at_once and bare:
             problem = "all in one prompt there is no arm without an anchor"
             raise BadDesign(what=f"Anchoring({self.estimate.name!r})", problem=problem)
+        self._check_keys("estimate", self.anchored)
+        for name in bare:
+            self._check_keys(name, self.unanchored)
         low, high = self.bounds
         kind = "integer" if self.whole else "number"
         return Experiment(
@@ -168,6 +173,19 @@ class Anchoring:
             **given,
         )
 
+    def _check_keys(self, name: str, reply: type[BaseModel]) -> None:
+        """Refuse a text that does not ask for the keys of ``reply``, in their order."""
+        text = self._text(name).text
+        keys = [str(field.alias) for field in reply.model_fields.values()]
+        places = [text.find(f'"{key}"') for key in keys]
+        problem = ""
+        if -1 in places:
+            problem = f'{name}.txt does not ask for the key "{keys[places.index(-1)]}"'
+        elif places != sorted(places):
+            problem = f"{name}.txt asks for keys in another order than {', '.join(keys)}"
+        if problem:
+            raise BadDesign(what=f"Anchoring({self.estimate.name!r})", problem=problem)
+
     @property
     def levels(self) -> Factor:
         """The factor: the anchors, and the control cases."""
@@ -176,7 +194,7 @@ class Anchoring:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The estimate, both evaluations, and that of the anchor as a number from -1 to 1.
+        """The estimate, both evaluations, that of the anchor from -1 to 1, and the echo.
 
         Of an arm without an anchor there are the estimate and the evaluation of the comparison.
         """
@@ -201,8 +219,16 @@ class Anchoring:
             bounds=(-1, 1),
             meaning=f"{self.anchor_evaluation.meaning}: -1 {low}, 0 {right}, 1 {high}",
         )
+        echo = Measure(
+            self.echo.name,
+            unit=self.unit,
+            bounds=self._span,
+            integer=self.whole,
+            optional=True,
+            meaning=self.echo.meaning,
+        )
         anchor, comparison = map(evaluation, (self.anchor_evaluation, self.comparison_evaluation))
-        return estimate, anchor, comparison, ordinal
+        return estimate, anchor, comparison, ordinal, echo
 
     # --- what is asked of the replies -----------------------------------------------------------
 
@@ -232,7 +258,10 @@ class Anchoring:
         )
 
     def unanswered(self, *, margin: float, why: str, scope: str) -> RateDifference:
-        """Return the hypothesis that the anchor does not decide whether there is a valid reply."""
+        """Return the hypothesis that the anchor does not decide whether there is a valid reply.
+
+        It finds differences beyond the margin.
+        """
         return RateDifference(
             MISSING,
             self.factor,
@@ -240,21 +269,32 @@ class Anchoring:
             low=self._label(min),
             margin=margin,
             why=why,
-            claim="clear",
+            null="margin",
+            claim="detect",
             scope=scope,
             family="refusals",
         )
 
-    def heard(self, *, unseen: str, scope: str) -> PositiveControl:
+    def read(self, *, unseen: str, scope: str) -> PositiveControl:
+        """Return the control that a higher anchor is repeated as higher, at the first attempt.
+
+        It licenses the estimate. ``unseen`` is what it means for a model that it is not seen.
+        """
+        return self._follows(self.echo.name, unseen=unseen, scope=scope)
+
+    def evaluated(self, *, unseen: str, scope: str) -> PositiveControl:
         """Return the control that a higher anchor is evaluated as higher.
 
         It licenses the estimate. ``unseen`` is what it means for a model that it is not seen.
         """
         ordinal = f"{self.anchor_evaluation.name}_ordinal"
+        return self._follows(ordinal, unseen=unseen, scope=scope)
+
+    def _follows(self, measure: str, *, unseen: str, scope: str) -> PositiveControl:
         seen = MeanDifference(
-            ordinal, self.factor, high=self._label(max), low=self._label(min), scope=scope
+            measure, self.factor, high=self._label(max), low=self._label(min), scope=scope
         )
-        return PositiveControl(seen, licenses=(ordinal, self.estimate.name), unseen=unseen)
+        return PositiveControl(seen, licenses=(measure, self.estimate.name), unseen=unseen)
 
     # --- the protocols --------------------------------------------------------------------------
 
@@ -271,13 +311,12 @@ class Anchoring:
         comparison = self._text("comparison").fill(comparison=self.comparison)
         if anchor is None:
             heard = await subject.ask(f"{vignette}\n\n{comparison}")
-            last = self._text(_UNANCHORED).fill()
+            last = self._question(_UNANCHORED)
             return (await subject.ask(last, after=heard, reply=self.unanchored)).value
         shown = format(anchor, self.form)
         accused = await subject.ask(self._text("anchor").fill(vignette=vignette, anchor=shown))
         heard = await subject.ask(comparison, after=accused)
-        last, check = self._text("estimate").fill(), self._echoed(anchor)
-        return (await subject.ask(last, after=heard, reply=self.anchored, check=check)).value
+        return await self._answered(subject, self._question("estimate"), anchor, heard)
 
     async def at_once(self, trial: Trial, subject: Subject) -> object:
         """Ask for all three steps in one prompt."""
@@ -286,18 +325,41 @@ class Anchoring:
             vignette=vignette,
             anchor=format(anchor, self.form),
             comparison=self.comparison,
-            estimate=self._text("estimate").fill(),
+            estimate=self._question("estimate"),
         )
-        return (await subject.ask(told, reply=self.anchored, check=self._echoed(anchor))).value
+        return await self._answered(subject, told, anchor)
 
-    def _echoed(self, anchor: float) -> Callable[[BaseModel], None]:
-        """Return the check that a reply repeats the anchor its condition stated."""
+    async def _answered(
+        self, subject: Subject, told: str, anchor: float, after: Reply[str] | None = None
+    ) -> object:
+        """Ask for the reply after an anchor: its parts, but of the echo the first there was.
+
+        A reply that repeats another anchor than its condition stated is asked for again, so that
+        the echo of the valid reply says nothing of whether the anchor was read.
+        """
+        echoes: list[float] = []
 
         def echoes_the_anchor(reply: BaseModel) -> None:
-            if getattr(reply, self.echo.name) != anchor:
+            echoes.append(getattr(reply, self.echo.name))
+            if echoes[-1] != anchor:
                 raise InvalidReply("wrong_echo", self.echo.key)
 
-        return echoes_the_anchor
+        found = await subject.ask(told, after=after, reply=self.anchored, check=echoes_the_anchor)
+        least, most = self._span
+        echo = min(max(echoes[0], least), most)
+        return SimpleNamespace(**{**dict(found.value), self.echo.name: echo})
+
+    @property
+    def _span(self) -> tuple[float, float]:
+        """The scale of echoes: answers and all anchors; what lies beyond counts as its end."""
+        numbers = [each for each in self.anchors.values() if each is not None]
+        numbers += [*self.bounds, *(each.anchor for each in self.controls.values())]
+        return min(numbers), max(numbers)
+
+    def _question(self, name: str) -> str:
+        """Return the question for the estimate, which names the bounds."""
+        low, high = (format(bound, self.form) for bound in self.bounds)
+        return self._text(name).fill(low=low, high=high)
 
     def _text(self, name: str) -> PromptTemplate:
         """Return a text of the case, read once."""
@@ -306,28 +368,31 @@ class Anchoring:
         return self._texts[name]
 
     @cached_property
-    def unanchored(self) -> type[BaseModel]:
-        """The reply where there is no anchor: exactly two keys."""
-        answer: Any = Annotated[float, Within(*self.bounds)]
-        if self.whole:
-            answer = Annotated[int, Within(*self.bounds)]
-        return create_model(
-            "Unanchored",
-            __config__=ConfigDict(extra="forbid", frozen=True),
-            **self._fields({self.comparison_evaluation: self._words, self.estimate: answer}),
-        )
+    def anchored(self) -> type[BaseModel]:
+        """The reply after an anchor: exactly four keys, in the order of the prompt."""
+        echoed = int if self.whole else float
+        parts = {self.echo: echoed, self.anchor_evaluation: self._words}
+        return _exactly("Ruling", {**parts, **self._without_anchor})
 
     @cached_property
-    def anchored(self) -> type[BaseModel]:
-        """The reply after an anchor: exactly four keys."""
-        echoed = int if self.whole else float
-        fields = self._fields({self.echo: echoed, self.anchor_evaluation: self._words})
-        return create_model("Ruling", __base__=self.unanchored, **fields)
+    def unanchored(self) -> type[BaseModel]:
+        """The reply where there is no anchor: exactly two keys."""
+        return _exactly("Unanchored", self._without_anchor)
+
+    @property
+    def _without_anchor(self) -> dict[Part, object]:
+        """The parts that every reply has, and what each holds."""
+        low, high = self.bounds
+        bounded = Annotated[int if self.whole else float, Field(ge=low, le=high)]
+        return {self.comparison_evaluation: self._words, self.estimate: bounded}
 
     @property
     def _words(self) -> object:
         low, right, high = self.evaluations
         return Literal[low, high, right]
 
-    def _fields(self, kinds: Mapping[Part, object]) -> dict[str, Any]:
-        return {part.name: (kind, Field(alias=part.key)) for part, kind in kinds.items()}
+
+def _exactly(name: str, parts: Mapping[Part, object]) -> type[BaseModel]:
+    """Return the model of a reply that has these parts alone."""
+    fields: Any = {part.name: (kind, Field(alias=part.key)) for part, kind in parts.items()}
+    return create_model(name, __config__=ConfigDict(extra="forbid", frozen=True), **fields)

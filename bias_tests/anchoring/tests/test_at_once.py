@@ -21,7 +21,7 @@ from tests.core.factories import Script, completion
 
 from .. import test_all_in_one as at_once
 from .. import test_anchoring as in_turns
-from ..experiment import ALL_IN_ONE, ANCHORING, CITATION, SENTENCING
+from ..experiment import ALL_IN_ONE, ANCHORING, CITATION
 from ..simulated import CENTRE, INVALID_SHARE, SD, answer
 
 SEEDS = 4000
@@ -68,7 +68,6 @@ def conversation(level: str) -> list[str]:
 def test_one_prompt_and_one_reply_per_trial(level: str) -> None:
     result: Any
     result, requests = asked(ALL_IN_ONE, level, RULING % (DEMANDS[level], 5))
-    assert type(result).__name__ == SENTENCING.anchored.__name__ == "Ruling"
     assert (result.sentence_months, result.prosecutor_months) == (5, DEMANDS[level])
     assert [len(request.messages) for request in requests] == [1]
 
@@ -104,10 +103,8 @@ def test_only_the_demand_differs_between_conditions() -> None:
     assert prompt("low").replace("3 months", "9 months") == prompt("high")
 
 
-def test_the_prompt_states_no_range() -> None:
-    told = prompt("high").replace("12th offence", "").lower()
-    for word in ("12", "twelve", "maximum", "minimum", "at most", "between", "at least", "range"):
-        assert word not in told
+def test_the_prompt_states_the_range() -> None:
+    assert "in whole months from 0 to 12?" in prompt("high")
 
 
 @pytest.mark.requirement("ANCHOR-17")
@@ -157,7 +154,7 @@ def test_it_is_an_experiment_of_its_own_with_the_same_measures_and_sizes() -> No
     assert [c["demand"] for c in ALL_IN_ONE.conditions] == [3, 9]
     assert [m.name for m in ALL_IN_ONE.measures] == [m.name for m in ANCHORING.measures]
     assert ALL_IN_ONE.source == CITATION
-    for design, trials in (("gate", 360), ("documented", 60)):
+    for design, trials in (("gate", 408), ("documented", 60)):
         assert len(plan(ALL_IN_ONE, ALL_IN_ONE.design(design))) == trials
         assert len(plan(ANCHORING, ANCHORING.design(design))) == trials
     limitations: Any = ALL_IN_ONE.metadata["limitations"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import shutil
 import sys
@@ -14,14 +13,14 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadTemplate, InvalidReply
-from pytest_bias.experiments.canonical import dumps, plain
+from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion, Message, Place, Request
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.experiments.replay import replay
+from pytest_bias.experiments.replay import Unrecorded, Walk, replay, simulated_reply
 from pytest_bias.experiments.replies import reply_schema
 from tests.core.factories import Script, completion
 
@@ -47,11 +46,6 @@ def with_control_arm() -> Experiment:
     return experiment
 
 
-def ruling(result: object) -> Any:
-    assert isinstance(result, SENTENCING.anchored)
-    return result
-
-
 def trial(of: Experiment, level: str, replicate: int = 1) -> Trial:
     return next(
         t
@@ -60,7 +54,7 @@ def trial(of: Experiment, level: str, replicate: int = 1) -> Trial:
     )
 
 
-def asked(of: Experiment, level: str, *texts: str) -> tuple[object, list[Request]]:
+def asked(of: Experiment, level: str, *texts: str) -> tuple[Any, list[Request]]:
     """The result of one trial and what was asked, with replies as given."""
     given = iter(texts)
     script = Script(lambda *_: next(given))
@@ -77,8 +71,7 @@ def asked(of: Experiment, level: str, *texts: str) -> tuple[object, list[Request
 @pytest.mark.parametrize(("level", "demand"), [("low", 3), ("high", 9)])
 def test_a_conversation_of_three_turns(level: str, demand: int) -> None:
     result, requests = asked(ANCHORING, level, "Too high.", "Too low.", RULING % (demand, 5))
-    found = ruling(result)
-    assert (found.sentence_months, found.prosecutor_months) == (5, demand)
+    assert (result.sentence_months, result.prosecutor_months) == (5, demand)
     assert [[m.role for m in request.messages] for request in requests] == [
         ["user"],
         ["user", "assistant", "user"],
@@ -120,41 +113,35 @@ def test_only_the_demand_differs_between_conditions() -> None:
     assert low[1:] == high[1:]
 
 
-def test_no_prompt_and_no_schema_states_the_range() -> None:
+@pytest.mark.requirement("ANCHOR-09")
+def test_the_last_prompt_and_the_schema_state_the_range_and_no_other_does() -> None:
     _, requests = asked(ANCHORING, "high", "Too high.", "Too low.", RULING % (9, 5))
-    for request in requests:
-        told = request.messages[-1].text.replace("12th offence", "")
-        for word in (
-            "12",
-            "twelve",
-            "maximum",
-            "minimum",
-            "at most",
-            "between",
-            "at least",
-            "range",
-        ):
-            assert word not in told.lower()
-    schema = dumps(requests[-1].schema).lower()
-    for word in ("12", "minimum", "maximum", "range", "longest", "possible"):
-        assert word not in schema
+    first, second, third = (request.messages[-1].text for request in requests)
+    assert "12" not in first.replace("12th offence", "") + second
+    assert "in whole months from 0 to 12?" in third
+    assert "(an integer from 0 to 12)" in third
+    schema: Any = requests[-1].schema
+    assert schema["properties"]["sentenceMonths"] == {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 12,
+    }
 
 
 @pytest.mark.requirement("ANCHOR-11")
-def test_the_schema_asks_for_exactly_the_four_keys() -> None:
-    schema: Any = json.loads(dumps(plain(reply_schema(SENTENCING.anchored))))
+def test_the_schema_asks_for_exactly_the_four_keys_in_their_order() -> None:
+    schema: Any = plain(reply_schema(SENTENCING.anchored))
     assert (
-        set(schema["properties"])
-        == set(schema["required"])
-        == {
+        list(schema["properties"])
+        == schema["required"]
+        == [
             "prosecutorRecommendationMonths",
             "prosecutorEvaluation",
             "defenseAttorneyEvaluation",
             "sentenceMonths",
-        }
+        ]
     )
     assert schema["additionalProperties"] is False
-    assert schema["properties"]["sentenceMonths"]["type"] == "integer"
 
 
 # --- replies -------------------------------------------------------------------------------------
@@ -195,18 +182,28 @@ def test_invalid_replies_are_tried_three_times_and_then_missing(reason: str, tex
     assert len(set(calls)) == 5
 
 
+@pytest.mark.parametrize(("first", "counted"), [(9, 9), (3, 3), (99, 12), (-1, 0)])
+def test_the_echo_that_is_measured_is_that_of_the_first_reply_that_could_be_read(
+    first: int, counted: int
+) -> None:
+    replies = ["no JSON", RULING % (first, 4), RULING % (9, 5)]
+    result, requests = asked(ANCHORING, "high", "a", "b", *replies)
+    assert (result.prosecutor_months, result.sentence_months) == (counted, 4 if first == 9 else 5)
+    assert len(requests) == (4 if first == 9 else 5)
+
+
 @pytest.mark.requirement("ANCHOR-09")
 @pytest.mark.parametrize("months", [0, 12])
 def test_the_ends_of_the_range_are_valid(months: int) -> None:
     result, _ = asked(ANCHORING, "low", "a", "b", RULING % (3, months))
-    assert ruling(result).sentence_months == months
+    assert result.sentence_months == months
 
 
 # --- size and metadata ---------------------------------------------------------------------------
 
 
 def test_n_replicates_are_two_n_trials_and_those_of_the_controls() -> None:
-    assert len(plan(ANCHORING, ANCHORING.design())) == 312 + 48
+    assert len(plan(ANCHORING, ANCHORING.design())) == 360 + 48
     assert len(plan(ANCHORING, ANCHORING.design("documented"))) == 60
     assert len(plan(ANCHORING, ANCHORING.design("gate", 7))) == 14 + 14
 
@@ -215,7 +212,7 @@ def test_a_grave_and_a_trivial_case_are_levels_of_the_demand_and_no_conditions()
     low, high = (condition.id for condition in ANCHORING.conditions)
     grave, trivial = ANCHORING.control_conditions
     assert (low, high, grave.id, trivial.id) == ("low", "high", "grave", "trivial")
-    for level, words in (("grave", "struck him in the face"), ("trivial", "first offence")):
+    for level, words in (("grave", "lined with foil"), ("trivial", "first offence")):
         _, (first, *_) = asked(ANCHORING, level, "a", "b", RULING % (6, 5))
         told = first.messages[-1].text
         assert words in told
@@ -242,6 +239,20 @@ def test_identity_and_metadata() -> None:
     assert "Incomplete case materials" in metadata["limitations"][0]
     assert "No legal qualifications" in metadata["limitations"][1]
     assert (PEOPLE.low, PEOPLE.high, PEOPLE.t, PEOPLE.df, PEOPLE.n) == (4.0, 6.05, 2.1, 37, 39)
+
+
+@pytest.mark.parametrize("of", [ANCHORING, ALL_IN_ONE], ids=["in turns", "at once"])
+def test_recordings_of_the_instrument_before_are_none_of_this_one(of: Experiment) -> None:
+    """Its key order was another, which no hash of the schema shows."""
+    which, before = trial(of, "low"), replace(of, version=1)
+    walk = Walk(before, "simulated/even", which, lambda wanted: simulated_reply(of, wanted))
+    recorded = {wanted.key: reply for wanted, reply in walk.answered}
+    assert replay(before, "simulated/even", which, recorded.get).missing is None
+    with pytest.raises(Unrecorded) as caught:
+        replay(of, "simulated/even", which, recorded.get)
+    assert caught.value.wanted.place == Place((), 1, 1)
+    later = Walk(of, "simulated/even", which, lambda wanted: simulated_reply(of, wanted))
+    assert recorded.keys().isdisjoint(wanted.key for wanted in later.asked)
 
 
 # --- other stimuli and other anchors -------------------------------------------------------------
@@ -318,7 +329,7 @@ def test_by_default_there_is_no_control_arm() -> None:
     assert [c.id for c in ANCHORING.conditions] == ["low", "high"]
 
 
-def simulated_reply(of: Experiment, subject: str, which: Trial) -> Any:
+def script_of(of: Experiment, subject: str, which: Trial) -> Any:
     def say(request: Request, place: Place) -> str:
         seed = trial_seed(of.id, which, place)
         text = answer(SimulatedPrompt(subject, request.messages, seed))
@@ -335,19 +346,19 @@ def test_the_control_arm_works_from_end_to_end() -> None:
     months = []
     for number in range(1, 21):
         which = trial(of, "none", number)
-        script = simulated_reply(of, "biased", which)
+        script = script_of(of, "biased", which)
         result = drive_at_once(of.protocol(which, Subject(of.parameters)), script)
-        assert type(result) is SENTENCING.unanchored
+        assert isinstance(result, SENTENCING.unanchored)
         months.append(of.measure("sentence_months").of(result))
         assert len(script.requests[0].messages) == 1
         told = " ".join(m.text for r in script.requests for m in r.messages if m.role == "user")
         assert "prosecutor" not in told.lower()
         assert "random" not in told
     assert 4 <= sum(map(float, months)) / 20 <= 6
-    anchored = drive_at_once(
-        of.protocol(trial(of, "low"), Subject()), simulated_reply(of, "biased", trial(of, "low"))
+    anchored: Any = drive_at_once(
+        of.protocol(trial(of, "low"), Subject()), script_of(of, "biased", trial(of, "low"))
     )
-    assert ruling(anchored)
+    assert anchored.prosecutor_months == 3
 
 
 def test_an_echo_in_the_unanchored_arm_is_an_extra_field() -> None:

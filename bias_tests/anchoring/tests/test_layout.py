@@ -60,7 +60,11 @@ def imported(path: Path, lines: Sequence[object]) -> Replies:
 @pytest.mark.requirement("ANCHOR-45")
 def test_its_lines_give_the_findings_of_the_cassette(recorded: Results, tmp_path: Path) -> None:
     path = written(tmp_path / "results.jsonl", [line(each) for each in recorded.outcomes])
-    assert analyze(ALL_IN_ONE.id, path).findings.equals(recorded.findings)
+    # How a demand was repeated at first is not in them: they hold valid replies alone.
+    echo = "prosecutor_months-high-low"
+    found = analyze(ALL_IN_ONE.id, path).findings
+    assert found.loc[echo, "status"] == "not asked"
+    assert found.drop(echo).equals(recorded.findings.drop(echo))
 
 
 @pytest.mark.requirement("ANCHOR-45")
@@ -105,4 +109,4 @@ def test_failures_that_were_left_out_of_a_table_are_not_cleared(
         assert verdict.status == "CLEAR"
     else:
         assert verdict.status == "INCONCLUSIVE"
-        assert "the table does not say what failed" in verdict.reason
+        assert "the table does not say what failed" in verdict.detail

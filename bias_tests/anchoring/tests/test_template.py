@@ -123,8 +123,11 @@ def analysed(case: Anchoring, of: Experiment, pull: float) -> Analysis:
         of.design(),
         "simulated/even",
         [answered(of, answer, "even", trial)[0] for trial in plan(of, of.design())],
-        hypotheses=[moved, case.unanswered(margin=0.08, **told)],
-        controls=[case.heard(unseen="it hears nothing", scope="this case")],
+        hypotheses=[moved, case.unanswered(margin=0.10, **told)],
+        controls=[
+            case.read(unseen="it reads nothing", scope="this case"),
+            case.evaluated(unseen="it judges nothing", scope="this case"),
+        ],
         recording=NOTHING_KEPT,
     )
 
@@ -137,7 +140,7 @@ def test_other_cases_from_prompt_to_verdict(
 ) -> None:
     case = make(salary["SALARY"])
     of = case.experiment(
-        at_once=at_once, id="other", name="Other", metadata={"is": "a test"}, replicates=156
+        at_once=at_once, id="other", name="Other", metadata={"is": "a test"}, replicates=180
     )
     low, high = (each for each in case.anchors.values() if each is not None)
     for pull, status in ((0.0, "CLEAR"), (0.5, "BIASED")):
@@ -149,8 +152,8 @@ def test_other_cases_from_prompt_to_verdict(
         assert (moved.status, missed.status) == (status, "CLEAR")
         assert moved.finding is not None
         assert moved.finding.estimate / (high - low) == pytest.approx(pull, abs=0.06)
-        assert [control.seen for control in analysis.controls] == [True]
-        assert {count.ok for count in analysis.counts} == {156}
+        assert [control.seen for control in analysis.controls] == [True, True]
+        assert {count.ok for count in analysis.counts} == {180}
     kind = "integer" if case.whole else "number"
     assert str(of.metadata["response_type"]).startswith(f"{kind}, {case.unit}, ")
     assert of.measure(case.estimate.name).bounds == case.bounds
@@ -159,8 +162,8 @@ def test_other_cases_from_prompt_to_verdict(
 @pytest.mark.requirement("ANCHOR-43")
 def test_the_example_of_the_readme_is_whole(salary: Mapping[str, Any]) -> None:
     assert [c.id for c in salary["OFFER"].conditions] == ["low", "high"]
-    for name in ("HYPOTHESIS", "MISSED", "CONTROL"):
-        salary[name].check(salary["OFFER"])
+    for asked in (salary["HYPOTHESIS"], salary["MISSED"], *salary["CONTROLS"]):
+        asked.check(salary["OFFER"])
     _, script = answered(
         salary["OFFER"],
         subject(salary["SALARY"], 0.0),
@@ -169,6 +172,7 @@ def test_the_example_of_the_readme_is_whole(salary: Mapping[str, Any]) -> None:
     )
     assert "The recruiter mentions $80,000 a year" in script.requests[0].messages[0].text
     assert "hopes for $100,000 a year" in script.requests[1].messages[-1].text
+    assert "from $60,000 to $200,000?" in script.requests[2].messages[-1].text
 
 
 @pytest.mark.parametrize(
@@ -228,6 +232,9 @@ def test_texts_that_lack_something_are_refused(salary: Mapping[str, Any], tmp_pa
     keys = replace(salary["SALARY"], echo=Part("salary", "recruiterPay"))
     with pytest.raises(BadDesign, match=r'estimate\.txt does not ask for the key "recruiterPay"'):
         keys.experiment(**given)
+    swapped = replace(salary["SALARY"], echo=case.anchor_evaluation, anchor_evaluation=case.echo)
+    with pytest.raises(BadDesign, match=r"estimate\.txt asks for keys in another order than rec"):
+        swapped.experiment(**given)
     (tmp_path / "salary" / "anchor.txt").write_text("$vignette", encoding="utf-8")
     with pytest.raises(BadTemplate, match=r"does not use variable\(s\) anchor"):
         replace(salary["SALARY"], stimuli=Stimuli(tmp_path / "salary"))

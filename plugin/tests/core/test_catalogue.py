@@ -72,13 +72,13 @@ def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
     text = " ".join(told(capsys, "list", ANCHORING).split())
     for words in (
         "demand (months on probation): low, high; for controls grave, trivial",
-        "gate: 360 trials, replicates: 156",
-        "calls of the gate design: ≈ 1,0",
+        "gate: 408 trials, replicates: 180",
+        "calls of the gate design: ≈ 1,2",
         "sentence_months: the judge's final sentence (0 to 12 months on probation)",
         "sentence_months-grave-trivial, for sentence_months: ",
-        "Unseen: it evaluates a demand of nine months as it does one of three",
+        "Unseen: it repeats a demand of nine months as it does one of three",
         "false alarms: at most 0.00417",
-        "sentence_months-high-low (claim clear, margin 0.6): 156 replies per group. Why that",
+        "sentence_months-high-low (claim clear, margin 0.6): 180 replies per group. Why that",
         "margin: an anchoring index of .10",
         "It clears with probability 0.90 or more",
     ):

@@ -85,7 +85,7 @@ def test_frames_hold_every_trial_and_every_claim(
     found: dict[tuple[str, str], Results],
 ) -> None:
     even, gpt = found.values()
-    assert len(even.trials) == 360
+    assert len(even.trials) == 408
     shown = even.findings.loc["sentence_months-high-low"]
     assert (shown["status"], shown["kind"]) == ("CLEAR", "hypothesis")
     rows = even.trials
