@@ -13,7 +13,7 @@ from .decide import is_seen
 from .verdict import Control
 from .wording import margin_words
 
-NOT_ASKED = "this design has no trials for it"
+NOT_ASKED = "nothing was recorded for it"
 
 
 def judged_control(

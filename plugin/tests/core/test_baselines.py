@@ -341,6 +341,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "replicates": (prints(design=Design(4)), "design.replicates: 3 → 4"),
     "fewer exemplars": (prints(design=Design(3, exemplars=1)), "design.exemplars: (none) → 1"),
     "design": (prints(design=Design(3, "small")), 'design.name: "gate" → "small"'),
+    "instrument": (prints(experiment(version=2)), "version: (none) → 2"),
     "judge": (prints(judged_by=JUDGED), 'judge.model: (none) → "openai/judge"'),
 }
 

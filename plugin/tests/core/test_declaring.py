@@ -162,6 +162,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (loose(E, designs=[Design(2)]), "designs must be a mapping, name → Design(…)"),
     (loose(E, items=["one", "two"]), "items must be Items(name, {label: value})"),
+    (loose(E, version=0), "version must be a whole number from 1 up"),
     (loose(E, may_drop="temperature"), "may_drop must be a list of names of parameters"),
     (loose(E, agreements=["score"]), "agreements must be a list of Agreement(…); 'score' is none"),
     (loose(E, source=3), "source must be text"),

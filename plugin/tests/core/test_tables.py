@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import Experiment, Factor, Items, Measure, Parameters, Subject, Trial
+from pytest_bias import (
+    Experiment,
+    Factor,
+    Items,
+    MeanDifference,
+    Measure,
+    Parameters,
+    PositiveControl,
+    Subject,
+    Trial,
+)
 from pytest_bias.errors import BadSetting, NotCovered, UnknownName, WrongTable
 from pytest_bias.settings.published import TableEntry
 from pytest_bias.settings.roster import Roster, parse_roster
@@ -176,6 +186,21 @@ def test_a_column_of_its_own_stands_for_a_measure_with_a_function(tmp_path: Path
     found = tables(tmp_path, row, columns={**COLUMNS, "long": "is_long"}).of(TOY, "published/m")
     assert found.outcomes[0].values is not None
     assert found.outcomes[0].values["long"] is True  # whatever the function would say
+
+
+def test_an_optional_measure_that_the_table_lacks_is_none_of_its_trials(tmp_path: Path) -> None:
+    echo = Measure("echo", bounds=(0, 12), optional=True)
+    of = cued("toy", Measure("score", bounds=(0, 12)), echo)
+    control = PositiveControl(MeanDifference("echo", "cue", high="high", low="low"))
+    for columns, there_is in (("cue,score,echo", True), ("cue,score", False)):
+        row = dict(zip(["cue", "score", "echo"], ["low", "5", "3"], strict=True))
+        values = ",".join(row[name] for name in columns.split(","))
+        given = tables(tmp_path, f"{columns}\n{values}\n", model=None, columns={})
+        (outcome,) = given.of(of, "published/toy").outcomes
+        assert ("echo" in there(outcome.values)) == there_is
+        read = of.as_read([outcome])
+        assert [m.name for m in read.measures] == ["score", "echo"][: 1 + there_is]
+        assert control.is_asked(read, read.design()) == there_is
 
 
 # --- what is wrong -------------------------------------------------------------------------------
