@@ -177,6 +177,7 @@ class Screening:
             Measure(
                 f"rating_ge_{points.fit}",
                 lambda screened: screened.rating >= points.fit,
+                kind="flag",
                 meaning="whether the candidate is rated a good fit or better",
             ),
             *(on_criterion(criterion.key) for criterion in self.criteria),

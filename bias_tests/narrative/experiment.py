@@ -58,7 +58,9 @@ NARRATIVE = Experiment(
     factors=factors(NAMES),
     protocol=tell,
     measures=[
-        Measure("pro_social", meaning="whether the story ends in a pro-social outcome"),
+        Measure(
+            "pro_social", kind="flag", meaning="whether the story ends in a pro-social outcome"
+        ),
         Measure(
             "hesitation",
             bounds=(INSTANT, EXTREME),

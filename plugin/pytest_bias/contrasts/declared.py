@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
 from ..errors import BadDesign
 from ..experiments.design import LABEL, frozen_mapping
 from ..experiments.fields import need_mapping, need_number, need_several, need_text, shortly, wrong
-from ..experiments.measures import MISSING
+from ..experiments.measures import COMPARABLE, MISSING, MeasureKind
 from .findings import Null
 
 if TYPE_CHECKING:
@@ -25,6 +25,15 @@ Claim = Literal["clear", "detect", "describe"]
 Target = Literal["fixed", "population"]
 Direction = Literal["positive", "negative"]
 Levels = str | Sequence[str]
+
+_INSTEAD: Mapping[MeasureKind | None, str] = {
+    "number": "is a number: compare its means (MeanDifference), not its rates",
+    "flag": "is a flag: compare its rates (RateDifference), not its means",
+    "category": "is a category: compare the rates of a flag made of it, such as "
+    "Measure(…, lambda result: result.… == …, kind='flag')",
+    None: "does not say what it is: declare Measure(…, kind='number') or kind='flag'",
+}
+"""What to do with a measure of a kind that a contrast does not compare."""
 
 FEWEST_UNITS = 5
 """Units per group below which no verdict is given."""
@@ -336,17 +345,25 @@ class Declared(ABC):
                 raise self.refused(problem=problem)
 
     def check_measure(
-        self, experiment: Experiment, measure: str, *, bounded: bool = False
+        self,
+        experiment: Experiment,
+        measure: str,
+        kind: MeasureKind | None = None,
+        *,
+        bounded: bool = False,
     ) -> None:
-        """Raise UnknownName for a measure there is not, BadDesign without needed bounds."""
-        if measure == MISSING:
-            return
+        """Raise UnknownName for a measure there is not, BadDesign for one it cannot compare.
+
+        That is a category, one of another kind than ``kind``, and a number without needed bounds.
+        """
+        said = "flag" if measure == MISSING else experiment.measure(measure).kind
+        if said not in COMPARABLE or said != (kind or said):
+            raise self.refused(problem=f"measure {measure!r} {_INSTEAD[said]}")
         if bounded and experiment.measure(measure).bounds is None:
             raise self.refused(
                 problem=f"measure {measure!r} declares no bounds; what replies that are all alike "
                 "may hide depends on them"
             )
-        experiment.measure(measure)
 
     def check_at(self, experiment: Experiment, compared: Iterable[str]) -> None:
         """Refuse a confinement to what does not exist, or to one of the factors compared."""

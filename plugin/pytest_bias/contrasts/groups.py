@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
-from ..experiments.measures import MISSING, kind_of
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
 from .findings import Finding
@@ -135,14 +134,7 @@ class GroupContrast(Declared):
         sides = [{self.factor: [self.group]}, {self.factor: rest}]
         reach = Reach(self, experiment, design, sides)
         event = is_event(self, experiment)
-        return reach.layout(within=self._is_number(experiment), pooled=event)
-
-    def _is_number(self, experiment: Experiment) -> bool:
-        """Whether the measure declares to be one: an event has no bounds."""
-        if self.measure == MISSING:
-            return False
-        measure = experiment.measure(self.measure)
-        return bool(measure.bounds) or kind_of(measure, experiment.protocol) in (int, float)
+        return reach.layout(within=not event, pooled=event)
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
         return tuple(self.among) or experiment.levels(self.factor)

@@ -57,8 +57,6 @@ class Asked:
     weights: Weights
     sides: tuple[Side, ...]
     scale: Scale = "difference"
-    flags: bool | None = None
-    """Whether its measure must be an event (or must not); None: it may be either."""
     contrasts: Mapping[str, Scaled] | None = None
     """Those it is the largest of, by words, of a quantity that has no sides of its own."""
 
@@ -87,12 +85,6 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     published = published_column(declared.published, pooled)
     with beside_none(published):
         _check_complete(asked, experiment, used, cells)
-    if asked.flags is False and grid.flags:
-        raise declared.refused(problem="its measure is an event: compare its rates")
-    if asked.flags and not grid.flags:
-        raise declared.refused(problem="its measure must be True or False")
-    if grid.flags and declared.target == "fixed" and asked.scale == "difference":
-        declared.check_share(weights.reach)
     null = declared.null_of(experiment, asked.compared)
     with beside_none(published):
         finding, sample = _estimated(asked, experiment, grid, null)

@@ -78,7 +78,6 @@ class PairContrast(Declared):
                 for word, levels in zip(words, self.levels, strict=True)
             ),
             scale=scale,
-            flags=self.flags,
         )
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
@@ -128,7 +127,7 @@ class MeanDifference(PairContrast):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.check_measure(experiment, self.measure, bounded=self.gates)
+        self.check_measure(experiment, self.measure, "number", bounded=self.gates)
         PairContrast.check(self, experiment)
         problem = self.layout(experiment, experiment.design()).problem
         if problem and self.gates:
@@ -180,7 +179,7 @@ class RateDifference(PairContrast):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.check_measure(experiment, self.measure)
+        self.check_measure(experiment, self.measure, "flag")
         self.check_share(1.0)
         PairContrast.check(self, experiment)
 
@@ -208,7 +207,7 @@ class RateRatio(PairContrast):
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.check_measure(experiment, self.measure)
+        self.check_measure(experiment, self.measure, "flag")
         if self.margin is not None and self.margin <= 1:
             raise self.refused(problem="margin is the larger limit of a ratio, above 1")
         if self.target != "fixed":

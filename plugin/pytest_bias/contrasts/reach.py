@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
-from ..experiments.measures import MISSING, kind_of
+from ..experiments.measures import MISSING
 from .declared import FEWEST_UNITS, Declared, has_exemplars, levels_of
 from .units import REPLIES, Layout, Units
 
@@ -211,10 +211,10 @@ class Reach:
 
 
 def is_event(declared: object, experiment: Experiment) -> bool:
-    """Return whether its measure is known to be an event before there is a reply."""
-    name, protocol = getattr(declared, "measure", ""), experiment.protocol
-    of = [kind_of(each, protocol) for each in experiment.measures if each.name == name]
-    return name == MISSING or of == [bool]
+    """Return whether its measure is an event that happens or not."""
+    name = getattr(declared, "measure", "")
+    of = [each.kind for each in experiment.measures if each.name == name]
+    return name == MISSING or of == ["flag"]
 
 
 def _worth(sizes: Sequence[int]) -> Fraction:

@@ -30,7 +30,7 @@ from .fields import need, need_function, need_mapping, need_several, need_text, 
 from .figures import Figure, checked_figures
 from .judges import Agreement, blinded, settled
 from .layouts import TableLayout, checked_layouts
-from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared
+from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared, with_kind
 from .mess import AS, MESSY, in_a_mess, seed_of
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
@@ -235,7 +235,9 @@ class Experiment:
             what, "factors", self.factors, Factor, "Factor(name, {label: value})"
         )
         measures = need_several(what, "measures", self.measures, Measure, "Measure(…)")
-        measures = tuple(each for each in measures if each.name != FORMAT_KEPT)
+        measures = tuple(
+            with_kind(each, self.protocol) for each in measures if each.name != FORMAT_KEPT
+        )
         need(what, "items", self.items, (Items, NoneType), "Items(name, {label: value})")
         if not factors:
             raise BadDesign(what=what, problem="needs at least one factor")

@@ -12,7 +12,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
 from ..errors import BadDesign, InvalidReply, TooFewUnits
@@ -21,6 +21,12 @@ from .design import check_label
 from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
 
 MeasureValue = float | str | bool
+
+MeasureKind = Literal["number", "flag", "category"]
+"""What a measure's values are: numbers, True or False, or words of a closed set."""
+
+COMPARABLE: tuple[MeasureKind, ...] = ("number", "flag")
+"""The kinds that contrasts compare."""
 
 MISSING = "missing"
 """A measure every experiment has: whether a trial gave no valid reply (mostly a refusal)."""
@@ -95,6 +101,10 @@ class Measure:
         cannot be measured again, and are then not taken for what they no longer are.
     meaning
         What it is, in words, for the data dictionary of a published data set.
+    kind
+        ``"number"``, ``"flag"`` (True or False) or ``"category"``. It need not be said where
+        bounds, unit, categories, or the annotation of ``take`` or of the protocol's result say
+        it; a hypothesis compares means of numbers and rates of flags.
     whole
         Whether it says nothing of a reply that the limit on tokens ended, such as its length:
         where that is more than one reply in twenty, nothing on it is cleared.
@@ -127,6 +137,7 @@ class Measure:
     unless: str = ""
     optional: bool = False
     error: Misclassified | Reliability | None = None
+    kind: MeasureKind | None = None
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
@@ -155,15 +166,38 @@ class Measure:
             problem = f"texts of one line, {LONGEST_CATEGORY} characters at most"
             raise wrong(what, "categories", listed, problem)
         object.__setattr__(self, "categories", frozenset(given))
+        self._settle_kind(what)
+
+    def _settle_kind(self, what: str) -> None:
+        """Take the kind from the other fields where none is given; refuse one they contradict."""
+        if self.kind not in (None, *get_args(MeasureKind)):
+            raise wrong(what, "kind", self.kind, "'number', 'flag' or 'category'")
+        counted = self.bounds is not None or self.integer or self.unit
+        numeric = counted or isinstance(self.error, Reliability)
+        said: tuple[tuple[MeasureKind, object, str], ...] = (
+            ("category", self.categories, "categories"),
+            ("number", numeric, "bounds, unit, integer or a reliability"),
+            ("flag", isinstance(self.error, Misclassified), "rates of misclassification"),
+        )
+        for kind, given, fields in said:
+            if given and self.kind not in (None, kind):
+                raise BadDesign(what=what, problem=f"{fields} belong to a {kind}")
+            if given:
+                object.__setattr__(self, "kind", kind)
 
     def of(self, result: object) -> MeasureValue:
         """The value of this measure in ``result``.
 
         Raises InvalidReply when it lies outside the bounds, is not whole where it must be, is a
         whole number too large for any, or a text that is no category, and BadDesign when it is no
-        value at all.
+        value at all, or one of another kind.
         """
         value = self._taken(result)
+        if self.kind is not None and _kind_of(type(value)) not in (None, self.kind):
+            raise BadDesign(
+                what=f"Measure({self.name!r})",
+                problem=f"is a {self.kind} and gave a {type(value).__name__}",
+            )
         if isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -263,8 +297,17 @@ def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) 
 def check_declared(measures: Iterable[Measure], protocol: Callable[..., object]) -> None:
     """Raise BadDesign for a measure that is text without categories, as far as annotations say."""
     for measure in measures:
-        if not measure.categories and _is_text(kind_of(measure, protocol)):
+        if not measure.categories and (
+            measure.kind == "category" or _is_text(kind_of(measure, protocol))
+        ):
             raise measure.undeclared
+
+
+def with_kind(measure: Measure, protocol: Callable[..., object]) -> Measure:
+    """Return the measure with the kind that annotations say, where it has none and they do."""
+    if measure.kind is not None:
+        return measure
+    return replace(measure, kind=_kind_of(kind_of(measure, protocol)))
 
 
 def kind_of(measure: Measure, protocol: Callable[..., object]) -> object:
@@ -272,6 +315,8 @@ def kind_of(measure: Measure, protocol: Callable[..., object]) -> object:
     take = measure.take
     if measure.integer:
         return int
+    if measure.kind == "flag":
+        return bool
     if take is not None:
         return str if take is str else _hints(take).get("return")
     return _hints(_hints(protocol).get("return")).get(measure.name)
@@ -282,6 +327,17 @@ def _hints(of: object) -> Mapping[str, object]:
         return get_type_hints(of)
     except (AttributeError, NameError, TypeError):  # nothing annotated, or by names not known here
         return {}
+
+
+def _kind_of(annotated: object) -> MeasureKind | None:
+    """Return what the values of a type are; None of what may be several, or is no type."""
+    if isinstance(annotated, type):
+        kinds: dict[type, MeasureKind] = {bool: "flag", int: "number", float: "number"}
+        kinds[str] = "category"
+        return next((kind for of, kind in kinds.items() if issubclass(annotated, of)), None)
+    parts = get_args(annotated)
+    each = {*map(_kind_of, map(type, parts) if get_origin(annotated) is Literal else parts)}
+    return each.pop() if len(each) == 1 else None
 
 
 def _is_text(kind: object) -> bool:
@@ -298,7 +354,7 @@ def _is_category(given: object) -> bool:
     return isinstance(given, str) and given.isprintable() and 0 < len(given) <= LONGEST_CATEGORY
 
 
-FORMAT = Measure(FORMAT_KEPT, meaning=_KEPT)
+FORMAT = Measure(FORMAT_KEPT, meaning=_KEPT, kind="flag")
 """Follows the format; taken from the outcome, as no result says it."""
 
 

@@ -96,7 +96,7 @@ def evidence_value(bench: Workbench, case: Case) -> Mapping[str, object]:
         "items": of.items
         and {"name": of.items.name, "items": [*of.items.items], "controls": [*of.items.controls]},
         "measures": [
-            {"name": each.name, "unit": each.unit, "bounds": each.bounds}
+            {"name": each.name, "unit": each.unit, "bounds": each.bounds, "kind": each.kind}
             for each in of.measures
             if each.name != FORMAT_KEPT
         ],

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_bias import (
+    MISSING,
     Agreement,
     Design,
     Experiment,
@@ -69,6 +70,11 @@ def mean(**changes: Any) -> object:
 
 def asked(*tested: Any) -> object:
     return hypotheses(experiment(), *tested)
+
+
+def of_kind(kind: Any, *tested: Any) -> object:
+    measures = [Measure("it", lambda score: score, kind=kind)]
+    return hypotheses(experiment(measures=measures), *tested)
 
 
 def loose(call: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[[], object]:
@@ -201,7 +207,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(mean, published=WelchTest), "published must be a method, such as WelchTest()"),
     (loose(mean, unit=3, target="population"), "it is 3"),
     (
-        lambda: asked(RateDifference("score", "group", high="a", low="c", claim="detect")),
+        lambda: asked(RateDifference(MISSING, "group", high="a", low="c", claim="detect")),
         "'c' is no level of 'group'; there are: a, b",
     ),
     (loose(RateRatio, "score", "group", high="a", low="b", called=("a",)), "called must be two"),
@@ -231,6 +237,27 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: asked(Selection("score", "score", claim="detect", feature={"a": "x"}, group=[])),
         "group= names nothing",
     ),
+    # Kinds of measures
+    (
+        lambda: asked(RateDifference("score", "group", high="a", low="b", claim="detect")),
+        "measure 'score' is a number: compare its means (MeanDifference), not its rates",
+    ),
+    (
+        lambda: of_kind("flag", MeanDifference("it", "group", high="a", low="b", claim="detect")),
+        "measure 'it' is a flag: compare its rates (RateDifference), not its means",
+    ),
+    (
+        lambda: of_kind("category", GroupContrast("it", "group", group="a", claim="detect")),
+        "measure 'it' is a category: compare the rates of a flag made of it",
+    ),
+    (
+        lambda: of_kind(None, MeanDifference("it", "group", high="a", low="b", claim="detect")),
+        "measure 'it' does not say what it is: declare Measure(…, kind='number')",
+    ),
+    (loose(Measure, "it", kind="rate"), "kind must be 'number', 'flag' or 'category'"),
+    (loose(Measure, "it", kind="flag", bounds=(0, 1)), "bounds, unit, integer or a reliability"),
+    (loose(Measure, "it", kind="number", categories=["a"]), "categories belong to a category"),
+    (lambda: Measure("it", lambda _: 3, kind="flag").of(None), "is a flag and gave a int"),
     # Decorators
     (loose(asked, "score"), "its further arguments must be contrasts, such as MeanDifference(…)"),
     (loose(asked, [ONE]), "of a list, write *list"),

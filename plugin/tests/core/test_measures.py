@@ -113,7 +113,7 @@ def test_bounds_are_inclusive(value: float) -> None:
 WORDS = ["low", "too high", "not scored"]
 
 
-@pytest.mark.parametrize("value", [*WORDS, "low low", 3.0, True])
+@pytest.mark.parametrize("value", [*WORDS, "low low"])
 def test_text_is_one_of_the_categories_or_several(value: object) -> None:
     assert Measure("score", categories=WORDS).of(SimpleNamespace(score=value)) == value
 
@@ -197,7 +197,7 @@ def test_what_is_no_text_needs_no_categories(name: str) -> None:
     check_declared([Measure(name), Measure("length", len)], _graded)
 
 
-@pytest.mark.parametrize("value", [24, 24.0, np.float64(25), True])
+@pytest.mark.parametrize("value", [24, 24.0, np.float64(25)])
 def test_what_counts_is_whole(value: float) -> None:
     assert Measure("length", lambda _: value, integer=True).of(None) == value
 

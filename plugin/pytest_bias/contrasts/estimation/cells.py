@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import BadDesign
 from ...experiments.design import frozen_mapping
 from ...experiments.experiment import Experiment
-from ...experiments.measures import MISSING
+from ...experiments.measures import COMPARABLE, MISSING
 from ...experiments.records import CAP, Record, Records
 from ...stats.checks import Floats
 
@@ -112,21 +112,18 @@ def grid_of(
 ) -> Grid:
     """The cells of a measure in the plan's order, at some levels only where ``at`` names them.
 
-    Raises BadDesign when the measure is a word, or of several types.
+    Raises BadDesign when the measure is neither a number nor a flag.
     """
     grid = once(records.memo, ("grid", measure), lambda: _grid(experiment, records, measure))
     return grid.at(at) if at else grid
 
 
 def _grid(experiment: Experiment, records: Records, measure: str) -> Grid:
-    kinds: set[type] = set()
-    cells = tuple(_cell(experiment, rows, measure, kinds) for rows in _by_cell(records))
-    if len(kinds) > 1 or not kinds <= {bool, float}:
-        raise BadDesign(
-            what=f"measure {measure!r}",
-            problem="is compared as a number or an event, but holds words or several types",
-        )
-    flags = measure == MISSING or kinds == {bool}
+    if measure != MISSING and (kind := experiment.measure(measure).kind) not in COMPARABLE:
+        problem = f"is compared as a number or a flag, and is {kind or 'of no declared kind'}"
+        raise BadDesign(what=f"measure {measure!r}", problem=problem)
+    cells = tuple(_cell(experiment, rows, measure) for rows in _by_cell(records))
+    flags = measure == MISSING or kind == "flag"
     bounds = (0.0, 1.0) if flags else experiment.measure(measure).bounds
     shape: dict[object, object] = once(records.memo, "shape", dict)
     return Grid(cells=cells, bounds=bounds, flags=flags, shape=shape)
@@ -151,7 +148,7 @@ def _by_cell(records: Records) -> list[list[Record]]:
     return once(records.memo, "cells", sorted_out)
 
 
-def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[type]) -> Cell:
+def _cell(experiment: Experiment, rows: list[Record], measure: str) -> Cell:
     trial = rows[0].trial
     labels = dict(trial.condition.levels)
     if experiment.items is not None and trial.item is not None:
@@ -162,11 +159,10 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, kinds: set[t
         values = [row.missing is not None for row in rows if row.missing != CAP]
         lost = [CAP] * (len(rows) - len(values))
     else:
-        about, there = experiment.measure(measure), [row for row in rows if row.missing is None]
-        valid = [row.values[measure] for row in there if about.has_value(row.values)]
-        left_out = len(there) - len(valid)
-        kinds.update(map(type, valid))
-        values = cast("list[bool]", valid if kinds <= {bool, float} else [])
+        about = experiment.measure(measure)
+        there = [row.values for row in rows if row.missing is None]
+        values = cast("list[bool]", [row[measure] for row in there if about.has_value(row)])
+        left_out = len(there) - len(values)
         lost = [row.missing for row in rows if row.missing is not None]
     return Cell(
         labels=labels,

@@ -21,7 +21,7 @@ Draw = Callable[[Trial], float | bool | str | None]
 TONE = Factor("tone", {"low": 3, "high": 9})
 STYLE = Factor("style", {"plain": "p", "formal": "f"})
 SCALE = Measure("score", unit="points", bounds=(-10, 10))
-YES = Measure("yes")
+YES = Measure("yes", kind="flag")
 
 
 async def unused(trial: Trial, subject: object) -> None:

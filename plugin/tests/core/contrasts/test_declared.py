@@ -20,12 +20,12 @@ from .designs import SCALE, STYLE, TONE, YES, groups, items, study
 MANY = study(
     factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE, STYLE],
     items=items(8),
-    measures=[SCALE, YES, Measure("free")],
+    measures=[SCALE, YES, Measure("free", kind="number")],
 )
 FEW = study(factors=[groups({"white": 4, "black": 6, "asian": 6}), TONE], items=items(5))
 BLANK = study(
     factors=[Factor("group", {"a": 1, "b": 2, "c": 3}), TONE],
-    measures=[SCALE, YES, Measure("free")],
+    measures=[SCALE, YES, Measure("free", kind="number")],
 )
 FEATURE = {"p1": "female", "p2": "male", "p3": "male"}
 
