@@ -150,7 +150,9 @@ def test_an_interval_that_is_not_of_the_ratio_is_none_and_the_record_says_why(
 ) -> None:
     """Of those who are black half as many are selected in either tone, asked so often."""
     factors = [Factor("group", ["w", "b"]), Factor("tone", ["easy", "hard"])]
-    of = factories.experiment(factors=factors, measures=[Measure("fit")], replicates=100)
+    of = factories.experiment(
+        factors=factors, measures=[Measure("fit", kind="flag")], replicates=100
+    )
     rates = zip(of.conditions, asked, (0.8, 0.2, 0.4, 0.1), strict=True)
     often = {condition.id: (most, rate * most) for condition, most, rate in rates}
     found = []

@@ -37,7 +37,7 @@ PEOPLE = HumanStudy(low=4, high=6.05, t=2.1, df=37, n=39, similar_within=0.5, ci
 MEASURES = [
     Measure("score", bounds=(0, 12)),
     Measure("word", lambda score: ("low", "middle", "high")[min(score.score // 5, 2)]),
-    Measure("much", lambda score: score.score > 5),
+    Measure("much", lambda score: score.score > 5, kind="flag"),
 ]
 TINY = experiment(
     factors=[Factor("demand", {"low": 3, "high": 9, "none": 0})],

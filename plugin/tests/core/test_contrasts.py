@@ -21,7 +21,7 @@ from .factories import experiment, rows
 from .stats.reference import SLEEP, TOOTH_GROWTH, values
 
 WIDE = Measure("score", unit="points", bounds=(-100, 100))
-FLAG = Measure("score")
+FLAG = Measure("score", kind="flag")
 TINY = experiment(
     factors=[Factor("demand", {"low": 3, "high": 9}, unit="months")], measures=[WIDE]
 )

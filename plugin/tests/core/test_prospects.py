@@ -49,7 +49,7 @@ CROSSED = experiment(
         Factor("tone", {"x": 1, "y": 2}),
     ],
     items=Items("seed", {f"s{n}": n for n in range(25)}),
-    measures=[Measure("score", bounds=(0, 10)), Measure("flag")],
+    measures=[Measure("score", bounds=(0, 10)), Measure("flag", kind="flag")],
     replicates=2,
 )
 
@@ -291,7 +291,7 @@ def test_it_is_never_said_to_alarm_never_where_its_verdict_does(
 def test_what_is_clear_is_not_planned_as_biased() -> None:
     """Of 120 replies a side without an event, a rate of the margin on one is cleared in .05."""
     rate = RateDifference("flag", "group", high="a", low="b", margin=0.1, claim="clear")
-    of = replace(PLAIN, measures=[Measure("flag")])
+    of = replace(PLAIN, measures=[Measure("flag", kind="flag")])
     for each in prospect_of(rate, of, of.design(), None).outlooks:
         assert each.biased + each.clear <= 1 + 1e-9
 

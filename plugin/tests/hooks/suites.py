@@ -73,7 +73,7 @@ GAME = Experiment(
     protocol=guess,
     measures=[
         Measure("number", bounds=(2, 18)),
-        Measure("noticed", lambda answer: answer.cue == "high"),
+        Measure("noticed", lambda answer: answer.cue == "high", kind="flag"),
     ],
     replicates=REPLICATES,
     simulated=simulated,

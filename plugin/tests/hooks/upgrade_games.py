@@ -57,7 +57,7 @@ GAME = Experiment(
     protocol=guess,
     measures=[
         *(Measure(name, bounds=(0, 40)) for name in NAMES),
-        Measure("noticed", lambda answer: answer.cue == "high"),
+        Measure("noticed", lambda answer: answer.cue == "high", kind="flag"),
     ],
     replicates=3,
     simulated=simulated,

@@ -31,18 +31,18 @@ from .designs import groups, items, level, recorded, study
 SCORE = Measure("score", bounds=(0, 10))
 FIXED = study(
     factors=[Factor("group", {"a": 1, "b": 2, "c": 3}), Factor("tone", {"x": 1, "y": 2})],
-    measures=[SCORE, Measure("yes")],
+    measures=[SCORE, Measure("yes", kind="flag")],
     replicates=45,
 )
 PAIRED = study(
     factors=[Factor("group", {"a": 1, "b": 2, "c": 3}), Factor("tone", {"x": 1, "y": 2})],
-    measures=[SCORE, Measure("yes")],
+    measures=[SCORE, Measure("yes", kind="flag")],
     items=items(64),
     replicates=2,
 )
 NAMED = study(
     factors=[groups({"a": 62, "b": 62, "c": 62}), Factor("tone", {"x": 1, "y": 2})],
-    measures=[SCORE, Measure("yes")],
+    measures=[SCORE, Measure("yes", kind="flag")],
     replicates=2,
 )
 POPULATION: Mapping[str, Any] = {"target": "population"}

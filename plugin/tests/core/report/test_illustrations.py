@@ -196,7 +196,11 @@ def test_what_the_documentation_shows_can_be_declared_and_called() -> None:
     of = study(
         factors=[Factor(name, {"a": 0, "b": 1}) for name in ("group", "persona", "ses")],
         items=Items("scenario", {"wallet": 1, "team": 2}),
-        measures=[Measure("prosocial"), Measure("hesitation"), Measure("rating")],
+        measures=[
+            Measure("prosocial", kind="flag"),
+            Measure("hesitation", kind="number"),
+            Measure("rating", kind="number"),
+        ],
         figures=names["FIGURES"],
         exports=names["tables"],
     )

@@ -40,7 +40,7 @@ Hypothesis = (
 Case = tuple[Experiment, Hypothesis]
 
 NUMBERS = [Measure("score", bounds=(0, 10))]
-FLAGS = [Measure("score")]
+FLAGS = [Measure("score", kind="flag")]
 TWO = Factor("group", {"a": 1, "b": 9})
 THREE = Factor("group", {"a": 1, "b": 2, "c": 3})
 NAMED = Factor(
