@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest_bias as bias  # its names load when they are used: every run of pytest imports this
@@ -21,7 +21,7 @@ FEWEST = 0.02
 """Share of the data below which a category may be left out of impact ratios (§ 5-301 (d))."""
 
 UNEQUAL = "categories were assessed under unequal conditions (see the hypotheses)"
-_SELECTED, _SHOWN = "impact selected", "impact shown"
+_SELECTED, _SHOWN = "impact_selected", "impact_shown"
 _ULP = 1e-9  # a ratio and a bound that are the same may differ by rounding
 
 Category = tuple[str, ...]
@@ -216,6 +216,8 @@ def _interval(
     else:
         contrast = bias.RateRatio(_SELECTED, impact.among, high=low, low=high, published=None)
         values = [{_SELECTED: chosen} for _, ((_, chosen),) in people]
+        selected = bias.Measure(_SELECTED, kind="flag")
+        experiment = replace(experiment, measures=[*experiment.measures, selected])
     pairs = zip(people, values, strict=True)
     rows = tuple(bias.Record(row.trial, value, None) for (row, _), value in pairs)
     try:

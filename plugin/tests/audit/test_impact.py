@@ -76,7 +76,8 @@ WINS = {"wf": 3, "wm": 6, "bf": 1, "bm": 5, "anonymous": 8}
 
 
 def people(**declared: Any) -> Experiment:
-    measures = [Measure("score", bounds=(0, 10)), *map(Measure, ("fit", "ids", "shown"))]
+    measures = [Measure("score", bounds=(0, 10)), Measure("fit", kind="flag")]
+    measures += map(Measure, ("ids", "shown"))
     group = Factor("group", list(WINS))
     return factories.experiment(factors=[group], measures=measures, replicates=10, **declared)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from pytest_bias.stats.permutation import label_permutation
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.declared import PositiveControl
@@ -24,7 +25,6 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.stats.permutation import label_permutation
 from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.stats.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
