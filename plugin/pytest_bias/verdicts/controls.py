@@ -116,8 +116,9 @@ def _note(
     """Say what is to be known of the controls that license a claim; '' where there is nothing."""
     own = [c for c in seen if c.finding is not None and c.finding.measure == measure]
     if not own:
-        others = ", ".join(control.id for control in listed if not control.asked)
-        why = f", as {others} was not recorded" if others else ""
+        others = [control.id for control in listed if not control.asked]
+        verb = "was" if len(others) == 1 else "were"
+        why = f", as {' and '.join(others)} {verb} not recorded" if others else ""
         return f"licensed by {seen[0].id} alone{why}"
     lowest = [at.low for control in own if (at := _comparable(control, finding)) is not None]
     if finding.margin is None or not lowest or max(lowest) >= finding.margin:
