@@ -383,7 +383,8 @@ class Anchoring:
     def _without_anchor(self) -> dict[Part, object]:
         """The parts that every reply has, and what each holds."""
         low, high = self.bounds
-        bounded = Annotated[int if self.whole else float, Field(ge=low, le=high)]
+        number: Any = int if self.whole else float
+        bounded: Any = Annotated[number, Field(ge=low, le=high)]
         return {self.comparison_evaluation: self._words, self.estimate: bounded}
 
     @property

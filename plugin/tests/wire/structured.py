@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from bias_tests.anchoring.experiment import ALL_IN_ONE, ANCHORING
@@ -26,7 +26,7 @@ def structured() -> dict[str, Request]:
     for of in SUITE:
         first = {(t.condition.id, t.item): t for t in reversed(plan(of, of.design()))}
         for trial in first.values():
-            walk = Walk(of, PLAYERS, trial, lambda wanted, of=of: simulated_reply(of, wanted))
+            walk = Walk(of, PLAYERS, trial, partial(simulated_reply, of))
             for wanted in walk.asked:
                 if wanted.request.schema is not None:
                     found.setdefault(f"{of.id} {wanted.request.schema_name}", wanted.request)

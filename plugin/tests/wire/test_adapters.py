@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import respx
+from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 
 from pytest_bias.errors import BadSetting, CallFailed, MissingKey, MissingPackage
 from pytest_bias.experiments.canonical import compact, dumps
@@ -31,7 +32,7 @@ from . import mocker
 from .faulty import Fault, FaultyServer, faulty
 from .line import Line, body_of
 from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES, UNBELIEVABLE
-from .structured import LINGUISTIC_AUDIT, SUITE, keys, prompted, structured
+from .structured import SUITE, keys, prompted, structured
 from .vendors import VENDORS
 from .vendors.vendor import SCHEMA, TURNS, Vendor
 
