@@ -66,9 +66,10 @@ def outcomes_of(contrast: Contrast) -> frozenset[str]:
 
 def named_levels(contrast: Contrast, factor: str) -> frozenset[str]:
     """The levels of a factor, or the items of that name, that a contrast names."""
-    sides = ("high", "low") if getattr(contrast, "factor", "") == factor else ()
     given = [getattr(contrast, "at", {}).get(factor, ())]
-    given += [getattr(contrast, side, ()) for side in sides]
+    if getattr(contrast, "factor", "") == factor:
+        given += [getattr(contrast, side, ()) for side in ("high", "low", "among")]
+        given += [end for gap in getattr(contrast, "gaps", ()) for end in gap[:2]]
     return frozenset(level for levels in given for level in levels_of(levels))
 
 
@@ -369,6 +370,11 @@ class Declared(ABC):
         """Refuse a confinement to what does not exist, or to one of the factors compared."""
         for factor, levels in self.at.items():
             self.check_levels(experiment, factor, levels)
+            if factor not in self._items(experiment) and (
+                met := {*levels} & {*experiment.control_levels(factor)}
+            ):
+                problem = f"at={factor!r}: {met.pop()} is a control level, to be compared itself"
+                raise self.refused(problem=problem)
             if factor in compared:
                 raise self.refused(problem=f"at={factor!r} is what it compares")
         for factor in self.within:
@@ -376,6 +382,37 @@ class Declared(ABC):
                 raise self.refused(problem=f"within={factor!r} is nothing it is averaged over")
         for _, _, confined in self.confined(experiment):
             confined.check(experiment)
+
+    def where(
+        self, experiment: Experiment, compared: Mapping[str, Iterable[str]]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return ``at``, and with a control level the first level and item it is met with alone.
+
+        ``compared`` are the levels compared, by factor or items.
+        """
+        at = {name: levels_of(levels) for name, levels in self.at.items()}
+        controls = [
+            name
+            for name, levels in compared.items()
+            if name not in self._items(experiment)
+            and not {*experiment.control_levels(name)}.isdisjoint(levels)
+        ]
+        if not controls:
+            return at
+        first = {
+            name: experiment.levels(name)[:1]
+            for name in (*(f.name for f in experiment.factors), *self._items(experiment))
+            if name not in controls
+        }
+        for name, (only,) in first.items():
+            if name in compared or only not in at.get(name, first[name]):
+                problem = f"control levels of {controls[0]!r} are met with {name}={only} alone"
+                raise self.refused(problem=problem)
+        return at | first
+
+    @staticmethod
+    def _items(experiment: Experiment) -> tuple[str, ...]:
+        return () if experiment.items is None else (experiment.items.name,)
 
     def check_units(self, experiment: Experiment, compared: Sequence[str]) -> None:
         """Refuse units that the design does not have."""

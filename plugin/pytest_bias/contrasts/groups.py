@@ -241,7 +241,7 @@ class TotalGap(Declared):
             contrasts=signed_sums(self.factor, gaps),
         )
         finding = analyse_linear(asked, experiment, records)
-        at = {name: levels_of(of) for name, of in self.at.items()}
+        at = self.where(experiment, {self.factor: levels})
         grid = grid_of(experiment, records, self.measure, at)
         names = self.sampled_units(experiment, [self.factor])
         samples = [

@@ -13,7 +13,7 @@ from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
-from .declared import Declared, levels_of
+from .declared import Declared
 from .findings import (
     UNEQUAL,
     Arm,
@@ -74,7 +74,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
 
     declared, weights = asked.declared, asked.weights
-    grid = grid_of(experiment, records, asked.measure, _at(declared))
+    grid = grid_of(experiment, records, asked.measure, met_at(asked, experiment))
     used = weights.used(grid)
     cells = [used.at(side.levels).cells for side in asked.sides]
     pooled = Pooled(
@@ -112,8 +112,10 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     return replace(finding, items=_heterogeneity(asked, experiment, used, finding))
 
 
-def _at(declared: Declared) -> dict[str, tuple[str, ...]]:
-    return {name: levels_of(levels) for name, levels in declared.at.items()}
+def met_at(asked: Asked, experiment: Experiment) -> dict[str, tuple[str, ...]]:
+    """Return the levels to which a contrast is confined, by factor."""
+    compared = {name: list(levels) for name, levels in asked.weights.parts.items()}
+    return asked.declared.where(experiment, compared)
 
 
 def _estimated(
@@ -164,7 +166,7 @@ def _lost(
     by_side = tuple(share / sums[side] for side, share in shares.items())
     difference, p = 0.0, 1.0
     if len(by_side) > 1:
-        grid = grid_of(experiment, records, MISSING, _at(asked.declared))
+        grid = grid_of(experiment, records, MISSING, met_at(asked, experiment))
         try:
             found = estimate(sample_of(grid, asked.weights, None), margin=UNEQUAL, null="margin")
         except NoFinding:
@@ -326,10 +328,7 @@ def _check_complete(
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
     whole = asked.declared.target == "fixed"
     units = () if whole else asked.declared.units_of(experiment, asked.compared)
-    compared = asked.weights.parts.items()
-    controls = any({*part} & {*experiment.control_levels(name)} for name, part in compared)
-    # Controls are asked with the first of all else alone.
-    if not controls and (absent := asked.weights.absent(used, units)):
+    if absent := asked.weights.absent(used, units):
         raise IncompleteDesign(cells=absent)
     if all(cell.values.size for cell in used.cells):
         return

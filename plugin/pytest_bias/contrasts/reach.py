@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
-from .declared import FEWEST_UNITS, Declared, has_exemplars, levels_of
+from .declared import FEWEST_UNITS, Declared, has_exemplars
 from .units import REPLIES, Layout, Units
 
 if TYPE_CHECKING:
@@ -40,6 +40,11 @@ class Reach:
     experiment: Experiment
     design: Design
     sides: Sequence[Sides]
+
+    @property
+    def at(self) -> Mapping[str, Sequence[str]]:
+        """The levels to which it is confined, by factor."""
+        return self.declared.where(self.experiment, _together(self.sides))
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -173,8 +178,7 @@ class Reach:
 
     def count(self, name: str, compared: Sequence[str] = ()) -> int:
         """Exemplars, or else levels, of a factor (or items) that the contrast meets."""
-        at = self.declared.at.get(name, ())
-        levels = compared or levels_of(at) or self.experiment.levels(name)
+        levels = compared or self.at.get(name) or self.experiment.levels(name)
         if not has_exemplars(self.experiment, name):
             return len(levels)
         factor = self.experiment.factor(name)
@@ -208,6 +212,11 @@ class Reach:
             return f"{few} can clear nothing, {fewest} are needed"
         why = f": the smallest p of {FEWEST_UNITS} sign flips is .0625" if flips else ""
         return f"{few} can give no verdict, {fewest} are needed{why}"
+
+
+def _together(sides: Sequence[Sides]) -> dict[str, list[str]]:
+    """All levels that are compared, by factor."""
+    return {name: [level for side in sides for level in side[name]] for name in sides[0]}
 
 
 def is_event(declared: object, experiment: Experiment) -> bool:
@@ -282,6 +291,7 @@ def check_compared(
 ) -> None:
     """Refuse levels and units there are not, and what the gate design can never answer."""
     declared.check_at(experiment, sides[0])
+    declared.where(experiment, _together(sides))
     declared.check_units(experiment, list(sides[0]))
     reach = Reach(declared, experiment, experiment.design(), sides)
     if declared.gates and (problem := reach.problem(flips=flips)):

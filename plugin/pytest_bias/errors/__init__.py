@@ -146,7 +146,8 @@ class TooFewUnits(NoFinding):
         self.group = group
         self.found = found
         self.needed = needed
-        super().__init__(f"{group}: {found} unit(s), at least {needed} needed")
+        units = f"{found} unit{'s' * (found > 1)}, at least {needed} needed"
+        super().__init__(f"{group}: {units if found else 'no valid reply'}")
 
 
 class IncompleteDesign(NoFinding):

@@ -134,7 +134,7 @@ def test_no_finding() -> None:
     few = TooFewUnits(group="demand=high", found=1, needed=2)
     result = verdict(few, p_adjusted=None, direction="positive")
     assert result.status == "INCONCLUSIVE"
-    assert result.words == "INCONCLUSIVE: demand=high: 1 unit(s), at least 2 needed"
+    assert result.words == "INCONCLUSIVE: demand=high: 1 unit, at least 2 needed"
     assert (result.finding, result.settle, result.p_adjusted) == (None, None, None)
     assert result.direction == "not shown"
 
@@ -174,7 +174,7 @@ def test_a_description_without_a_margin_or_a_finding_says_so() -> None:
     assert result.words == "DESCRIBED for this vignette: no effect is shown"
     nothing = TooFewUnits(group="demand=high", found=1, needed=2)
     result = verdict(nothing, p_adjusted=None, claim="describe")
-    assert result.words == "DESCRIBED: demand=high: 1 unit(s), at least 2 needed"
+    assert result.words == "DESCRIBED: demand=high: 1 unit, at least 2 needed"
 
 
 @pytest.mark.parametrize(

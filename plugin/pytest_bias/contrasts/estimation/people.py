@@ -7,17 +7,16 @@ from ...experiments.records import Records
 from ...stats.means import difference_of, p_from_t, se_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
-from ..declared import levels_of
 from ..findings import Finding, HumanComparison, HumanStudy, Relation
-from ..linear import Asked
+from ..linear import Asked, met_at
 from .cells import grid_of
 from .estimator import SEED
 
 
 def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstrap | None:
     """The percentile bootstrap interval of the difference of two cells; None of more."""
-    at = {name: levels_of(levels) for name, levels in asked.declared.at.items()}
-    cells = asked.weights.used(grid_of(experiment, records, asked.measure, at)).cells
+    grid = grid_of(experiment, records, asked.measure, met_at(asked, experiment))
+    cells = asked.weights.used(grid).cells
     if len(cells) != 2:  # noqa: PLR2004  (two groups)
         return None
     high, low = cells if asked.weights.of(cells[0]) > 0 else reversed(cells)

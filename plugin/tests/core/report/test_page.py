@@ -245,7 +245,7 @@ def test_deterministic_replies_leave_out_what_does_not_exist() -> None:
 
 def test_too_few_units_for_an_estimate() -> None:
     page = read(factory.view(factory.analysis(
-        factory.undecided(None, "demand=low: 1 unit(s), at least 2 needed"),
+        factory.undecided(None, "demand=low: 1 unit, at least 2 needed"),
         counts=(
             factory.cell("low", 0, planned=6, missing={"refused": 6}),
             factory.cell("high", 1),
@@ -254,7 +254,7 @@ def test_too_few_units_for_an_estimate() -> None:
     )))  # fmt: skip
     (found,) = page.hypotheses
     assert (found["label"], found["estimate"], found["shown"]) == ("INCONCLUSIVE", None, [])
-    assert found["why"] == "Demand=low: 1 unit(s), at least 2 needed."
+    assert found["why"] == "Demand=low: 1 unit, at least 2 needed."
     assert found["settle"].startswith("Valid replies in both groups")
     (analysis,) = page.data["d-run"]["analyses"]
     low, high = rows(analysis["counts"])
