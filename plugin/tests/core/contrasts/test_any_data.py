@@ -1,15 +1,18 @@
-"""What data at the edge come to: named outcomes, and never NaN, an infinity or p = 0."""
+"""Findings of every kind of contrast for any data, and what must change them how.
+
+Data at the edge come to named outcomes, and never to NaN, an infinity or p = 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_bias.verdicts.rule import Question, decide
 
 from pytest_bias.contrasts.findings import Finding
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
@@ -21,11 +24,12 @@ from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.verdicts.verdict import Verdict
+from pytest_bias.verdicts.decide import decide
+from pytest_bias.verdicts.verdict import Decision, Question, Reason
 
 from ...helpers import fewer
-from ..factories import MODEL, experiment
-from .reference import assert_sound
+from ..factories import experiment
+from ..stats.reference import assert_sound
 
 Value = Callable[[Trial], MeasureValue | None]
 Hypothesis = (
@@ -69,21 +73,10 @@ def records_of(of: Experiment, value: Value) -> Records:
     return Records(tuple(rows))
 
 
-def judged(found: Finding | NoFinding) -> Verdict:
-    """The verdict on a finding that is a family by itself."""
-    p = p_worst = 1.0
-    if isinstance(found, Finding):
-        worst = found.worst_case
-        p = found.p_alarm
-        p_worst = worst.p_alarm if worst is not None and worst.needed else p
-    question = Question(
-        id="h",
-        claim="clear",
-        family="h",
-        direction=None,
-        finding=found,
-    )
-    return decide("tiny", MODEL, [question], {"h": p}, {"h": p_worst})[0]
+def judged(found: Finding | NoFinding) -> Decision:
+    """The decision on a finding that is a family by itself."""
+    question = Question(id="h", claim="clear", family="h", direction=None, finding=found)
+    return decide([question], scale=1.0)["h"]
 
 
 def mean_difference(**changes: Any) -> MeanDifference:
@@ -164,6 +157,13 @@ def cases(measures: Sequence[Measure]) -> dict[str, Case]:
 
 NUMERIC = cases(NUMBERS)
 RATES = cases(FLAGS)
+EVERY: dict[str, Case] = {
+    **{f"numbers, {name}": case for name, case in NUMERIC.items()},
+    **{f"flags, {name}": case for name, case in RATES.items()},
+}
+SIDED = [n for n, (_, h) in EVERY.items() if isinstance(h, MeanDifference | RateDifference)]
+DIFFERENCES = [n for n in SIDED if n.startswith("numbers")]
+JUDGEABLE = [n for n, (_, h) in EVERY.items() if h.margin is not None]
 KINDS = ("constant", "by group", "nearly constant", "outlier", "anything", "one group constant")
 GONE = ("none", "one", "some", "all but five", "a group", "a cell", "all")
 
@@ -216,24 +216,13 @@ def odd_records(
 odd = given(st.sampled_from(KINDS), st.sampled_from(GONE), st.integers(0, 10_000))
 
 
-@pytest.mark.parametrize("name", NUMERIC)
+@pytest.mark.parametrize("name", EVERY)
 @fewer(5)
 @odd
-def test_odd_numbers_give_a_sound_finding_or_none(
-    name: str, kind: str, gone: str, seed: int
-) -> None:
-    of, hypothesis = NUMERIC[name]
-    sound_or_none(of, hypothesis, odd_records(of, kind, gone, seed))
-
-
-@pytest.mark.parametrize("name", RATES)
-@fewer(5)
-@odd
-def test_odd_flags_give_a_sound_finding_or_none(
-    name: str, kind: str, gone: str, seed: int
-) -> None:
-    of, hypothesis = RATES[name]
-    sound_or_none(of, hypothesis, odd_records(of, kind, gone, seed, lambda value: value > 4))
+def test_odd_data_give_a_sound_finding_or_none(name: str, kind: str, gone: str, seed: int) -> None:
+    of, hypothesis = EVERY[name]
+    take: Callable[[float], MeasureValue] = (lambda v: v > 4) if "flags" in name else float
+    sound_or_none(of, hypothesis, odd_records(of, kind, gone, seed, take))
 
 
 def sound_or_none(of: Experiment, hypothesis: Hypothesis, rows: Records) -> None:
@@ -246,7 +235,8 @@ def sound_or_none(of: Experiment, hypothesis: Hypothesis, rows: Records) -> None
     assert_sound(found)
     verdict = judged(found)
     if isinstance(found, NoFinding):
-        assert (verdict.status, verdict.reason) == ("INCONCLUSIVE", str(found))
+        assert (verdict.status, verdict.reason) == ("INCONCLUSIVE", Reason.NO_ESTIMATE)
+        assert verdict.detail == str(found)
     else:
         assert found.interval is None or not found.interval.excludes(found.estimate)
         assert found.fewest >= 5 or verdict.status == "INCONCLUSIVE"
@@ -302,3 +292,123 @@ def test_pools_of_which_one_kind_alone_is_recommended(kind: str) -> None:
     assert_sound(found)
     assert (found.estimate > 1.25) == (kind == "f")
     assert judged(found).status == "BIASED"
+
+
+# --- what must not change a finding, and what must change it in a known way ----------------------
+
+draws = st.integers(0, 10_000)
+few = fewer(5)
+
+
+def drawn(
+    of: Experiment, seed: int, *, effect: float = 0.0, flags: bool = False, gone: float = 0.0
+) -> Records:
+    """Replies of every trial on a grid of eighths from 0 to 10, or events; some are missing."""
+    rng = np.random.default_rng(seed)
+
+    def value(trial: Trial) -> MeasureValue | None:
+        shift = effect * (trial.condition.levels["group"] == "b")
+        number = float(np.clip(round(8 * rng.normal(5 + shift, 1)), 0, 80)) / 8
+        if rng.random() < gone:
+            return None
+        return number > 5 if flags else number
+
+    return records_of(of, value)
+
+
+def rows_of(name: str, seed: int, **given: Any) -> Records:
+    return drawn(EVERY[name][0], seed, flags=name.startswith("flags"), **given)
+
+
+def numbers(found: Finding, *, sign: int = 1, unit: float = 1.0) -> list[float | None]:
+    """Estimate, interval and p-values of a finding, of the other sign or in another unit."""
+    ends = [] if found.interval is None else [found.interval.low, found.interval.high]
+    scaled = sorted(sign * end / unit for end in ends)
+    return [sign * found.estimate / unit, *scaled, found.p_alarm, found.p_clear]
+
+
+def close(found: list[float | None]) -> object:
+    return pytest.approx(found, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SIDED)
+@few
+@given(seed=draws, effect=st.sampled_from([0.0, 1.0, 4.0]))
+def test_swapping_the_sides_negates(name: str, seed: int, effect: float) -> None:
+    of, hypothesis = EVERY[name]
+    assert isinstance(hypothesis, MeanDifference | RateDifference)
+    rows = rows_of(name, seed, effect=effect)
+    swapped = replace(hypothesis, high=hypothesis.low, low=hypothesis.high)
+    back = swapped.analyse(of, rows)
+    assert numbers(back, sign=-1) == close(numbers(hypothesis.analyse(of, rows)))
+
+
+@few
+@given(seed=draws)
+def test_swapping_the_sides_of_a_ratio_inverts_it(seed: int) -> None:
+    for name in ("ratio", "ratio in strata"):
+        of, hypothesis = RATES[name]
+        assert isinstance(hypothesis, RateRatio)
+        rows = drawn(of, seed, flags=True)
+        found = hypothesis.analyse(of, rows)
+        back = replace(hypothesis, high=hypothesis.low, low=hypothesis.high).analyse(of, rows)
+        assert back.estimate == pytest.approx(1 / found.estimate)
+        assert [back.p_alarm, back.p_clear] == close([found.p_alarm, found.p_clear])
+    pools = any_pools(np.random.default_rng(seed))
+    one, other = (replace(SELECTION, group=group).analyse(POOLS, pools) for group in "fm")
+    assert one.estimate == pytest.approx(1 / other.estimate)
+    assert [one.p_alarm, one.p_clear] == close([other.p_alarm, other.p_clear])
+
+
+@pytest.mark.parametrize("name", EVERY)
+@few
+@given(seed=draws, effect=st.sampled_from([0.0, 3.0]))
+def test_the_order_of_rows_does_not_matter(name: str, seed: int, effect: float) -> None:
+    of, hypothesis = EVERY[name]
+    rows = rows_of(name, seed, effect=effect)
+    order = np.random.default_rng(seed).permutation(len(rows.rows)).tolist()
+    found = hypothesis.analyse(of, rows)
+    other = hypothesis.analyse(of, Records(tuple(rows.rows[i] for i in order)))
+    assert numbers(other) == close(numbers(found))
+
+
+@pytest.mark.parametrize("name", DIFFERENCES)
+@few
+@given(seed=draws, scale=st.sampled_from([0.25, 2.0, 64.0]), shift=st.sampled_from([-8, 0, 512]))
+def test_a_mean_difference_moves_with_unit_and_origin(
+    name: str, seed: int, scale: float, shift: int
+) -> None:
+    of, hypothesis = EVERY[name]
+    assert isinstance(hypothesis, MeanDifference)
+    rows = rows_of(name, seed, effect=0.5)
+    moved = Records(
+        tuple(
+            replace(row, values={n: float(v) * scale + shift for n, v in row.values.items()})
+            for row in rows.rows
+        )
+    )
+    margin = None if hypothesis.margin is None else hypothesis.margin * scale
+    measure = Measure("score", bounds=(shift, 10 * scale + shift))
+    other = replace(hypothesis, margin=margin).analyse(replace(of, measures=[measure]), moved)
+    assert numbers(other, unit=scale) == close(numbers(hypothesis.analyse(of, rows)))
+
+
+@pytest.mark.parametrize("name", [*JUDGEABLE, "selection"])
+@few
+@given(seed=draws, small=st.booleans())
+def test_a_larger_margin_never_clears_less(name: str, seed: int, *, small: bool) -> None:
+    of, hypothesis = EVERY.get(name, (POOLS, SELECTION))
+    rows = any_pools(np.random.default_rng(seed)) if of is POOLS else rows_of(name, seed)
+    least = 0.1 if small else 0.3
+    start = 1.0 if isinstance(hypothesis, RateRatio | Selection) else 0.0
+    found = [
+        replace(hypothesis, margin=start + least * times).analyse(of, rows)
+        for times in (1, 1.5, 3)
+    ]
+    p = [one.p_clear for one in found if one.p_clear is not None]
+    assert len(p) == 3
+    assert p == sorted(p, reverse=True)
+    alarms = [one.p_alarm for one in found]
+    assert alarms == sorted(alarms)
+    clear = [judged(one).status == "CLEAR" for one in found]
+    assert clear == sorted(clear)
