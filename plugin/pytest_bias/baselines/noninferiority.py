@@ -360,7 +360,7 @@ def _sized(
     if not pairs.pair:
         lacking = "too few units are the same" if pairs.share else "no units can be exchanged"
         return _not_comparable(limit, lacking)
-    from ..stats.resampling import (  # noqa: PLC0415  (numpy)
+    from ..stats.noninferiority import (  # noqa: PLC0415  (numpy)
         exchange_size,
         spread_of_means,
         sum_of_gaps,

@@ -19,30 +19,23 @@ limit small steps, each accepted, would draw the mean along.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from ._old._distributions import normal_isf, t_isf
-from ._old.checks import (
-    Floats,
-    alike,
-    bad,
-    checked,
-    fraction,
-    mean_and_sd,
-    number,
-    positive,
-    sample,
-    units,
-)
-from ._old.means import StudentEstimate, difference_of, satterthwaite
-from .results import ALPHA, POWER
+from .checks import EQUAL, Floats, mean_and_sd, probability
+from .means import StudentEstimate, difference_of
+from .resampling import codes_of
+from .results import ALPHA, POWER, Permutation
 
 SIGNS = (1.0, -1.0)
+CHUNK = 2**19  # exchanged values held at once, 4 MiB
+
+Size = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +64,8 @@ def _two_signs(
     margin: float | None,
     alpha_larger: float,
 ) -> NonInferiority:
-    if margin is not None:
-        margin = positive(margin, "margin")
-    alpha_larger = fraction(alpha_larger, "alpha_larger")
-
     def end(each: StudentEstimate, level: float) -> float:
-        return each.estimate + t_isf(level, each.df) * each.se
+        return each.estimate + float(stdtrit(each.df, 1 - level)) * each.se
 
     def upper(each: StudentEstimate) -> float:
         return end(each, ALPHA / 2)
@@ -95,7 +84,6 @@ def _two_signs(
     )
 
 
-@checked
 def non_inferior_paired_groups(
     groups: Sequence[tuple[float, ArrayLike, ArrayLike]],
     *,
@@ -115,9 +103,10 @@ def non_inferior_paired_groups(
     Source: derived in the module docstring; Satterthwaite (1946); Berger (1982) for requiring
     every bound.
     """
-    pairs = [_pairs(*group) for group in groups]
-    if not pairs:
-        raise bad("groups", "there are none")
+    pairs = [
+        (weight, np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64))
+        for weight, ours, theirs in groups
+    ]
     magnitude = max(float(np.abs(both).max()) for _, *both in pairs)
     found = {}
     for b in SIGNS:
@@ -130,34 +119,19 @@ def non_inferior_paired_groups(
     return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
 
 
-def _pairs(
-    weight: float, candidate: ArrayLike, baseline: ArrayLike
-) -> tuple[float, Floats, Floats]:
-    """A group, checked."""
-    ours = sample(candidate, "candidate")
-    theirs = sample(baseline, "baseline")
-    alike(theirs, "baseline", n=ours.size, of="contrasts of the candidate")
-    units(ours, "units")
-    if number(weight, "weight") == 0:
-        raise bad("weight", "is 0")
-    return float(weight), ours, theirs
-
-
 def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -> StudentEstimate:
     """The weighted sum of the means of independent groups."""
-    estimate, se, df = 0.0, 0.0, math.inf
-    for weight, values in groups:
-        mean, sd = mean_and_sd(values, magnitude=magnitude)
-        estimate += weight * mean
-        if sd:
-            own = abs(weight) * sd / math.sqrt(values.size)
-            se, df = satterthwaite(se, df, own, float(values.size - 1))
-    if se == 0:
+    moments = [mean_and_sd(values, magnitude=magnitude) for _, values in groups]
+    means, sds = np.array(moments).T
+    weights = np.array([weight for weight, _ in groups])
+    sizes = np.array([values.size for _, values in groups])
+    terms = (weights * sds) ** 2 / sizes
+    if not terms.any():
         raise NoVariance
-    return StudentEstimate(estimate=estimate, se=se, df=df)
+    df = float(terms.sum() ** 2 / (terms**2 / (sizes - 1)).sum())
+    return StudentEstimate(estimate=float(weights @ means), se=math.sqrt(terms.sum()), df=df)
 
 
-@checked
 def non_inferior_from_estimates(
     *,
     candidate: float,
@@ -185,7 +159,6 @@ def non_inferior_from_estimates(
     return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
 
 
-@checked
 def shrunken_best(groups: Sequence[tuple[float, ArrayLike]]) -> tuple[Floats, ...]:
     """Return the contrasts of the units that a candidate of several versions is held beside.
 
@@ -196,14 +169,7 @@ def shrunken_best(groups: Sequence[tuple[float, ArrayLike]]) -> tuple[Floats, ..
     s^2 = k / (k - 1) * mean_j Var_i(B_ij - mu_i) / n, summed over groups by weight^2.
     Source: `shrinkage`.
     """
-    arrays = []
-    for weight, contrasts in groups:
-        array = np.asarray(contrasts, dtype=float)
-        if array.ndim != 2 or min(array.shape) < 2 or not np.isfinite(array).all():  # noqa: PLR2004
-            raise bad("groups", "are not finite contrasts of two versions and two units or more")
-        arrays.append((number(weight, "weight"), array))
-    if not arrays or len({array.shape[0] for _, array in arrays}) != 1:
-        raise bad("groups", "are none, or not of the same versions")
+    arrays = [(weight, np.asarray(contrasts, dtype=np.float64)) for weight, contrasts in groups]
     k = arrays[0][1].shape[0]
     means = np.sum([weight * array.mean(axis=1) for weight, array in arrays], axis=0)
     noise = math.fsum(
@@ -214,16 +180,14 @@ def shrunken_best(groups: Sequence[tuple[float, ArrayLike]]) -> tuple[Floats, ..
     return tuple((1 - w) * array[best] + w * array.mean(axis=0) for _, array in arrays)
 
 
-@checked
 def shrunken_best_from_estimates(estimates: ArrayLike, se: ArrayLike) -> tuple[float, float]:
     """Return the estimate that a candidate is held beside, and its standard error; nothing pairs.
 
     `estimates` and `se` are those of k >= 2 independent versions. With s^2 the mean of se^2 the
     variance is s^2 ((1 - w)^2 + w^2 / k + 2 w (1 - w) / k). Source: `shrinkage`.
     """
-    found, errors = sample(estimates, "estimates"), sample(se, "se")
-    alike(errors, "se", n=found.size, of="estimates")
-    square = float((errors**2).mean())
+    found = np.asarray(estimates, dtype=np.float64)
+    square = float((np.asarray(se, dtype=np.float64) ** 2).mean())
     best, w = shrinkage(found, square)
     part = (1 - w) ** 2 + (w**2 + 2 * w * (1 - w)) / found.size
     return float((1 - w) * found[best] + w * found.mean()), math.sqrt(square * part)
@@ -243,7 +207,6 @@ def shrinkage(means: Floats, square: float) -> tuple[int, float]:
     return best, min(w, math.sqrt(square) / apart) if apart else w
 
 
-@checked
 def replication_to_decide(found: NonInferiority) -> float | None:
     """Return how many times the replicates of both models would show that nothing grew.
 
@@ -255,8 +218,7 @@ def replication_to_decide(found: NonInferiority) -> float | None:
     """
     if found.margin is None:
         return None
-    t = t_isf(ALPHA / 2, found.df)
-    z = -normal_isf(POWER)
+    t, z = float(stdtrit(found.df, 1 - ALPHA / 2)), float(ndtri(POWER))
     difference, margin = found.bound - t * found.se, found.margin
 
     def short(x: float) -> bool:
@@ -270,3 +232,64 @@ def replication_to_decide(found: NonInferiority) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if short(middle) else (middle, high)
     return 1 / low if low else None
+
+
+def spread_of_means(means: Floats) -> Floats:
+    """The standard deviation (ddof = 1) of each row of group means."""
+    return np.asarray(means.std(axis=-1, ddof=1), dtype=np.float64)
+
+
+def sum_of_gaps(weights: ArrayLike) -> Size:
+    """Σ over gaps of |Σ over groups of weight × mean|, of each row of group means.
+
+    `weights` has shape (groups, gaps).
+    """
+    matrix = np.asarray(weights, dtype=np.float64)
+
+    def size(means: Floats) -> Floats:
+        return np.asarray(np.abs(means @ matrix).sum(axis=-1), dtype=np.float64)
+
+    return size
+
+
+def exchange_size(
+    candidate: ArrayLike,
+    baseline: ArrayLike,
+    *,
+    groups: Sequence[int],
+    units: Sequence[Hashable],
+    size: Size,
+    resamples: int = 10_000,
+    seed: int,
+) -> Permutation:
+    """Test one-sided whether a size of group means is larger for the candidate.
+
+    The size has no sign and no t statistic, but where two models do the same on units like these
+    it does not matter which of them gave which values of a unit. `candidate` and `baseline` have
+    shape (n,); place i holds either model's value of the same unit in the same group, `groups` its
+    group from 0 (two or more, each with a value) and `units` the unit. Statistic: size(candidate)
+    - size(baseline). p is the share of `resamples` random exchanges of whole units with at least
+    as large a one (up to rounding), the observed among them. A large p shows nothing.
+    Source: Fisher (1935); Phipson & Smyth (2010) for random exchanges.
+    """
+    ours = np.asarray(candidate, dtype=np.float64)
+    theirs = np.asarray(baseline, dtype=np.float64)
+    of = np.asarray(groups, dtype=np.intp)
+    sizes = np.bincount(of)
+    first, second = (np.bincount(of, weights=each) / sizes for each in (ours, theirs))
+    rows_of = codes_of(units)
+    # what exchanging a unit takes from the candidate's means, and adds to the baseline's
+    moved = np.zeros((rows_of.max() + 1, sizes.size))
+    np.add.at(moved, (rows_of, of), (ours - theirs) / sizes[of])
+    scale = float(max(np.abs(ours).max(), np.abs(theirs).max()))
+    observed = float(size(first) - size(second)) - EQUAL * scale * sizes.size
+    rng = np.random.default_rng(seed)
+    rows = max(1, CHUNK // len(moved))
+    extreme = 0
+    for start in range(0, resamples, rows):
+        shape = (min(rows, resamples - start), len(moved))
+        exchanged = rng.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64) @ moved
+        extreme += int((size(first - exchanged) - size(second + exchanged) >= observed).sum())
+    p = (extreme + 1) / (resamples + 1)
+    error = math.sqrt(p * (1 - p) / resamples)
+    return Permutation(p=probability(p), exact=False, resamples=resamples, seed=seed, error=error)

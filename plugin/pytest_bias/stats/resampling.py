@@ -14,9 +14,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._old.resampling import exchange_size as exchange_size  # noqa: PLC0414
-from ._old.resampling import spread_of_means as spread_of_means  # noqa: PLC0414
-from ._old.resampling import sum_of_gaps as sum_of_gaps  # noqa: PLC0414
 from .checks import Floats, alike, bad, constant, enough, probability, sample, two_samples, units
 from .results import LEVEL, Bootstrap, Interval, Permutation
 
@@ -26,7 +23,7 @@ ALWAYS_EXACT = 2**16  # so many relabellings take tenths of a second
 CHUNK = 2**20  # labels held at once, 1 MiB
 FIRST = 1_000  # relabellings that are drawn first
 PLAIN = 0.1  # p of these above which no others are drawn
-TIE = 1e-9  # share of a statistic within which two are the same
+TIE = 1e-9  # distance within which two statistics, of sizes about 1, are the same
 UNCOUNTED = 0.5  # what a sum of no counts counts as in a log ratio
 
 
@@ -169,12 +166,11 @@ class _Relabelled:
         1991).
         """
         observed = float(statistic(self.codes[None])[0])
-        slack = TIE * max(abs(observed), TIE)
         reached = np.zeros(2)
         seen = 0
         for rows in self._every() if self.exact else self._drawn():
             null = statistic(rows)
-            reached += (null >= observed - slack).sum(), (null <= observed + slack).sum()
+            reached += (null >= observed - TIE).sum(), (null <= observed + TIE).sum()
             seen += len(rows)
             found = self._found(reached, seen, sides)
             if not self.exact and FIRST <= seen < self.resamples and found.p > PLAIN:
