@@ -110,14 +110,14 @@ def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
         raise NoVariance
     found = contingency.chi2_contingency(counts, correction=yates)
     plain = contingency.chi2_contingency(counts, correction=False)
-    n = int(counts.sum())
+    n, (rows, columns) = int(counts.sum()), counts.shape
     return ChiSquare(
         chi2=float(found.statistic),
         df=int(found.dof),
         p=probability(found.pvalue),
         smallest_expected=float(found.expected_freq.min()),
         cramers_v=min(1.0, float(contingency.association(counts, correction=yates))),
-        bergsma_v=_bergsma_v(float(plain.statistic) / n, *counts.shape, n),
+        bergsma_v=_bergsma_v(float(plain.statistic) / n, rows, columns, n),
     )
 
 

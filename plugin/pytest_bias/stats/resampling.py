@@ -166,16 +166,14 @@ class _Relabelled:
         1991).
         """
         observed = float(statistic(self.codes[None])[0])
-        reached = np.zeros(2)
-        seen = 0
+        reached, seen = np.zeros(2), 0
         for rows in self._every() if self.exact else self._drawn():
             null = statistic(rows)
             reached += (null >= observed - TIE).sum(), (null <= observed + TIE).sum()
             seen += len(rows)
-            found = self._found(reached, seen, sides)
-            if not self.exact and FIRST <= seen < self.resamples and found.p > PLAIN:
-                return found
-        return found
+            if not self.exact and seen >= FIRST and self._found(reached, seen, sides).p > PLAIN:
+                break
+        return self._found(reached, seen, sides)
 
     def _found(self, reached: Floats, seen: int, sides: int) -> Permutation:
         further = 0 if self.exact else 1
