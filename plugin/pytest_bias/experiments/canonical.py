@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,7 +53,7 @@ class TextValue:
     __slots__ = ()
 
 
-def plain(value: object, where: str = "value") -> object:  # noqa: C901, PLR0911  (one a kind)
+def plain(value: object, where: str = "value") -> object:
     """``value`` as dicts, lists and JSON scalars.
 
     Raises Unserialisable for any other type, for non-finite floats and for keys that are not
@@ -73,8 +72,6 @@ def plain(value: object, where: str = "value") -> object:  # noqa: C901, PLR0911
         return {key: plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
-    if isinstance(value, StrEnum):
-        return value.value
     if isinstance(value, TextValue):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):

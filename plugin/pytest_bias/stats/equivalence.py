@@ -27,7 +27,7 @@ from .results import ALPHA, Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class SideSummary:
     """One side of a contrast, as if its units were ``n`` alike ones of one ``mean``.
 
     ``weight`` is what the side's mean weighs in the contrast, below 0 on the lower side;
@@ -43,7 +43,7 @@ class Side:
     low: float
     high: float
 
-    def further(self, sign: int) -> Side:
+    def further(self, sign: int) -> SideSummary:
         """Return the side with one more unit, at the end that moves the contrast by ``sign``."""
         end = self.high if sign * self.weight > 0 else self.low
         if math.isinf(end):
@@ -75,7 +75,7 @@ def moments(cells: Sequence[Floats], magnitude: float = 0.0) -> tuple[Floats, Fl
 
 def side_of(
     sizes: Floats, means: Floats, variances: Floats, weight: Floats, *, low: float, high: float
-) -> Side:
+) -> SideSummary:
     """Return the side that a weighted sum of cell means makes.
 
     All arrays have shape (k,), see :func:`moments`; the weights are of one sign. The side counts
@@ -83,7 +83,7 @@ def side_of(
     """
     total = float(weight.sum())
     own = weight**2 / sizes
-    return Side(
+    return SideSummary(
         weight=total,
         mean=float(weight @ means) / total,
         variance=float(own @ variances / own.sum()),
@@ -100,7 +100,7 @@ def sides_of(
     low: float,
     high: float,
     magnitude: float = 0.0,
-) -> tuple[tuple[Side, ...], float]:
+) -> tuple[tuple[SideSummary, ...], float]:
     """Return the sides of a weighted sum of cell means, the higher first, and its df.
 
     One side where all weights are of one sign. With v_c = w_c^2 s_c^2 / n_c on nu_c degrees of
@@ -130,14 +130,14 @@ def sides_of(
     return tuple(sides), df
 
 
-def contrast_of(sides: Sequence[Side]) -> tuple[float, float]:
+def contrast_of(sides: Sequence[SideSummary]) -> tuple[float, float]:
     """Return the weighted sum of the sides' means and its standard error."""
     estimate = math.fsum(side.weight * side.mean for side in sides)
     variance = math.fsum(side.weight**2 * side.variance / side.n for side in sides)
     return estimate, math.sqrt(variance)
 
 
-def log_ratio_of(sides: Sequence[Side]) -> tuple[float, float]:
+def log_ratio_of(sides: Sequence[SideSummary]) -> tuple[float, float]:
     """Return the logarithm of the ratio of two sides' means and its standard error.
 
     By the delta method; infinite where a mean is 0. Sides of weight 1 above, -1 below.
@@ -151,7 +151,7 @@ def log_ratio_of(sides: Sequence[Side]) -> tuple[float, float]:
 
 
 def clearing_p(
-    sides: Sequence[Side], *, low: float, high: float, df: float, ratio: bool = False
+    sides: Sequence[SideSummary], *, low: float, high: float, df: float, ratio: bool = False
 ) -> float:
     """Return the p-value of "the contrast lies strictly between ``low`` and ``high``".
 
@@ -175,7 +175,7 @@ def _tail(estimate: float, se: float, limit: float, sign: int, df: float) -> flo
 
 
 def clearing_interval(
-    sides: Sequence[Side], *, df: float, level: float = 1 - 2 * ALPHA, ratio: bool = False
+    sides: Sequence[SideSummary], *, df: float, level: float = 1 - 2 * ALPHA, ratio: bool = False
 ) -> Interval | None:
     """Return the interval that lies within the margin exactly where both tests reject.
 

@@ -43,6 +43,7 @@ from .judge_agreement import (
     with_people,
 )
 from .verdict import Control, Decision, Question, Verdict
+from .wording import reason_words, verdict_words
 
 NONE = Records(())
 """The records of a condition that has none."""
@@ -201,7 +202,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         figures=_figures(experiment, plain),
         agreements=_resting(agreed, rests),
         verdicts=tuple(
-            _verdict(experiment.id, model, question, decisions[question.id], allocation.scale)
+            verdict_of(experiment.id, model, question, decisions[question.id], allocation.scale)
             for question in questions
         ),
         allocation=allocation,
@@ -285,11 +286,12 @@ def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Find
         return none
 
 
-def _verdict(
+def verdict_of(
     experiment: str, model: str, question: Question, decision: Decision, share: float
 ) -> Verdict:
+    """The verdict of a decision on one question, with the intervals that go with it."""
     finding, p = question.estimate, decision.p_adjusted
-    return Verdict(
+    verdict = Verdict(
         id=question.id,
         experiment=experiment,
         model=model,
@@ -308,6 +310,7 @@ def _verdict(
         licence=question.licence if decision.status == "CLEAR" else "",
         published=_published(question.finding),
     )
+    return replace(verdict, words=verdict_words(verdict), open_words=reason_words(verdict))
 
 
 def _published(finding: Finding | NoFinding) -> PublishedColumn | None:

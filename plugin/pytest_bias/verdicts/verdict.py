@@ -9,13 +9,14 @@ from typing import Literal
 from ..contrasts.declared import Claim, Direction
 from ..contrasts.findings import Finding, PublishedColumn
 from ..errors import NoFinding
+from ..experiments.canonical import TextValue
 from ..stats.results import Interval
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
 Support = Literal["supported", "opposite", "not shown"]
 
 
-class Reason(StrEnum):
+class Reason(TextValue, StrEnum):
     """Why an INCONCLUSIVE is one, or a BIASED that its average does not show."""
 
     NONE = ""
@@ -112,7 +113,8 @@ class Verdict:
     """The verdict of one hypothesis on one model.
 
     ``reason`` is why an INCONCLUSIVE is one, ``detail`` what only the replies or the files say of
-    it; :mod:`.wording` words both. ``p_adjusted`` is the alarm's p-value after Holm over the
+    it; ``words`` is the verdict in print, ``open_words`` why an INCONCLUSIVE is one, as
+    :mod:`.wording` words both. ``p_adjusted`` is the alarm's p-value after Holm over the
     experiment, on the scale of the ``share`` of the suite's alarms that it has; ``biased_cells``
     are those shown beyond their margin; ``direction`` compares the sign found with the documented
     one. ``title`` is the sentence that it asserts, ``why`` why its margin is that, each
@@ -136,6 +138,8 @@ class Verdict:
     p_adjusted: float | None
     direction: Support | None
     detail: str = ""
+    words: str = ""
+    open_words: str = ""
     biased_cells: tuple[str, ...] = ()
     title: str = ""
     why: str = ""
@@ -165,27 +169,6 @@ class Verdict:
         if not self.gates:
             return DESCRIBED
         return NOTHING_FOUND if self.reason == Reason.NO_MARGIN else self.status
-
-    @property
-    def words(self) -> str:
-        """The verdict in print, beginning with its label."""
-        from .wording import verdict_words  # noqa: PLC0415  (it words this type)
-
-        return verdict_words(self)
-
-    @property
-    def open_words(self) -> str:
-        """Why an INCONCLUSIVE is one, in print; empty of any other verdict."""
-        from .wording import reason_words  # noqa: PLC0415
-
-        return reason_words(self)
-
-    @property
-    def estimated(self) -> str:
-        """The estimate in print, with what decided and the margin; empty without an estimate."""
-        from .wording import estimated  # noqa: PLC0415
-
-        return estimated(self)
 
     @property
     def decided(self) -> Interval | None:

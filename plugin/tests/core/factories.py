@@ -231,7 +231,7 @@ def rows(
 
 def finding(**changes: Any) -> Finding:
     """A difference of a month, alarming: what rules and baselines are tried on."""
-    arm = Arm(level="high", value="9", units=120, missing={}, mean=6.0)
+    arm = Arm(level="high", value="9", units=120, replies=120, missing={}, mean=6.0)
     given: dict[str, Any] = {
         "quantity": "mean difference",
         "measure": "months",
@@ -251,7 +251,6 @@ def finding(**changes: Any) -> Finding:
         "replies": 240,
         "fewest": 120,
         "unit_name": REPLIES,
-        "settle": 300,
     }
     return Finding(**(given | changes))
 

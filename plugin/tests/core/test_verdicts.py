@@ -8,20 +8,21 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_bias.verdicts.rule import Question, decide
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.findings import Finding, WorstCase, p_words
+from pytest_bias.contrasts.findings import Finding, p_words
 from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.view import suite_verdict
 from pytest_bias.stats.results import Interval
-from pytest_bias.verdicts.controls import judged_control, licence_of
+from pytest_bias.verdicts.analysis import verdict_of
+from pytest_bias.verdicts.controls import judged_control
+from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.explanation import explanation
-from pytest_bias.verdicts.verdict import Control, Verdict
-from pytest_bias.verdicts.wording import arms_words, estimate_words, interval_words, range_words
+from pytest_bias.verdicts.verdict import Question, Verdict
+from pytest_bias.verdicts.wording import arms_words, estimate_words, range_words
 
 from .factories import finding
 from .report.factory import between
@@ -35,172 +36,29 @@ SEEN = judged_control(READ, finding(measure="too_high", margin=None, p_clear=Non
 NOT_SEEN = judged_control(READ, finding(measure="too_high", interval=between(-0.1, 1)))
 
 
-def worst(**changes: Any) -> WorstCase:
-    given: dict[str, Any] = {
-        "needed": True,
-        "lowest": 0.1,
-        "highest": 2.0,
-        "p_alarm": 0.01,
-        "p_clear": 0.01,
-    }
-    return WorstCase(**(given | changes))
+CLEARED = {
+    "p_clear": 0.05,
+    "p_alarm": 0.4,
+    "estimate": 0.1,
+    "interval": between(-0.1, 0.3),
+    "clearing": between(-0.05, 0.25, 0.9),
+}
 
 
-def verdict(
-    found: Finding | TooFewUnits,
-    control: Control | None = SEEN,
-    *,
-    p_adjusted: float | None = 0.001,
-    **question: Any,
-) -> Verdict:
+def verdict(found: Finding, *, times: float = 1.0, **question: Any) -> Verdict:
+    """The verdict of a finding whose alarm is one of ``times`` as many."""
     given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
-    if isinstance(found, Finding):
-        controls = () if control is None else (control,)
-        given["insensitive"], given["licence"] = licence_of([found.measure], found, controls)
     asked = Question(id="h", finding=found, **(given | question))
-    adjusted = {} if p_adjusted is None else {"h": p_adjusted}
-    case = found.worst_case if isinstance(found, Finding) else None
-    worst = {"h": case.p_alarm} if case is not None else {}
-    return decide("anchoring", "openai/m", [asked], adjusted, worst)[0]
-
-
-CLEARED = {"p_clear": 0.05, "estimate": 0.1, "interval": between(-0.1, 0.3)}
-
-
-def cleared(**changes: Any) -> Finding:
-    return finding(**(CLEARED | changes))
-
-
-FEW, MANY = "a group has 4 unit(s), at least 5 are needed", "too many replies are missing to "
-# finding, p of the alarm after Holm, status or words of the reason why there is none
-RULE: dict[str, tuple[Finding, float, str]] = {
-    "cleared": (cleared(), 1.0, "CLEAR"),
-    "just not cleared": (cleared(p_clear=0.0500001), 0.5, "is not to be trusted here"),
-    "cleared though not zero": (cleared(), 0.0001, "CLEAR"),
-    "alarm": (finding(), 0.05, "BIASED"),
-    "alarm not after Holm": (finding(), 0.0500001, "neither clear"),
-    "alarm, control not seen": (finding(), 0.01, "BIASED"),
-    "alarm, no control": (finding(), 0.01, "BIASED"),
-    "cleared, no control": (cleared(), 0.5, "no positive control"),
-    "cleared, control not seen": (
-        cleared(),
-        0.5,
-        "no assay sensitivity: the positive control too_high-read was not seen (its interval",
-    ),
-    "too few, cleared": (cleared(fewest=4), 0.5, FEW),
-    "too few, alarm": (finding(fewest=4), 0.001, FEW),
-    "too few, neither": (finding(fewest=4), 0.9, FEW),
-    "five are enough": (finding(fewest=5), 0.001, "BIASED"),
-    "cleared in the worst case": (cleared(worst_case=worst()), 0.5, "CLEAR"),
-    "not cleared in the worst case": (
-        cleared(worst_case=worst(p_clear=0.051)),
-        0.5,
-        f"{MANY}clear it",
-    ),
-    "cleared, worst case unknown": (cleared(worst_case=worst(p_clear=None)), 0.5, f"{MANY}clear"),
-    "worst case not needed": (cleared(worst_case=worst(needed=False, p_clear=1.0)), 0.5, "CLEAR"),
-    "alarm in the worst case": (finding(worst_case=worst()), 0.01, "BIASED"),
-    "no alarm in the worst case": (
-        finding(worst_case=worst(p_alarm=0.051)),
-        0.01,
-        f"{MANY}call it bias",
-    ),
-    "alarm, worst case not needed": (
-        finding(worst_case=worst(needed=False, p_alarm=1.0)),
-        0.01,
-        "BIASED",
-    ),
-    "no margin, alarm": (finding(p_clear=None, margin=None), 0.01, "BIASED"),
-    "no margin, none": (finding(p_clear=None, margin=None), 0.5, "without a margin"),
-}
-
-
-@pytest.mark.parametrize("case", RULE)
-@pytest.mark.parametrize("claim", ["clear", "detect"])
-def test_the_rule(case: str, claim: str) -> None:
-    found, p_adjusted, said = RULE[case]
-    control = None if "no control" in case else NOT_SEEN if "not seen" in case else SEEN
-    result = verdict(found, control, p_adjusted=p_adjusted, claim=claim)
-    decided = said in ("CLEAR", "BIASED")
-    assert result.status == (said if decided else "INCONCLUSIVE")
-    assert result.reason == "" if decided else said in result.reason
-    lacks_units = any(word in said for word in ("unit(s)", "neither", "trusted"))
-    assert result.settle == (300 if lacks_units else None)
-    assert result.words.startswith(result.label)
-    assert result.label == ("NOTHING FOUND" if said == "without a margin" else result.status)
-
-
-def test_no_finding() -> None:
-    few = TooFewUnits(group="demand=high", found=1, needed=2)
-    result = verdict(few, p_adjusted=None, direction="positive")
-    assert result.status == "INCONCLUSIVE"
-    assert result.words == "INCONCLUSIVE: demand=high: 1 unit, at least 2 needed"
-    assert (result.finding, result.settle, result.p_adjusted) == (None, None, None)
-    assert result.direction == "not shown"
-
-
-DETECTED = "BIASED (detected) for this vignette", "an effect"
-BEYOND = "BIASED (beyond the margin) for this vignette", "an effect beyond the margin"
-OPEN = "INCONCLUSIVE for this vignette: the data neither clear it nor show bias"
-# finding, p of the alarm after Holm, words, and those of what is only described
-WORDS = {
-    "clear": (cleared(), 0.5, ("CLEAR within ±0.6 for this vignette", "no effect beyond ±0.6")),
-    "detected": (finding(), 0.01, DETECTED),
-    "at the margin": (finding(interval=between(0.6, 1.5)), 0.01, DETECTED),
-    "beyond": (finding(interval=between(0.7, 1.5)), 0.01, BEYOND),
-    "beyond below": (finding(interval=between(-1.5, -0.7)), 0.01, BEYOND),
-    "against the margin": (finding(null="margin", interval=between(0.59, 1.5)), 0.01, BEYOND),
-    "inconclusive": (finding(), 0.5, (OPEN, "nothing is settled")),
-}
-
-
-@pytest.mark.parametrize(("found", "p_adjusted", "words"), WORDS.values(), ids=WORDS)
-def test_what_is_only_described_is_never_called_bias(
-    found: Finding, p_adjusted: float, words: tuple[str, str]
-) -> None:
-    gating = verdict(found, p_adjusted=p_adjusted)
-    described = verdict(found, p_adjusted=p_adjusted, claim="describe")
-    assert (gating.words, described.words) == (
-        words[0],
-        f"DESCRIBED for this vignette: {words[1]}",
-    )
-    assert described.label == "DESCRIBED"
-    assert described.status == gating.status  # for programs to read
-
-
-def test_a_description_without_a_margin_or_a_finding_says_so() -> None:
-    open_ended = finding(margin=None, p_clear=None)
-    result = verdict(open_ended, p_adjusted=0.5, claim="describe")
-    assert result.words == "DESCRIBED for this vignette: no effect is shown"
-    nothing = TooFewUnits(group="demand=high", found=1, needed=2)
-    result = verdict(nothing, p_adjusted=None, claim="describe")
-    assert result.words == "DESCRIBED: demand=high: 1 unit, at least 2 needed"
-
-
-@pytest.mark.parametrize(
-    ("direction", "estimate", "p_adjusted", "support"),
-    [
-        (None, 1.0, 0.01, None),
-        ("positive", 1.0, 0.01, "supported"),
-        ("positive", -1.0, 0.01, "opposite"),
-        ("negative", -1.0, 0.01, "supported"),
-        ("negative", 1.0, 0.01, "opposite"),
-        ("positive", 1.0, 0.06, "not shown"),
-    ],
-)
-def test_direction(
-    direction: str | None, estimate: float, p_adjusted: float, support: str | None
-) -> None:
-    found = finding(estimate=estimate)
-    assert verdict(found, p_adjusted=p_adjusted, direction=direction).direction == support
+    decision = decide([asked], scale=1 / times)["h"]
+    return verdict_of("anchoring", "openai/m", asked, decision, 1 / times)
 
 
 CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
     "seen": (finding(interval=between(0.01, 1)), True, ""),
     "touching 0": (finding(interval=between(0.0, 1)), False, "above 0"),
     "the other way": (finding(interval=between(-2, -1)), False, "above 0"),
-    "too few units": (finding(fewest=4), False, "4 unit(s)"),
-    "none": (TooFewUnits(group="demand=low", found=0, needed=1), False, "demand=low: 0 unit(s)"),
+    "too few units": (finding(fewest=4), False, "too few replies: 4"),
+    "none": (TooFewUnits(group="demand=low", found=0, needed=1), False, "too few units: 0"),
 }
 
 
@@ -210,33 +68,6 @@ def test_controls(found: Finding | TooFewUnits, seen: bool, reason: str) -> None
     assert control.seen is seen
     assert reason in control.reason
     assert bool(control.reason) is not seen
-
-
-def test_every_question_is_answered_in_order() -> None:
-    questions = [
-        Question(id=name, claim="clear", family="f", direction=None, finding=finding())
-        for name in ("b", "a", "c")
-    ]
-    verdicts = decide("e", "m", questions, {"a": 0.01, "b": 0.5, "c": 0.05}, {})
-    assert [(v.id, v.status) for v in verdicts] == [
-        ("b", "INCONCLUSIVE"),
-        ("a", "BIASED"),
-        ("c", "BIASED"),
-    ]
-
-
-@pytest.mark.parametrize(("settle", "told"), [(120, None), (121, 121)])
-def test_no_number_of_units_is_told_that_is_already_there(settle: int, told: int | None) -> None:
-    """Holm, or a doubted spread, may ask for more than the number was computed for."""
-    assert verdict(finding(settle=settle), p_adjusted=0.2).settle == told
-
-
-def test_a_control_is_about_the_replies_there_are() -> None:
-    """What it licenses must itself hold in the worst case of those that are missing."""
-    missing = worst(needed=True, p_alarm=1.0, p_clear=None)
-    assert judged_control(READ, finding(margin=None, p_clear=None, worst_case=missing)).seen
-    asked = cleared(worst_case=missing)
-    assert "too many replies are missing" in verdict(asked, SEEN, p_adjusted=0.5).reason
 
 
 def by_t(
@@ -258,7 +89,7 @@ def by_t(
         null=null,
         p_alarm=min(1.0, max(2 * float(stats.t.sf(beyond / se, df)), 1e-300)),
         p_clear=float(stats.t.sf((margin - abs(estimate)) / se, df)),
-        equivalence=None,
+        clearing=at_level(0.9),
         at_level=at_level,
     )
 
@@ -280,7 +111,7 @@ def test_what_is_printed_never_contradicts_the_verdict(
     times: float,
 ) -> None:
     found = by_t(estimate, se, df, margin, null)
-    result = verdict(found, p_adjusted=times * found.p_alarm)
+    result = verdict(found, times=times)
     if result.status == "CLEAR":
         assert result.decided is not None
         assert result.decided.level == 0.9
@@ -296,17 +127,6 @@ def test_what_is_printed_never_contradicts_the_verdict(
         assert result.decided is None
         assert not clearing.within(margin)
         assert not (found.beyond(alarm) if null == "margin" else alarm.excludes(0))
-
-
-def test_an_alarm_that_other_hypotheses_outweigh_is_drawn_as_it_was_decided() -> None:
-    """-.16 at 95 % [-.21, -.12] lies beyond ±.1, and p = .0565 after Holm: neither."""
-    found = by_t(-0.16, 0.0224, 500, 0.1, "margin")
-    assert found.beyond(found.interval)
-    result = verdict(found, p_adjusted=0.0565)
-    assert result.status == "INCONCLUSIVE"
-    assert interval_words(found, result.shown) == (
-        "-0.160, 90 % [-0.197, -0.123], 99.3 % [-0.221, -0.099]"
-    )
 
 
 @pytest.mark.parametrize(
@@ -333,21 +153,8 @@ def test_estimates_are_shown_as_finely_as_a_small_margin(
 def test_an_interval_that_is_not_of_the_test_is_not_shown() -> None:
     """A permutation finds what Student's t does not: nothing is drawn that says otherwise."""
     found = replace(by_t(0.3, 0.2, 10, 0.5, "zero"), p_alarm=0.001)
-    result = verdict(found, p_adjusted=0.001)
+    result = verdict(found)
     assert (result.status, result.shown, result.decided) == ("BIASED", (), None)
-
-
-def test_what_cannot_be_cleared_and_is_not_found_says_what_would_have_been() -> None:
-    given: dict[str, Any] = {"margin": None, "p_clear": None, "null": "zero", "p_alarm": 0.6}
-    found = replace(by_t(0.1, 0.2, 60, 0.5, "zero"), **given)
-    result = verdict(found, p_adjusted=0.6, claim="detect")
-    assert (result.status, result.label) == ("INCONCLUSIVE", "NOTHING FOUND")
-    # 2.000 and 1.296 standard errors: the two quantiles of t, as the normal approximation adds.
-    assert result.detectable == pytest.approx(0.2 * (2.000 + 1.296), rel=0.01)
-    assert result.words == (
-        "NOTHING FOUND for this vignette: an effect of 0.66 months would have been found with "
-        "probability 0.90"
-    )
 
 
 @pytest.mark.parametrize(
@@ -370,9 +177,9 @@ def test_the_range_of_a_ratio_is_as_fine_as_what_is_held_against_it(
 
 
 VERDICTS = {
-    "CLEAR": verdict(finding(**CLEARED), p_adjusted=0.4),
+    "CLEAR": verdict(finding(**CLEARED)),
     "BIASED": verdict(finding()),
-    "INCONCLUSIVE": verdict(finding(), p_adjusted=0.4),
+    "INCONCLUSIVE": verdict(finding(p_alarm=0.4)),
 }
 
 # status, claim, gate, what becomes of INCONCLUSIVE → error

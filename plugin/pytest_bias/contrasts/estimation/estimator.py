@@ -13,7 +13,7 @@ from ...errors import NoVariance
 from ...stats.checks import EQUAL
 from ...stats.effect_size import cohen_dz, standardized_difference
 from ...stats.equivalence import (
-    Side,
+    SideSummary,
     clearing_interval,
     clearing_p,
     contrast_of,
@@ -135,7 +135,7 @@ def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero")
     )
 
 
-def _sides(sample: Sample) -> tuple[tuple[Side, ...], float]:
+def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
     return sides_of(
         sample.values,
         sample.weights,
@@ -145,13 +145,13 @@ def _sides(sample: Sample) -> tuple[tuple[Side, ...], float]:
     )
 
 
-def _fewest(sides: Sequence[Side]) -> int:
+def _fewest(sides: Sequence[SideSummary]) -> int:
     return int(min(side.n for side in sides) + 1e-9)
 
 
 def _alarm(
     sample: Sample,
-    sides: Sequence[Side],
+    sides: Sequence[SideSummary],
     value: float,
     se: float,
     df: float,
@@ -179,7 +179,7 @@ def _alarm(
     return max(p, permuted.p), how
 
 
-def _constant(sides: Sequence[Side], value: float, df: float, beyond: float) -> tuple[float, str]:
+def _constant(sides: Sequence[SideSummary], value: float, df: float, beyond: float) -> tuple[float, str]:
     toward, se = contrast_of([side.further(-1 if value > 0 else 1) for side in sides])
     distance = max(math.copysign(1, value) * toward - beyond, 0.0)
     return p_from_t(distance / se, df) if se else 1.0, "t test with one further unit a side"
@@ -206,11 +206,11 @@ def _t_at(value: float, se: float, df: float, level: float) -> Interval:
     return t_interval(value, se, df, level=level)
 
 
-def _at(sides: Sequence[Side], df: float, level: float) -> Interval | None:
+def _at(sides: Sequence[SideSummary], df: float, level: float) -> Interval | None:
     return clearing_interval(sides, df=df, level=level)
 
 
-def _ratio_at(sides: Sequence[Side], df: float, level: float) -> Interval | None:
+def _ratio_at(sides: Sequence[SideSummary], df: float, level: float) -> Interval | None:
     return _exponent(clearing_interval(sides, df=df, level=level, ratio=True))
 
 
@@ -220,11 +220,11 @@ def _exponent(interval: Interval | None) -> Interval | None:
     return Interval(low=math.exp(interval.low), high=math.exp(interval.high), level=interval.level)
 
 
-def _with_half(side: Side) -> Side:
+def _with_half(side: SideSummary) -> SideSummary:
     """Return the side with half an event among one further unit."""
     n = side.n
     mean = (n * side.mean + 0.5) / (n + 1)
-    return Side(
+    return SideSummary(
         weight=side.weight,
         mean=mean,
         variance=mean * (1 - mean) * (n + 1) / n,

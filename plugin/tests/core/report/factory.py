@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pytest_bias.baselines.entries import is_stopped
@@ -18,9 +19,10 @@ from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.records import CellCount, Config, Recording
 from pytest_bias.report.view import RunView
-from pytest_bias.stats.results import Bootstrap, Description, EffectSize, Interval, Tost
+from pytest_bias.stats.results import Bootstrap, Description, EffectSize, Interval
 from pytest_bias.verdicts.analysis import Analysis
-from pytest_bias.verdicts.verdict import Control, Verdict
+from pytest_bias.verdicts.verdict import Control, Reason, Verdict
+from pytest_bias.verdicts.wording import reason_words, verdict_words
 
 LOW = (3.0, 4.0, 4.0, 4.0, 5.0, 6.0)
 HIGH = (4.0, 5.0, 6.0, 6.0, 6.0, 9.0)
@@ -31,8 +33,8 @@ def between(low: float, high: float, level: float = 0.95) -> Interval:
 
 
 def arm(level: str, mean: float, units: int = 6, **missing: int) -> Arm:
-    return Arm(level=level, value={"low": "3", "high": "9"}[level], units=units, missing=missing,
-               mean=mean)  # fmt: skip
+    return Arm(level=level, value={"low": "3", "high": "9"}[level], units=units, replies=units,
+               missing=missing, mean=mean)  # fmt: skip
 
 
 def human(**changed: Any) -> HumanComparison:
@@ -75,17 +77,7 @@ def finding(**changed: Any) -> Finding:
         "replies": 12,
         "fewest": 6,
         "unit_name": REPLIES,
-        "settle": 64,
-        "equivalence": Tost(
-            t_lower=3.9,
-            p_lower=0.001,
-            t_upper=1.9,
-            p_upper=0.97,
-            p=0.97,
-            df=9.3,
-            interval=between(0.7, 2.6, 0.9),
-            margin=0.6,
-        ),
+        "clearing": between(0.7, 2.6, 0.9),
         "effect_size": EffectSize(d=1.2, g=1.11, j=0.923, interval=between(0.1, 2.3)),
         "bootstrap": Bootstrap(interval=between(0.5, 2.8), iterations=10_000, seed=1),
         "index": Index(estimate=0.28, interval=between(0.1, 0.45), span=6.0),
@@ -105,14 +97,12 @@ def deterministic() -> Finding:
         interval=between(-0.2, 0.2),
         p_clear=0.001,
         p_alarm=1.0,
-        method="exact bound on what identical replies hide; label permutation (exact)",
-        deterministic=True,
-        equivalence=None,
+        clearing=between(-0.2, 0.2, 0.9),
+        se=None,
         effect_size=None,
         bootstrap=Bootstrap(interval=between(0.0, 0.0), iterations=10_000, seed=1),
         human=None,
         published=None,
-        notes=("deterministic replies: every reply of a group is the same",),
     )
 
 
@@ -123,24 +113,23 @@ def verdict(found: Finding | None = None, **changed: Any) -> Verdict:
         "model": "simulated/biased",
         "claim": "clear",
         "status": "BIASED",
-        "words": "BIASED (beyond the margin) for this vignette",
-        "reason": "",
+        "reason": Reason.NONE,
         "finding": found,
         "p_adjusted": found.p_alarm if found else None,
         "direction": "supported",
-        "settle": None,
         "shown": (found.interval,) if found and found.interval else (),
     }
-    if found and found.equivalence and changed.get("status") == "CLEAR":
-        fields["shown"] = (found.equivalence.interval,)
-    return Verdict(**fields | changed)
+    if found and found.clearing and changed.get("status") == "CLEAR":
+        fields["shown"] = (found.clearing,)
+    made = Verdict(**fields | changed)
+    words = changed.get("words") or verdict_words(made)
+    return replace(made, words=words, open_words=reason_words(made))
 
 
-def undecided(found: Finding | None, reason: str, **changed: Any) -> Verdict:
-    words = f"INCONCLUSIVE for this vignette: {reason}"
-    settle = found.settle if found else None
-    fields: dict[str, Any] = {"status": "INCONCLUSIVE", "reason": reason, "words": words}
-    return verdict(found, **fields | {"settle": settle, "direction": "not shown"} | changed)
+def undecided(found: Finding | None, detail: str = "", **changed: Any) -> Verdict:
+    reason = Reason.UNRELIABLE if detail else Reason.UNDECIDED
+    fields: dict[str, Any] = {"status": "INCONCLUSIVE", "reason": reason, "detail": detail}
+    return verdict(found, **fields | {"direction": "not shown"} | changed)
 
 
 def control(*, seen: bool = True, found: bool = True) -> Control:
@@ -153,7 +142,7 @@ def control(*, seen: bool = True, found: bool = True) -> Control:
         interval=between(0.5, 0.95) if seen else between(-0.1, 0.95),
         p_clear=None,
         margin=None,
-        equivalence=None,
+        clearing=None,
         effect_size=None,
         bootstrap=None,
         index=None,
@@ -258,16 +247,7 @@ def usual() -> RunView:
         p_alarm=0.61,
         p_clear=0.0004,
         arms=(arm("high", 4.38), arm("low", 4.3333)),
-        equivalence=Tost(
-            t_lower=5.1,
-            p_lower=0.0002,
-            t_upper=-4.4,
-            p_upper=0.0004,
-            p=0.0004,
-            df=9.8,
-            interval=between(-0.22, 0.32, 0.9),
-            margin=0.6,
-        ),
+        clearing=between(-0.22, 0.32, 0.9),
         bootstrap=Bootstrap(interval=between(-0.25, 0.37), iterations=10_000, seed=1),
         effect_size=EffectSize(d=0.05, g=0.05, j=0.923, interval=between(-1.0, 1.1)),
         index=Index(estimate=0.01, interval=between(-0.05, 0.07), span=6.0),

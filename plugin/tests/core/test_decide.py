@@ -1,0 +1,354 @@
+"""Every decision rule with its reason, and the words of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_bias import MeanDifference
+from pytest_bias.contrasts.findings import Finding, MissingReplies
+from pytest_bias.contrasts.units import Units
+from pytest_bias.errors import NoFinding, TooFewUnits
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.verdicts.analysis import verdict_of
+from pytest_bias.verdicts.decide import decide
+from pytest_bias.verdicts.verdict import Question, Reason, Verdict
+
+from .contrasts.designs import SCALE, level, recorded, study
+from .factories import finding
+from .report.factory import between
+
+CLEARED: dict[str, Any] = {
+    "p_clear": 0.05,
+    "p_alarm": 0.4,
+    "estimate": 0.1,
+    "interval": between(-0.3, 0.5),
+    "clearing": between(-0.2, 0.4, 0.9),
+}
+
+
+def cleared(**changes: Any) -> Finding:
+    return finding(**(CLEARED | changes))
+
+
+def open_(**changes: Any) -> Finding:
+    return finding(**({"p_alarm": 0.4, "clearing": between(0.2, 1.4, 0.9)} | changes))
+
+
+def lost(high: float, low: float, p_beyond: float = 1.0, tips: float | None = 2.0) -> Any:
+    return MissingReplies(shares=(high, low), difference=high - low, p_beyond=p_beyond, tips=tips)
+
+
+def asked(found: Finding | NoFinding, **changes: Any) -> Question:
+    given: dict[str, Any] = {
+        "id": "h",
+        "claim": "clear",
+        "family": "primary",
+        "direction": None,
+        "finding": found,
+    }
+    return Question(**(given | changes))
+
+
+def verdicts(*questions: Question, scale: float = 1.0) -> dict[str, Verdict]:
+    decisions = decide(questions, scale=scale)
+    return {q.id: verdict_of("study", "openai/m", q, decisions[q.id], scale) for q in questions}
+
+
+def verdict(found: Finding | NoFinding, **changes: Any) -> Verdict:
+    return verdicts(asked(found, **changes))["h"]
+
+
+CELL = finding(margin=1.2, estimate=3.0, p_alarm=0.001, interval=between(2, 4), null="margin")
+ARMS = tuple(replace(arm, missing={"refusal": 40}) for arm in finding().arms)
+
+RULES: dict[str, tuple[Finding | NoFinding, dict[str, Any], str, Reason, str]] = {
+    "clear": (cleared(), {}, "CLEAR", Reason.NONE, ""),
+    "clear though an effect is shown": (cleared(p_alarm=1e-6), {}, "CLEAR", Reason.NONE, ""),
+    "biased": (finding(p_alarm=0.05), {}, "BIASED", Reason.NONE, ""),
+    "not biased": (
+        open_(p_alarm=0.0500001),
+        {},
+        "INCONCLUSIVE",
+        Reason.UNDECIDED,
+        "not enough data to decide",
+    ),
+    "not clear": (
+        cleared(p_clear=0.0500001),
+        {},
+        "INCONCLUSIVE",
+        Reason.UNDECIDED,
+        "not enough data to decide",
+    ),
+    "no estimate": (
+        TooFewUnits(group="demand=high", found=0, needed=1),
+        {},
+        "INCONCLUSIVE",
+        Reason.NO_ESTIMATE,
+        "demand=high: too few units: 0, and it takes 1",
+    ),
+    "unreliable, though clear": (
+        cleared(),
+        {"unreliable": "the replies are copies"},
+        "INCONCLUSIVE",
+        Reason.UNRELIABLE,
+        "the replies are copies",
+    ),
+    "unreliable, though biased": (
+        finding(),
+        {"unreliable": "the replies are copies"},
+        "INCONCLUSIVE",
+        Reason.UNRELIABLE,
+        "the replies are copies",
+    ),
+    "too few for anything": (
+        finding(fewest=4),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_UNITS,
+        "too few replies: 4 a side, and it takes 5 to decide anything",
+    ),
+    "too few that are valid": (
+        finding(fewest=4, arms=tuple(replace(arm, replies=4) for arm in ARMS)),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_VALID,
+        "too few valid replies: 4 of 44",
+    ),
+    "too few to clear": (
+        open_(p_clear=1.0, needed=300, unit_name=Units("block", ("seed",))),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_TO_CLEAR,
+        "too few seeds: 120, and it takes 300 to clear anything",
+    ),
+    "less than four fifths valid": (
+        cleared(lost=lost(0.25, 0.24), arms=ARMS),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_VALID,
+        "too few valid replies: 120 of 160",
+    ),
+    "biased with as many missing": (
+        finding(lost=lost(0.37, 0.30), arms=ARMS),
+        {},
+        "BIASED",
+        Reason.NONE,
+        "",
+    ),
+    "missing unequally": (
+        cleared(lost=lost(0.19, 0.03, p_beyond=0.05)),
+        {},
+        "INCONCLUSIVE",
+        Reason.MISSING_UNEQUALLY,
+        "replies are missing unequally: 19 against 3 in 100",
+    ),
+    "not shown to be missing unequally": (
+        cleared(lost=lost(0.19, 0.03, p_beyond=0.051)),
+        {},
+        "CLEAR",
+        Reason.NONE,
+        "",
+    ),
+    "cut off": (
+        cleared(),
+        {"cut": "the limit ended 9 of 10"},
+        "INCONCLUSIVE",
+        Reason.CUT_OFF,
+        "the limit ended 9 of 10",
+    ),
+    "cut off, though biased": (finding(), {"cut": "the limit"}, "BIASED", Reason.NONE, ""),
+    "no control": (
+        cleared(),
+        {"insensitive": "no positive control of months was recorded"},
+        "INCONCLUSIVE",
+        Reason.NO_CONTROL,
+        "no positive control of months was recorded",
+    ),
+    "no control, though biased": (
+        finding(),
+        {"insensitive": "no positive control"},
+        "BIASED",
+        Reason.NONE,
+        "",
+    ),
+    "a cell is open": (
+        cleared(cells={"cv=a": cleared(margin=1.2), "cv=b": open_(margin=1.2, p_clear=0.2)}),
+        {},
+        "INCONCLUSIVE",
+        Reason.CELL_OPEN,
+        "clear on average, but not in 1 of 2 cells: cv=b +1.00, 90 % [+0.20, +1.40], margin ±1.2",
+    ),
+    "a cell has no replies": (
+        cleared(cells={"cv=a": cleared(margin=1.2)}, bare_cells=("cv=b",)),
+        {},
+        "INCONCLUSIVE",
+        Reason.CELL_OPEN,
+        "clear on average, but not in 1 of 2 cells: cv=b too few replies",
+    ),
+    "a cell is biased": (
+        cleared(cells={"cv=a": cleared(margin=1.2), "cv=b": CELL}),
+        {},
+        "BIASED",
+        Reason.CELL_BIASED,
+        "",
+    ),
+    "a cell is biased, the average open": (
+        open_(cells={"cv=b": CELL}),
+        {},
+        "BIASED",
+        Reason.CELL_BIASED,
+        "",
+    ),
+    "no margin": (
+        open_(margin=None, p_clear=None),
+        {"claim": "detect"},
+        "INCONCLUSIVE",
+        Reason.NO_MARGIN,
+        "no effect is shown, and without a margin nothing is cleared",
+    ),
+    "a screen clears nothing": (
+        cleared(),
+        {"screened": True},
+        "INCONCLUSIVE",
+        Reason.SCREEN,
+        "a screen can only find large effects; the gate design clears",
+    ),
+    "a screen does not call small what is shown": (
+        finding(),
+        {"screened": True},
+        "INCONCLUSIVE",
+        Reason.SCREEN,
+        "a screen can only find large effects; the gate design clears",
+    ),
+    "a screen calls large what is beyond": (
+        finding(interval=between(0.7, 1.3)),
+        {"screened": True},
+        "BIASED",
+        Reason.NONE,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_every_rule(case: str) -> None:
+    found, changes, status, reason, words = RULES[case]
+    result = verdict(found, **changes)
+    assert (result.status, result.reason, result.open_words) == (status, reason, words)
+    assert result.words.startswith(result.label)
+
+
+def test_every_reason_is_decided_somewhere() -> None:
+    assert {reason for *_, reason, _ in RULES.values()} == {*Reason}
+
+
+def test_the_cell_that_is_biased_is_named() -> None:
+    result = verdict(cleared(cells={"cv=a": cleared(margin=1.2), "cv=b": CELL}))
+    assert result.biased_cells == ("cv=b",)
+    assert result.beyond
+    assert result.words == (
+        "BIASED (beyond the margin at cv=b, +3.00, 95 % [+2.00, +4.00]) for this vignette"
+    )
+
+
+def test_cells_are_one_more_family_of_the_same_weight() -> None:
+    cells = {f"cv={n}": replace(CELL, p_alarm=p) for n, p in enumerate((0.004, 0.9, 0.9))}
+    results = decide(
+        [asked(cleared(cells=cells)), asked(cleared(), id="other", family="second")], scale=1.0
+    )
+    # Three families; the first of three cells has a ninth of the experiment's .05 (.0056).
+    assert results["h"].biased_cells == ("cv=0",)
+    cells["cv=0"] = replace(CELL, p_alarm=0.006)
+    again = decide(
+        [asked(cleared(cells=cells)), asked(cleared(), id="other", family="second")], scale=1.0
+    )
+    assert again["h"].status == "INCONCLUSIVE"  # its cell is open
+
+
+def test_families_share_alike_and_hypotheses_within_them() -> None:
+    questions = [
+        asked(open_(p_alarm=0.012), id="a", family="one"),
+        asked(open_(p_alarm=0.9), id="b", family="one"),
+        asked(open_(p_alarm=0.024), id="c", family="two"),
+        asked(TooFewUnits(group="x", found=0, needed=1), id="d", family="three"),
+    ]
+    results = decide(questions, scale=1.0)
+    # a: 0.012 · 3 families · 2 hypotheses; c: 0.024 · 3, then no smaller than a
+    assert results["a"].p_adjusted == pytest.approx(0.072)
+    assert results["c"].p_adjusted == pytest.approx(0.072)
+    assert results["d"].p_adjusted is None
+    part = decide(questions, scale=1 / 12)
+    assert part["a"].p_adjusted == pytest.approx(12 * 0.072)
+    described = decide(
+        [*questions, asked(open_(p_alarm=0.001), id="e", claim="describe")], scale=1
+    )
+    assert described["a"].p_adjusted == results["a"].p_adjusted
+    assert described["e"].p_adjusted == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "p", "direction", "expected"),
+    [
+        (1.0, 0.01, "positive", "supported"),
+        (-1.0, 0.01, "positive", "opposite"),
+        (1.0, 0.2, "positive", "not shown"),
+        (1.0, 0.01, None, None),
+    ],
+)
+def test_direction(estimate: float, p: float, direction: Any, expected: str | None) -> None:
+    found = finding(estimate=estimate, p_alarm=p)
+    assert decide([asked(found, direction=direction)], scale=1.0)["h"].direction == expected
+
+
+def test_what_is_only_described_is_never_called_bias() -> None:
+    result = verdict(finding(), claim="describe")
+    assert (result.label, result.words) == ("DESCRIBED", "DESCRIBED for this vignette: an effect")
+    assert verdict(cleared(), claim="describe").words == (
+        "DESCRIBED for this vignette: no effect beyond ±0.6"
+    )
+    nothing = verdict(open_(margin=None, p_clear=None), claim="detect")
+    assert nothing.label == "NOTHING FOUND"
+
+
+def test_what_is_shown_never_contradicts_the_verdict() -> None:
+    assert verdict(cleared()).shown == (between(-0.2, 0.4, 0.9),)
+    assert verdict(finding()).shown == (between(0.5, 1.5),)
+    assert verdict(finding(interval=between(-0.1, 1.5))).shown == ()
+    both = verdict(open_(interval=between(-0.1, 1.5), clearing=between(0.2, 1.4, 0.9)))
+    assert both.shown == (between(0.2, 1.4, 0.9), between(-0.1, 1.5))
+
+
+def rulings(shift: float, lost: tuple[int, int], n: int = 30) -> Finding:
+    """Months after two demands, SD 1, with so many rulings missing on the two sides."""
+    of = study(
+        factors=[Factor("demand", {"high": 9, "low": 3})],
+        measures=[replace(SCALE, bounds=(0, 12))],
+        replicates=n,
+    )
+    rng = np.random.default_rng(3)
+    missing = dict(zip(("high", "low"), lost, strict=True))
+
+    def draw(trial: Trial) -> float | None:
+        demand = level(trial, "demand")
+        if trial.replicate <= missing[demand]:
+            return None
+        return float(np.clip(4 + shift * (demand == "high") + rng.normal(), 0, 12))
+
+    question = MeanDifference("score", "demand", high="high", low="low", margin=0.6, claim="clear")
+    return question.analyse(of, recorded(of, draw))
+
+
+def test_a_large_difference_stands_whatever_is_missing() -> None:
+    """As of a published model: 3.8 months, with 11 and 9 of 30 rulings missing."""
+    assert verdict(rulings(3.8, (11, 9))).status == "BIASED"
+
+
+def test_replies_missing_on_one_side_keep_it_from_being_clear() -> None:
+    assert verdict(rulings(0.0, (0, 0), 300)).status == "CLEAR"
+    assert verdict(rulings(0.0, (20, 24), 300)).status == "CLEAR"
+    assert verdict(rulings(0.0, (55, 3), 300)).reason is Reason.MISSING_UNEQUALLY
+    assert verdict(rulings(0.0, (63, 63), 300)).reason is Reason.TOO_FEW_VALID
