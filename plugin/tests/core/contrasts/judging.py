@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pytest_bias.verdicts.rule import Question, decide
 
 from pytest_bias.contrasts.declared import Claim, Direction
 from pytest_bias.contrasts.findings import Finding, PublishedColumn
@@ -16,8 +15,10 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
+from pytest_bias.verdicts.analysis import verdict_of
 from pytest_bias.verdicts.controls import licence_of
-from pytest_bias.verdicts.verdict import Control, Verdict
+from pytest_bias.verdicts.decide import decide
+from pytest_bias.verdicts.verdict import Control, Question, Verdict
 
 from .designs import SCALE, TONE, groups, items, level, recorded, study
 
@@ -52,12 +53,11 @@ def judged(
         finding=finding,
         insensitive=insensitive,
     )
-    p = {} if isinstance(finding, NoFinding) else {"q": adjusted or finding.p_alarm}
-    worst = 1.0
-    if isinstance(finding, Finding) and finding.worst_case is not None:
-        worst = finding.worst_case.p_alarm
-    (verdict,) = decide("study", "openai/tiny", [question], p, {"q": worst})
-    return verdict
+    scale = 1.0
+    if adjusted and isinstance(finding, Finding):
+        scale = finding.p_alarm / adjusted
+    decision = decide([question], scale=scale)["q"]
+    return verdict_of("study", "openai/tiny", question, decision, scale)
 
 
 def tones(

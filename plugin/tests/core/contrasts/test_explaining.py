@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.declared import Claim
-from pytest_bias.contrasts.findings import Null, PublishedColumn, WorstCase
+from pytest_bias.contrasts.findings import Null, PublishedColumn
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
@@ -62,28 +62,6 @@ def test_biased_detected_and_beyond() -> None:
     assert settling_words(beyond) == ""
 
 
-def test_undecided_says_how_many_more() -> None:
-    verdict = judged(tones(0.3, 1.2), direction="negative")
-    text = explanation(verdict)
-    assert verdict.status == "INCONCLUSIVE"
-    assert verdict.settle is not None
-    assert settling_words(verdict) == (
-        f"{verdict.settle} replies per group would clear it if there were no effect (there are "
-        "40), if the spread stays as it is."
-    )
-    assert "that none was found does not show that there is none." in text
-    assert "The direction its source reports is not shown." in text
-
-
-def test_where_the_number_is_not_told_it_is_not_made_up() -> None:
-    verdict = judged(replace(tones(0.3, 1.2), settle=None))
-    more = "It takes more replies than the 40 there are per group"
-    assert settling_words(verdict) == f"{more}."
-    assert settling_words(judged(replace(tones(0.3, 1.2), settle=12))) == (
-        f"{more}: 12 would have cleared it, were there no effect."
-    )
-
-
 def test_without_a_margin() -> None:
     verdict = judged(tones(0.1, margin=None), claim="detect")
     text = explanation(verdict)
@@ -123,47 +101,6 @@ def test_nothing_computed() -> None:
     assert text[1].startswith("Nothing could be computed: incomplete design")
     assert text[2] == "The direction its source reports is not shown."
     assert not any(line.endswith("..") for line in text)
-
-
-def test_few_missing_replies() -> None:
-    text = explanation(judged(tones(0.02, 0.4, lost=1)))
-    assert (
-        "Missing: 1 trial without a valid reply (high: 1 × refusal), too few to put the verdict "
-        "in doubt." in text
-    )
-
-
-def test_many_missing_replies() -> None:
-    verdict = judged(tones(0.02, 0.2, lost=4))
-    text = explanation(verdict)
-    assert verdict.status == "INCONCLUSIVE"
-    assert "Missing: 4 trials without a valid reply (high: 4 × refusal), so many that" in text
-    assert "the estimate could be anything from -" in text
-    assert settling_words(verdict) == (
-        "More replies would not help: too many replies are missing to clear it in the worst case."
-    )
-
-
-def test_missing_replies_without_a_worst_case() -> None:
-    found = tones(0.02, 0.2, lost=4)
-    none = WorstCase(needed=True, lowest=None, highest=None, p_alarm=1.0, p_clear=1.0)
-    text = explanation(judged(replace(found, worst_case=none)))
-    assert "whatever they would have been, which cannot be shown here." in text
-
-
-def test_missing_replies_that_are_moved() -> None:
-    moved = WorstCase(
-        needed=True,
-        lowest=-0.2,
-        highest=0.3,
-        p_alarm=1.0,
-        p_clear=0.02,
-        kind="tipping",
-        shift=2.31,
-    )
-    text = explanation(judged(replace(tones(0.02, 0.2, lost=4), worst_case=moved)))
-    assert "about as many on every side, so the verdict must hold were they one standard" in text
-    assert "opposite ways on the two sides; it tips at 2.3." in text
 
 
 def test_pools_are_missing_once() -> None:

@@ -31,7 +31,7 @@ from pytest_bias.report.view import RunView
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
-from pytest_bias.verdicts.wording import DOUBTED, with_interval
+from pytest_bias.verdicts.wording import with_interval
 
 from ...helpers import there
 from ..contrasts.designs import YES, level, recorded, study
@@ -76,21 +76,6 @@ def test_a_condition_without_a_valid_reply_is_told_with_its_reasons() -> None:
     said = "a condition has no valid trial: 10 missing: 8 refused, 2 empty"
     assert any(line.endswith(said) for line in lines)
     assert not any("no valid trial" in line for line in told(counts=()))
-
-
-def test_why_an_interval_is_not_to_be_trusted_stands_beneath_it() -> None:
-    (one,) = failing().verdicts
-    note = "3 % of such replies could, by any amount, not be among these"
-    doubted = replace(
-        one,
-        status="INCONCLUSIVE",
-        reason=f"{DOUBTED}: see its notes",
-        finding=replace(there(one.finding), notes=(note,)),
-    )
-    assert f"      {note}" in told(verdicts=(doubted,))
-    (analysis,) = failing().analyses
-    of = replace(failing(), analyses=(replace(analysis, verdicts=(doubted,)),))
-    assert note in [line.strip() for line in section_lines(of)]
 
 
 def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
