@@ -39,8 +39,8 @@ from pytest_bias.verdicts.verdict import Control
 
 from .factories import experiment, finding, recording
 
-SEEDS = [f"s{number:02}" for number in range(12)]
-BOUNDED: Mapping[str, Any] = {"bounds": (-99, 99)}
+SEEDS = [f"s{number:02}" for number in range(24)]
+BOUNDED: Mapping[str, Any] = {"bounds": (-6, 6)}
 
 
 def study(**changes: Any) -> Experiment:
@@ -62,7 +62,7 @@ STUDY = study()
 
 
 def asked(measure: str, **changes: Any) -> MeanDifference:
-    given: dict[str, Any] = {"margin": 2.0, "claim": "clear", "family": measure}
+    given: dict[str, Any] = {"margin": 2.5, "claim": "clear", "family": measure}
     given |= {"target": "population", "unit": "seed"}
     return MeanDifference(measure, "style", high="odd", low="plain", **(given | changes))
 
@@ -127,7 +127,7 @@ def test_what_it_means_is_said_where_a_control_is_not_seen() -> None:
     means = "is not shown to differ, so that warmth is alike elsewhere says nothing"
     assert unseen.meaning == f"warmth glad − sorry {means}"
     assert list(control_lines(unseen))[1] == f"  {unseen.meaning}"
-    reason = found.verdict("warmth-odd-plain").reason
+    reason = found.verdict("warmth-odd-plain").open_words
     assert reason.startswith("no assay sensitivity: the positive control warmth-glad-sorry was")
 
 

@@ -14,7 +14,6 @@ from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
-from pytest_bias.verdicts.rule import SCREENED
 
 from pytest_bias.contrasts.estimation import people
 from pytest_bias.contrasts.power import prospect_of
@@ -25,6 +24,7 @@ from pytest_bias.report.plan_text import prospect_words
 from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import analyse, is_screen
 from pytest_bias.verdicts.verdict import Verdict
+from pytest_bias.verdicts.wording import SCREENED
 
 from .factories import experiment
 from .test_analysis import CONTROL, RECORDING, TINY, mean, outcomes
@@ -69,7 +69,7 @@ def test_what_is_not_large_is_neither_cleared_nor_found(
     assert (gate.status, gate.claim) == (at_the_gate, "clear")
     assert (found.status, found.reason, found.claim) == ("INCONCLUSIVE", SCREENED, "detect")
     assert found.words.endswith("(screen)")
-    assert found.settle is None
+    assert found.replicates is None
 
 
 def test_what_is_shown_and_may_be_smaller_than_the_margin_is_not_large() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ...errors import NoVariance
+from ...errors import NoVariance, TooFewUnits
 from ...stats.checks import EQUAL
 from ...stats.effect_size import cohen_dz, standardized_difference
 from ...stats.equivalence import (
@@ -136,6 +136,18 @@ def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero")
 
 
 def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
+    """Return both sides with their df; TooFewUnits where no group of a side has two units."""
+    for sign in (1, -1):
+        side = [
+            (values.size, label)
+            for values, weight, label in zip(
+                sample.values, sample.weights, sample.labels, strict=True
+            )
+            if weight * sign > 0
+        ]
+        if side and max(side)[0] < 2:  # noqa: PLR2004  (a variance)
+            group = max(side)[1] or str(sample.unit_name)
+            raise TooFewUnits(group=group, found=max(side)[0], needed=2)
     return sides_of(
         sample.values,
         sample.weights,

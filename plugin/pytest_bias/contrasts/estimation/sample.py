@@ -85,7 +85,10 @@ def _replies(grid: Grid, weights: Weights) -> Sample:
         keys=weighed.places,
         values=tuple(cell.values for cell in weights.used(grid).cells),
         weights=weighed.coefficients,
-        labels=tuple("×".join(levels) for levels in weighed.combinations),
+        labels=tuple(
+            ", ".join(f"{name}={level}" for name, level in zip(weights.parts, levels, strict=True))
+            for levels in weighed.combinations
+        ),
         strata=weighed.strata,
         low=low,
         high=high,
@@ -161,7 +164,7 @@ def _nested(grid: Grid, weights: Weights, factor: str) -> Sample:
         keys=tuple(part),
         values=tuple(np.array([*groups[level].values()]) for level in part),
         weights=tuple(part.values()),
-        labels=tuple(part),
+        labels=tuple(f"{factor}={level}" for level in part),
         strata=((),) * len(part),
         low=low,
         high=high,

@@ -31,7 +31,7 @@ from pytest_bias.report.view import RunView
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
-from pytest_bias.verdicts.wording import with_interval
+from pytest_bias.verdicts.wording import estimated, with_interval
 
 from ...helpers import there
 from ..contrasts.designs import YES, level, recorded, study
@@ -267,7 +267,7 @@ def test_no_report_prints_a_negative_zero() -> None:
     page = report_html(run)
     said = [*_texts(blocks(page)["d-run"]), re.sub(r"(?s)<(style|script).*?</\1>", "", page)]
     said += [*section_lines(run), summary_markdown(run, []), *map(explanation, made)]
-    said += [each.estimated for each in made]
+    said += [*map(estimated, made)]
     drawn = re.compile(r' d="[^"]*"')
     found = [hit[0] for text in said for hit in NEGATIVE.finditer(drawn.sub("", text))]
     assert found == []
