@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
-from .checks import EQUAL, Floats, probability
+from .checks import EQUAL, MOST_UNITS, Floats, probability
 from .results import ALPHA, Interval
 
 
@@ -201,4 +201,6 @@ def units_needed(margin: float, reach: float) -> int:
         return 0
     if margin >= reach:
         return 1
+    if margin / reach < EQUAL:
+        return MOST_UNITS
     return math.ceil(math.log(ALPHA) / math.log1p(-margin / reach))

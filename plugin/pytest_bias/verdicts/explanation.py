@@ -171,7 +171,7 @@ _BESIDE_AN_EFFECT = {
 
 def _why_less(finding: Finding, verdict: Verdict) -> str:
     """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
-    if verdict.reason not in (Reason.UNDECIDED, Reason.NO_MARGIN):
+    if verdict.reason not in (Reason.UNDECIDED, Reason.NO_MARGIN, Reason.TOO_FEW_TO_CLEAR):
         return f". The verdict is held back: {verdict.open_words}."
     if finding.p_alarm <= ALPHA:
         return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."

@@ -83,9 +83,9 @@ def verdict_words(verdict: Verdict) -> str:
         how = "beyond the margin" if verdict.beyond else "detected"
         at = f" at {_cells_words(verdict, finding)}" if verdict.biased_cells else ""
         return f"BIASED ({how}{at}) {where}"
-    if reason and verdict.label == verdict.status and verdict.reason is not Reason.SCREEN:
-        return f"{verdict.label} {where}: {reason}"
-    return f"{verdict.label} {where}"
+    if verdict.reason is Reason.SCREEN:  # the heading of a screen says it once
+        return f"{verdict.label} {where} (screen)"
+    return f"{verdict.label} {where}: {reason}" if reason else f"{verdict.label} {where}"
 
 
 def _cells_words(verdict: Verdict, finding: Finding) -> str:

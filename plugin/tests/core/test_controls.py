@@ -349,7 +349,7 @@ def test_a_contrast_that_names_no_control_is_what_it_would_be_without() -> None:
     again = analysed(before, without, [])
     assert [v.finding for v in found.verdicts] == [v.finding for v in again.verdicts]
     assert found.numbers == again.numbers
-    assert [count.planned for count in found.counts] == [12 * 2 + 2 * 6] * 2
+    assert [count.planned for count in found.counts] == [24 * 2 + 2 * 6] * 2
 
 
 REFUSED: dict[str, tuple[Any, str]] = {

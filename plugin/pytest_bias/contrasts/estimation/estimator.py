@@ -191,7 +191,9 @@ def _alarm(
     return max(p, permuted.p), how
 
 
-def _constant(sides: Sequence[SideSummary], value: float, df: float, beyond: float) -> tuple[float, str]:
+def _constant(
+    sides: Sequence[SideSummary], value: float, df: float, beyond: float
+) -> tuple[float, str]:
     toward, se = contrast_of([side.further(-1 if value > 0 else 1) for side in sides])
     distance = max(math.copysign(1, value) * toward - beyond, 0.0)
     return p_from_t(distance / se, df) if se else 1.0, "t test with one further unit a side"

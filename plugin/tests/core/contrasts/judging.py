@@ -25,7 +25,9 @@ from .designs import SCALE, TONE, groups, items, level, recorded, study
 SEEN = Control(id="control", seen=True, finding=None)
 UNSEEN = Control(id="control", seen=False, finding=None, reason="its interval includes 0")
 OF = study(
-    factors=[TONE], measures=[replace(SCALE, bounds=(-3, 3)), Measure("yes")], replicates=40
+    factors=[TONE],
+    measures=[replace(SCALE, bounds=(-3, 3)), Measure("yes", kind="flag")],
+    replicates=40,
 )
 NAMED = study(
     factors=[groups({"white": 6, "black": 6, "asian": 6}), TONE], items=items(12), replicates=2

@@ -79,7 +79,7 @@ def test_a_condition_without_a_valid_reply_is_told_with_its_reasons() -> None:
 
 
 def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
-    few = "a group has 3 unit(s), at least 5 are needed"
+    few = "too few replies: 3 a side, and it takes 5"
     unseen = replace(control(), seen=False, meaning="it hears nothing", reason=few)
     (said,) = [line for line in told(controls=(unseen,)) if "control NOT SEEN: " in line]
     assert said.endswith(f" replies: {few}; it hears nothing")
@@ -199,7 +199,7 @@ def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason() -> Non
 
     (verdict,) = found(whole=False).verdicts
     assert verdict.finding is None
-    assert "incomplete design: no valid reply in noir/white_female" in verdict.reason
+    assert "incomplete design: no valid reply in noir/white_female" in verdict.open_words
     assert verdict.published is not None
     assert verdict.published.method == "chi-square test on all replies, Cramér's V"
     statistics = verdict.published.statistics
