@@ -88,7 +88,7 @@ RULES: dict[str, tuple[Finding | NoFinding, dict[str, Any], str, Reason, str]] =
         {},
         "INCONCLUSIVE",
         Reason.NO_ESTIMATE,
-        "demand=high: too few units: 0, and it takes 1",
+        "demand=high: no valid reply",
     ),
     "unreliable, though clear": (
         cleared(),

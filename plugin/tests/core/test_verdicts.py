@@ -58,7 +58,11 @@ CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
     "touching 0": (finding(interval=between(0.0, 1)), False, "above 0"),
     "the other way": (finding(interval=between(-2, -1)), False, "above 0"),
     "too few units": (finding(fewest=4), False, "too few replies: 4"),
-    "none": (TooFewUnits(group="demand=low", found=0, needed=1), False, "too few units: 0"),
+    "none": (
+        TooFewUnits(group="demand=low", found=0, needed=1),
+        False,
+        "demand=low: no valid reply",
+    ),
 }
 
 
