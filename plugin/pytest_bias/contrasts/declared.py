@@ -175,6 +175,10 @@ class Declared(ABC):
         of their experiment alike, and each its part among its hypotheses.
     at
         Factor → level or levels to which the question is confined.
+    eligible
+        A flag: the question is asked of the valid trials that have it, such as those answered
+        rightly before a user doubts. It must be decided before the subject is told which of the
+        compared levels it meets, which a rehearsal with the simulated subject shows.
     within
         Factor (or the items' name) → the margin, no narrower than ``margin``, that must hold at
         each of its levels too: an average over few levels may hide what happens under one.
@@ -201,6 +205,7 @@ class Declared(ABC):
     direction: Direction | None = None
     family: str = "primary"
     at: Mapping[str, Levels] = field(default_factory=dict)
+    eligible: str | None = None
     within: Mapping[str, float] = field(default_factory=dict)
     null: Null | None = None
     name: str = ""
@@ -365,6 +370,22 @@ class Declared(ABC):
                 problem=f"measure {measure!r} declares no bounds; what replies that are all alike "
                 "may hide depends on them"
             )
+
+    def check_eligible(
+        self, experiment: Experiment, compared: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Refuse an ``eligible`` flag that is not decided before the compared levels part."""
+        if self.eligible is None:
+            return
+        if getattr(self, "measure", "") == MISSING:
+            problem = "of a trial without a valid reply nobody knows whether it is eligible"
+            raise self.refused(problem=problem)
+        if experiment.measure(self.eligible).kind != "flag":
+            raise self.refused(problem=f"eligible={self.eligible!r} is no flag")
+        from ..experiments.checks.eligibility import not_before  # noqa: PLC0415  (a rehearsal)
+
+        if problem := not_before(experiment, self.eligible, compared):
+            raise self.refused(problem=f"eligible={self.eligible!r} {problem}")
 
     def check_at(self, experiment: Experiment, compared: Iterable[str]) -> None:
         """Refuse a confinement to what does not exist, or to one of the factors compared."""

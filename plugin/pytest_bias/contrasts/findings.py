@@ -122,7 +122,8 @@ class Arm:
     """One of the two sides of a contrast.
 
     ``units`` is the number of independent observations analysed, made of so many ``replies``;
-    ``missing`` counts trials without one, by reason; ``mean`` is a rate for events.
+    ``missing`` counts trials without one, by reason, ``ineligible`` the valid ones to which the
+    question does not apply; ``mean`` is a rate for events.
     """
 
     level: str
@@ -131,6 +132,7 @@ class Arm:
     missing: Mapping[str, int]
     mean: float
     replies: int = 0
+    ineligible: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", frozen_mapping(dict(sorted(self.missing.items()))))

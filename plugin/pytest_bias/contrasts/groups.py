@@ -242,7 +242,7 @@ class TotalGap(Declared):
         )
         finding = analyse_linear(asked, experiment, records)
         at = self.where(experiment, {self.factor: levels})
-        grid = grid_of(experiment, records, self.measure, at)
+        grid = grid_of(experiment, records, self.measure, at, self.eligible)
         names = self.sampled_units(experiment, [self.factor])
         samples = [
             (sample_of(grid, Weights({self.factor: part}), names), times) for part, times in gaps

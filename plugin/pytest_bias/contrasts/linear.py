@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 DIGITS = 16
 """Hexadecimal digits of a digest that stand for a unit."""
+
+_NAMED = 3
+"""Strata that are named; of more only the number is said."""
 
 _LONGEST = 80
 """Characters up to which an exemplar names its unit; of longer ones a digest does."""
@@ -74,7 +77,9 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
 
     declared, weights = asked.declared, asked.weights
-    grid = grid_of(experiment, records, asked.measure, met_at(asked, experiment))
+    at = met_at(asked, experiment)
+    grid = grid_of(experiment, records, asked.measure, at, declared.eligible)
+    grid, unmet = _with_eligible(weights, grid)
     used = weights.used(grid)
     cells = [used.at(side.levels).cells for side in asked.sides]
     pooled = Pooled(
@@ -106,10 +111,41 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     if left_out := sum(cell.left_out for cell in used.cells):
         note = f"{left_out} replies are left out: {experiment.measure(asked.measure).unless}"
         finding = replace(finding, notes=(*finding.notes, note))
+    if declared.eligible is not None:
+        finding = replace(finding, notes=(*finding.notes, *_eligible(declared, used, unmet)))
     finding = replace(finding, lost=_lost(asked, experiment, records, used, finding))
     if records.lean:
         return finding
     return replace(finding, items=_heterogeneity(asked, experiment, used, finding))
+
+
+def _with_eligible(weights: Weights, grid: Grid) -> tuple[Grid, tuple[str, ...]]:
+    """Return the grid without the strata in which a level has no eligible trial, and their names.
+
+    Who is eligible is decided before the levels part, so that nothing else is compared for it.
+    """
+    weighed = weights.on(grid)
+    cells = [*zip(weighed.places, weighed.strata, strict=True)]
+    bare = {
+        stratum: "/".join(level for _, level in stratum)
+        for place, stratum in cells
+        if grid.cells[place].ineligible and not grid.cells[place].values.size
+    }
+    if not bare:
+        return grid, ()
+    return grid.part([place for place, stratum in cells if stratum not in bare], {}), (
+        *bare.values(),
+    )
+
+
+def _eligible(declared: Declared, used: Grid, unmet: Sequence[str]) -> Iterator[str]:
+    """Yield how many valid trials the question applies to, and where to none."""
+    counted = sum(cell.values.size for cell in used.cells)
+    of = counted + sum(cell.ineligible for cell in used.cells)
+    yield f"asked of {counted:,} of {of:,} valid trials: those with {declared.eligible}"
+    if unmet:
+        more = f" and {len(unmet) - _NAMED} more" if len(unmet) > _NAMED else ""
+        yield f"left out, as no trial has it at some level: {', '.join(unmet[:_NAMED])}{more}"
 
 
 def met_at(asked: Asked, experiment: Experiment) -> dict[str, tuple[str, ...]]:
@@ -158,7 +194,7 @@ def _lost(
     weighed = asked.weights.on(used)
     shares: dict[bool, float] = {}
     for cell, weight in zip(used.cells, weighed.coefficients, strict=True):
-        share = abs(weight) * cell.missing / max(cell.missing + cell.values.size, 1)
+        share = abs(weight) * cell.missing / max(cell.trials, 1)
         shares[weight > 0] = shares.get(weight > 0, 0.0) + share
     sums = {
         side: math.fsum(abs(w) for w in weighed.coefficients if (w > 0) == side) for side in shares
@@ -269,6 +305,7 @@ def _arms(
                 units=replies if finding.unit_name == REPLIES else _unit_count(cells, finding),
                 replies=replies,
                 missing=missing,
+                ineligible=sum(cell.ineligible for cell in cells),
                 mean=math.fsum(valid) / len(valid),
             )
         )

@@ -291,7 +291,9 @@ def check_compared(
 ) -> None:
     """Refuse levels and units there are not, and what the gate design can never answer."""
     declared.check_at(experiment, sides[0])
-    declared.where(experiment, _together(sides))
+    compared = _together(sides)
+    declared.where(experiment, compared)
+    declared.check_eligible(experiment, compared)
     declared.check_units(experiment, list(sides[0]))
     reach = Reach(declared, experiment, experiment.design(), sides)
     if declared.gates and (problem := reach.problem(flips=flips)):

@@ -75,6 +75,8 @@ class Selection(Declared):
             raise self.refused(problem="margin is the larger limit of a ratio, above 1")
         if self.target != "fixed" or self.unit is not None or self.null == "zero":
             raise self.refused(problem="its units are pools: leave target and unit")
+        if self.eligible is not None:
+            raise self.refused(problem="eligible= is of a comparison of levels")
         self.check_at(experiment, ())
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:

@@ -37,7 +37,7 @@ class Cell:
     ``labels`` maps each factor to its level and the items' name to the item; ``members`` each
     factor that has exemplars to the one shown. ``values`` are the valid replies, in the plan's
     order (events are 0 and 1), ``reasons`` counts the trials without one, ``left_out`` the valid
-    replies that the measure is not about.
+    replies that the measure is not about, ``ineligible`` those to which the question is not.
     """
 
     labels: Mapping[str, str]
@@ -45,6 +45,7 @@ class Cell:
     values: Floats = field(repr=False)
     reasons: Mapping[str, int]
     left_out: int = 0
+    ineligible: int = 0
 
     @cached_property
     def mean(self) -> float:
@@ -61,6 +62,11 @@ class Cell:
     def missing(self) -> int:
         """Number of trials without a valid reply."""
         return sum(self.reasons.values())
+
+    @property
+    def trials(self) -> int:
+        """Number of all its trials, those that do not count included."""
+        return self.values.size + self.missing + self.left_out + self.ineligible
 
     @property
     def name(self) -> str:
@@ -109,20 +115,27 @@ def grid_of(
     records: Records,
     measure: str,
     at: Mapping[str, Sequence[str]] | None = None,
+    eligible: str | None = None,
 ) -> Grid:
     """The cells of a measure in the plan's order, at some levels only where ``at`` names them.
 
+    Of the trials only those with the flag ``eligible`` count, where it is given.
+
     Raises BadDesign when the measure is neither a number nor a flag.
     """
-    grid = once(records.memo, ("grid", measure), lambda: _grid(experiment, records, measure))
+    grid = once(
+        records.memo,
+        ("grid", measure, eligible),
+        lambda: _grid(experiment, records, measure, eligible),
+    )
     return grid.at(at) if at else grid
 
 
-def _grid(experiment: Experiment, records: Records, measure: str) -> Grid:
+def _grid(experiment: Experiment, records: Records, measure: str, eligible: str | None) -> Grid:
     if measure != MISSING and (kind := experiment.measure(measure).kind) not in COMPARABLE:
         problem = f"is compared as a number or a flag, and is {kind or 'of no declared kind'}"
         raise BadDesign(what=f"measure {measure!r}", problem=problem)
-    cells = tuple(_cell(experiment, rows, measure) for rows in _by_cell(records))
+    cells = tuple(_cell(experiment, rows, measure, eligible) for rows in _by_cell(records))
     flags = measure == MISSING or kind == "flag"
     bounds = (0.0, 1.0) if flags else experiment.measure(measure).bounds
     shape: dict[object, object] = once(records.memo, "shape", dict)
@@ -148,19 +161,21 @@ def _by_cell(records: Records) -> list[list[Record]]:
     return once(records.memo, "cells", sorted_out)
 
 
-def _cell(experiment: Experiment, rows: list[Record], measure: str) -> Cell:
+def _cell(experiment: Experiment, rows: list[Record], measure: str, eligible: str | None) -> Cell:
     trial = rows[0].trial
     labels = dict(trial.condition.levels)
     if experiment.items is not None and trial.item is not None:
         labels[experiment.items.name] = trial.item
-    left_out = 0
+    left_out = ineligible = 0
     if measure == MISSING:
         # Whether there is a valid reply; what a cap kept from being carried out is not known.
         values = [row.missing is not None for row in rows if row.missing != CAP]
         lost = [CAP] * (len(rows) - len(values))
     else:
         about = experiment.measure(measure)
-        there = [row.values for row in rows if row.missing is None]
+        valid = [row.values for row in rows if row.missing is None]
+        there = [row for row in valid if eligible is None or row[eligible]]
+        ineligible = len(valid) - len(there)
         values = cast("list[bool]", [row[measure] for row in there if about.has_value(row)])
         left_out = len(there) - len(values)
         lost = [row.missing for row in rows if row.missing is not None]
@@ -170,6 +185,7 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str) -> Cell:
         values=np.array(values, dtype=np.float64),
         reasons=Counter(lost),
         left_out=left_out,
+        ineligible=ineligible,
     )
 
 

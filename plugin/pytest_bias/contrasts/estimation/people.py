@@ -15,7 +15,8 @@ from .estimator import SEED
 
 def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstrap | None:
     """The percentile bootstrap interval of the difference of two cells; None of more."""
-    grid = grid_of(experiment, records, asked.measure, met_at(asked, experiment))
+    at = met_at(asked, experiment)
+    grid = grid_of(experiment, records, asked.measure, at, asked.declared.eligible)
     cells = asked.weights.used(grid).cells
     if len(cells) != 2:  # noqa: PLR2004  (two groups)
         return None
