@@ -74,7 +74,7 @@ def test_what_is_decided_before_the_levels_part_is_taken() -> None:
         ({"measure": MISSING}, "nobody knows whether it is eligible"),
         (
             {"factor": "order", "high": "a", "low": "b"},
-            "'right' can rest on no reply: order is told before the first",
+            "'right' can rest on no reply: the levels of order part before the first",
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_came_after_is_refused(changes: dict[str, Any], words: str) -> None
 
 def test_an_interaction_with_what_the_first_question_tells_is_refused() -> None:
     pairs = {"turn": ("doubt", "thanks"), "order": ("a", "b")}
-    with pytest.raises(BadDesign, match="turn and order is told before the first"):
+    with pytest.raises(BadDesign, match="the levels of turn and order part before the first"):
         Interaction("kept", pairs, claim="describe", eligible="right").check(PUSH)
 
 
