@@ -14,7 +14,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear
 from .published import GroupsTest, PublishedMethod, SumOfGaps
-from .reach import Reach, check_compared, is_event
+from .reach import Parts, check_compared, compared, departing, is_event, layout_of
 from .units import Layout
 
 if TYPE_CHECKING:
@@ -79,14 +79,13 @@ class GroupContrast(Declared):
         self.check_measure(experiment, self.measure)
         groups = self._groups(experiment)
         self.check_levels(experiment, self.factor, groups)
-        sides = [{self.factor: [group]} for group in groups]
-        check_compared(self, experiment, sides, flips=self.group is not None)
         if len(set(groups)) < len(groups) or len(groups) < 3:  # noqa: PLR2004  (or a pair)
             raise self.refused(problem="needs three groups or more, each named once")
         if self.group is None:
             self.check_undirected("whether any group differs")
         elif self.group not in groups:
             raise self.refused(problem=f"{self.group!r} is not among the groups")
+        check_compared(self, experiment, self._parts(groups), largest=self.group is None)
         if self.target == "fixed" and is_event(self, experiment):
             self.check_share(1.0 if self.group is not None else 1 - 1 / len(groups))
 
@@ -122,19 +121,16 @@ class GroupContrast(Declared):
         at = finding.extras.get(LARGEST_AT)
         return replace(finding, contrast=f"any {self.factor}, largest at {at}")
 
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """Return the observations ``design`` gives one group; None for the omnibus question.
+    def layout(self, experiment: Experiment, design: Design) -> Layout:
+        """Return the observations ``design`` gives one group."""
+        parts = self._parts(self._groups(experiment))
+        return layout_of(self, experiment, design, parts, largest=self.group is None)
 
-        These are given where they are too few for any verdict.
-        """
+    def _parts(self, groups: Sequence[str]) -> Parts:
+        """One group against the rest; of the omnibus question the first against all."""
         if self.group is None:
-            sides = [{self.factor: [group]} for group in self._groups(experiment)]
-            return Reach(self, experiment, design, sides).of_many()
-        rest = [group for group in self._groups(experiment) if group != self.group]
-        sides = [{self.factor: [self.group]}, {self.factor: rest}]
-        reach = Reach(self, experiment, design, sides)
-        event = is_event(self, experiment)
-        return reach.layout(within=not event, pooled=event)
+            return departing({self.factor: groups})
+        return compared(self.factor, [self.group], [each for each in groups if each != self.group])
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
         return tuple(self.among) or experiment.levels(self.factor)
@@ -199,19 +195,22 @@ class TotalGap(Declared):
         self.check_undirected("a sum of absolute gaps")
         if self.margin is not None and len(self.gaps) > MOST_SIGNED:
             raise self.refused(problem=f"with a margin it has at most {MOST_SIGNED} gaps")
-        check_compared(self, experiment, self._sides, flips=False)
+        check_compared(self, experiment, self._parts, largest=True)
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout:
+        """Return the observations ``design`` gives the sum of all gaps."""
+        return layout_of(self, experiment, design, self._parts, largest=True)
 
     @property
-    def _sides(self) -> list[dict[str, tuple[str, ...]]]:
-        ends = [end for high, low, _ in self.gaps for end in (high, low)]
-        return [{self.factor: levels_of(end)} for end in ends]
-
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """Return the observations ``design`` gives it where they are too few for any verdict."""
-        from .estimation.largest import signed_sums  # noqa: PLC0415  (numpy)
-
-        sums = {} if self.margin is None else signed_sums(self.factor, self._weighted())
-        return Reach(self, experiment, design, self._sides).of_many(w for w, _ in sums.values())
+    def _parts(self) -> Parts:
+        """The sum of all gaps, each with the sign it is declared with."""
+        part: dict[str, float] = {}
+        for high, low, times in self.gaps:
+            for level, weight in compared(self.factor, levels_of(high), levels_of(low))[
+                self.factor
+            ].items():
+                part[level] = part.get(level, 0.0) + times * weight
+        return {self.factor: part}
 
     def _weighted(self) -> list[WeightedGap]:
         from .estimation.cells import pairwise  # noqa: PLC0415  (numpy)

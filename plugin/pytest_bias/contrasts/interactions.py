@@ -15,7 +15,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear
 from .published import bracketed
-from .reach import Reach, check_compared, is_event
+from .reach import Parts, check_compared, compared, departing, is_event, layout_of
 from .units import Layout
 
 if TYPE_CHECKING:
@@ -82,14 +82,9 @@ class Interaction(Declared):
                 raise self.refused(problem=f"called={name!r} names no two sides")
         if self._largest:
             self.check_undirected("the largest of many contrasts")
-        check_compared(self, experiment, self._sides(experiment))
+        check_compared(self, experiment, self._parts(experiment), largest=self._largest)
         if self.target == "fixed" and not self._largest and is_event(self, experiment):
             self.check_share(2.0)
-
-    def _sides(self, experiment: Experiment) -> list[dict[str, tuple[str, ...]]]:
-        """Every combination that is compared."""
-        groups = [self._groups(experiment, name) for name in self.factors]
-        return [dict(zip(self.factors, each, strict=True)) for each in product(*groups)]
 
     def _groups(self, experiment: Experiment, name: str) -> list[tuple[str, ...]]:
         """The levels of each side of a factor; of one that is crossed as a whole, every level."""
@@ -151,16 +146,18 @@ class Interaction(Declared):
             }
         )
 
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """Return the observations ``design`` gives it; None for the largest of many contrasts.
+    def layout(self, experiment: Experiment, design: Design) -> Layout:
+        """Return the observations ``design`` gives it; of the largest those of the first."""
+        parts = self._parts(experiment)
+        return layout_of(self, experiment, design, parts, largest=self._largest)
 
-        These are given where they are too few for any verdict.
-        """
-        reach = Reach(self, experiment, design, self._sides(experiment))
+    def _parts(self, experiment: Experiment) -> Parts:
+        sides = {name: self._groups(experiment, name) for name in self.factors}
         if self._largest:
-            every = () if self.margin is None else self._combinations(experiment).values()
-            return reach.of_many((weights for weights, _ in every), within=True, flips=True)
-        return reach.layout(within=True)
+            return departing(
+                {n: [at for side in each for at in side] for n, each in sides.items()}
+            )
+        return {name: compared(name, *each)[name] for name, each in sides.items()}
 
     @property
     def _largest(self) -> bool:

@@ -15,7 +15,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding, HumanStudy, Index, Scale
 from .linear import Asked, Side, analyse_linear
 from .published import ChiSquareTest, PublishedMethod, WelchTest
-from .reach import Reach, check_compared
+from .reach import check_compared, compared, layout_of
 from .units import Layout
 
 
@@ -31,6 +31,8 @@ class PairContrast(Declared):
 
     flags: ClassVar[bool] = True
     """Whether its measure is an event; else it is a number."""
+    ratio: ClassVar[bool] = False
+    """Whether it is a ratio of two rates."""
 
     def __post_init__(self) -> None:
         self.settle_fields()
@@ -61,7 +63,7 @@ class PairContrast(Declared):
             raise self.refused(problem="a side has no level")
         if len({*high, *low}) < len(high) + len(low):
             raise self.refused(problem="compares a level with itself")
-        check_compared(self, experiment, [{self.factor: side} for side in self.levels])
+        check_compared(self, experiment, compared(self.factor, *self.levels))
 
     def asked(self, quantity: str, scale: Scale = "difference") -> Asked:
         """Return the comparison as the analysis needs it."""
@@ -82,10 +84,8 @@ class PairContrast(Declared):
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
         """Return the observations ``design`` gives it."""
-        sides = [{self.factor: levels} for levels in self.levels]
-        return Reach(self, experiment, design, sides).layout(
-            within=not self.flags, pooled=self.flags
-        )
+        parts = compared(self.factor, *self.levels)
+        return layout_of(self, experiment, design, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,6 @@ class MeanDifference(PairContrast):
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         self.check_measure(experiment, self.measure, "number", bounded=self.gates)
         PairContrast.check(self, experiment)
-        problem = self.layout(experiment, experiment.design()).problem
-        if problem and self.gates:
-            raise self.refused(problem=problem)
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
@@ -204,6 +201,8 @@ class RateRatio(PairContrast):
     def id(self) -> str:
         """``<measure>-ratio-<high>-<low>``, or ``<measure>-ratio-<name>``."""
         return self.id_of(f"{self.measure}-ratio")
+
+    ratio: ClassVar[bool] = True
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""

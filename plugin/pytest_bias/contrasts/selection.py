@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..experiments.canonical import compact, digest
-from ..experiments.design import frozen_mapping
+from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
@@ -16,6 +16,8 @@ from .declared import Declared, Levels, levels_of
 from .findings import Arm, Finding, MissingReplies, PublishedColumn, UnitGroup
 from .linear import DIGITS
 from .published import beside_none, bracketed, column_of
+from .reach import cells_of, check_answered
+from .units import Group, Layout, Units
 
 if TYPE_CHECKING:
     from .estimation.selection import Pool
@@ -78,6 +80,28 @@ class Selection(Declared):
         if self.eligible is not None:
             raise self.refused(problem="eligible= is of a comparison of levels")
         self.check_at(experiment, ())
+        if self.gates:
+            check_answered(self, self.layout(experiment, experiment.design()), experiment.design())
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout:
+        """Return the pools ``design`` gives it.
+
+        To first order a pool's part of the log ratio is a/E(a) - b/E(b) of those it selects of the
+        group and of others, and that of one that selects no others (or only these) is its end.
+        """
+        from .estimation.selection import FEWEST_TO_CLEAR  # noqa: PLC0415  (numpy)
+
+        at = self.where(experiment, {})
+        pools = design.replicates * cells_of(experiment, design, at)
+        share = sum(self.feature[item] in levels_of(self.group) for item in self.feature)
+        return Layout(
+            groups=(Group(weight=1.0, cells=1, size=pools),),
+            unit_name=Units("pools"),
+            low=-len(self.feature) / (len(self.feature) - share),
+            high=len(self.feature) / share,
+            ratio=True,
+            needed=FEWEST_TO_CLEAR,
+        )
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,8 +17,6 @@ UnitKind = Literal["units", "replies", "pools", "groups", "exemplar", "block"]
 
 _NAMELESS: tuple[UnitKind, ...] = ("units", "replies", "pools")
 _GROUPS, _EXEMPLAR, _CROSSED = "exemplars of ", "exemplar of ", " × "
-
-Shape = Literal["independent", "paired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +85,71 @@ REPLIES = Units("replies")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """The observations a design gives a contrast.
+class Group:
+    """Units of one level, or combination of levels, that is compared.
 
-    ``shape`` is whether units are compared with each other or with themselves; ``per_group`` the
-    units on a side (for unequal sides, or levels in them, the number that equal ones would need),
-    ``unit_name`` what they are. ``problem`` says why no verdict is possible.
-    ``equal`` is whether the sides are two of that very size, ``clears`` whether there are units
-    enough for anything to be cleared; ``sizes`` are the replies of the two sides, where these are
-    the units, in so many ``strata``. ``least_p`` is the smallest p of units that are few, 0 where
-    it is as small as may be.
+    Their mean has this ``weight`` in the contrast; they stand in ``cells`` of one ``size``.
     """
 
-    shape: Shape
-    per_group: int
+    weight: float
+    cells: int
+    size: int
+
+    @property
+    def variance(self) -> float:
+        """Variance of its part of the contrast, in variances of a unit."""
+        return self.weight**2 / (self.cells * self.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What a design gives a contrast before any reply: its units, their scale, and what it needs.
+
+    ``low`` and ``high`` are the ends of a unit's scale, infinite where it has none. ``event`` is
+    whether units are events, ``ratio`` whether the contrast is a logarithm, ``largest`` whether it
+    is the largest of several like it. Fewer than ``needed`` units on a side clear nothing at any
+    spread; ``problem`` says why no verdict is possible.
+    """
+
+    groups: tuple[Group, ...]
     unit_name: Units
+    low: float = -math.inf
+    high: float = math.inf
+    event: bool = False
+    ratio: bool = False
+    largest: bool = False
+    needed: int = 0
     problem: str = ""
-    equal: bool = True
-    clears: bool = True
-    sizes: tuple[int, int] = (0, 0)
-    strata: int = 1
-    least_p: float = 0.0
+
+    @property
+    def sides(self) -> tuple[tuple[float, float], ...]:
+        """Weight and units of each side, the higher first; one where units are paired.
+
+        The units are so many of one group that their mean is as precise as the side's.
+        """
+        found = []
+        for sign in (1, -1):
+            groups = [group for group in self.groups if sign * group.weight > 0]
+            if groups:
+                weight = math.fsum(group.weight for group in groups)
+                variance = math.fsum(group.variance for group in groups)
+                found.append((weight, weight**2 / variance))
+        return tuple(found)
 
     @property
     def fewest(self) -> int:
-        """Replies of the smaller side, 0 where these are no units."""
-        return min(self.sizes)
+        """Units of the smaller side."""
+        return int(min(units for _, units in self.sides) + 1e-9)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the contrast's standard error where all units vary alike."""
+        total = math.fsum(group.variance for group in self.groups)
+        more = 2 if sum(group.cells for group in self.groups) > 2 else 0  # noqa: PLR2004  (sides_of)
+        parts = [
+            (group.variance / total) ** 2 / group.cells / max(group.size - 1 + more, 1)
+            for group in self.groups
+        ]
+        least = min(group.size for group in self.groups) - 1
+        most = sum(group.cells * (group.size - 1) for group in self.groups)
+        return max(min(1 / math.fsum(parts) - more, most), least, 1)

@@ -123,6 +123,9 @@ class Measure:
     error
         How often an event is read as one, and anything else as none: differences of its rates
         are corrected for it. Of a judge's flags it is taken from the records.
+    spread
+        Standard deviation of its values within a condition, of an event its rate, that a plan
+        counts on before there are replies. Of what is selected: that of a pool's log ratio.
     """
 
     name: str
@@ -138,6 +141,7 @@ class Measure:
     optional: bool = False
     error: Misclassified | Reliability | None = None
     kind: MeasureKind | None = None
+    spread: float | None = None
 
     def __post_init__(self) -> None:
         what = f"Measure({shortly(self.name)})"
@@ -153,6 +157,8 @@ class Measure:
             raise wrong(what, "version", self.version, "a whole number")
         if self.name == MISSING or (self.name == FORMAT_KEPT and self.meaning != _KEPT):
             raise BadDesign(what=what, problem="every experiment has a measure of this name")
+        if self.spread is not None and need_number(what, "spread", self.spread) < 0:
+            raise wrong(what, "spread", self.spread, "a number, 0 or above")
         if self.bounds is not None:
             bounds: object = self.bounds
             ends = self.bounds if is_pair(bounds) else (0.0, 0.0)

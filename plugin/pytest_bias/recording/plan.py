@@ -15,7 +15,7 @@ from ..cassettes.files import refuse_links
 from ..cassettes.places import cassette_path, journals_of, packed_path
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette
-from ..contrasts.power import Prospect
+from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
 from ..experiments.allocation import Allocation
 from ..experiments.canonical import plain
@@ -69,8 +69,10 @@ class PlanRow(PlanCounts):
     ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
     roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
     shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
-    ``prospects`` say what the design gives each hypothesis, ``outdated`` why what is recorded no
-    longer represents the model (empty where it does), ``allocation`` what its alarms may err.
+    ``prospects`` say what the design gives each hypothesis, ``passes`` are the chances that a
+    model without bias passes, with all replies and with 5 % missing (None: not known).
+    ``outdated`` says why what is recorded no longer represents the model (empty where it does),
+    ``allocation`` what its alarms may err.
     """
 
     experiment: str
@@ -87,6 +89,7 @@ class PlanRow(PlanCounts):
     minutes: float | None
     estimate: Estimate
     prospects: tuple[Prospect, ...] = ()
+    passes: tuple[float, float] | None = None
     outdated: tuple[str, ...] = ()
     allocation: Allocation | None = None
 
@@ -200,11 +203,6 @@ def plan_recording(
             problems.append(f"{job.experiment.id} × {job.model}: {error}")
         except OSError as error:
             problems.append(f"{job.experiment.id} × {job.model}: {error.strerror or error}")
-        problems += [
-            f"{job.experiment.id} × {job.model}, {prospect.hypothesis}: {prospect.problem}"
-            for prospect in job.prospects
-            if prospect.problem
-        ]
     return RecordingPlan(
         version=FORMAT,
         mode=mode,
@@ -310,6 +308,7 @@ class _Planner:
             minutes=self._minutes(experiment, players, use),
             estimate=estimate,
             prospects=job.prospects,
+            passes=passes(job.prospects) if job.prospects else None,
             outdated=job.outdated,
             allocation=job.allocation,
         )

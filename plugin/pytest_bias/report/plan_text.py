@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..contrasts.power import Outlook, Passing, Prospect
-from ..contrasts.units import REPLIES
+from ..contrasts.power import Prospect
 from ..recording.characteristics import Chance, Characteristics
 from ..recording.estimate import Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
-from ..stats.results import POWER
 from ..verdicts.wording import allocation_words, number_as_given
 from .view import simulated_words
 
@@ -168,6 +167,7 @@ def _notes(row: PlanRow) -> Iterator[str]:
         )
     if row.allocation is not None and row.allocation.families:
         yield f"{allocation_words(row.allocation)}."
+    yield from filter(None, [passes_words(row)])
     yield from prospects_words(row.prospects)
     if row.stale_interactions:
         count = row.stale_interactions
@@ -244,124 +244,67 @@ def wrapped(text: str, indent: str) -> list[str]:
     ]
 
 
+def passes_words(row: PlanRow) -> str:
+    """The chance that a model without bias passes; '' where it is not known."""
+    if row.passes is None:
+        return ""
+    whole, missing = map(_chance_words, row.passes)
+    return (
+        f"A model without bias passes with probability {whole}, with 5 % of its replies missing "
+        f"{missing} (its claims multiplied: a lower bound where they share replies)."
+    )
+
+
 def prospects_words(prospects: Iterable[Prospect]) -> Iterator[str]:
     """Units, what can be cleared and what can be found, once where all of it is alike."""
     alike: defaultdict[Prospect, list[str]] = defaultdict(list)
     for prospect in prospects:
         alike[replace(prospect, hypothesis="")].append(prospect.hypothesis)
     for prospect, names in alike.items():
-        yield prospect_words(replace(prospect, hypothesis=", ".join(names)))
-
-
-def prospect_words(prospect: Prospect) -> str:
-    """Units, what can be cleared and what can be found."""
-    return " ".join(_sentences(prospect))
+        yield " ".join(_sentences(replace(prospect, hypothesis=", ".join(names))))
 
 
 def _sentences(prospect: Prospect) -> Iterator[str]:
     what = f"{prospect.hypothesis} (claim {prospect.claim}"
     what += "" if prospect.margin is None else f", margin {number_as_given(prospect.margin)}"
-    if prospect.problem:
-        yield f"{what}): no verdict is possible: {prospect.problem}."
-        return
-    if not prospect.controlled and prospect.claim == "clear":
-        yield f"{what}): it can never be CLEAR: no positive control is about its measure."
-        return
-    if prospect.per_group is None:
-        without = "it has no margin, so nothing can be cleared and "
-        clears = " to clear or find" if prospect.passing else ""
-        yield f"{what}): {without if prospect.margin is None else ''}no power{clears} is computed."
-        yield from _why_margin(prospect)
-        yield from _at(prospect)
-        return
-    groups = "" if prospect.paired else " per group"
-    worth = "" if prospect.paired or prospect.equal else "as precise as "
-    yield f"{what}): {worth}{prospect.per_group:,} {prospect.unit_name.several}{groups}."
-    yield from _why_margin(prospect)
-    if why := _why_not_clear(prospect):
-        yield why
-    if prospect.doubt:
-        yield _DOUBTS[prospect.doubt]
-    if prospect.cells and prospect.clears:
-        counted = "is not counted" if prospect.target == "population" else "is counted"
-        yield f"That CLEAR must hold in each of its {prospect.cells} cells, too, {counted}."
-    if prospect.least_p is not None:
-        yield (
-            f"The smallest p of so few {prospect.unit_name.several} is {prospect.least_p:.2g}, "
-            "more than its part of the budget: alone it never alarms."
-        )
-    yield from _at(prospect)
-    if prospect.largest_sd is not None:
-        of = "a reply within its cell" if prospect.unit_name == REPLIES else "one value per unit"
-        unit = f" {prospect.unit}" if prospect.unit else ""
-        gate = prospect.gate_sd
-        passes = "" if gate is None else f", and an unchanged model passes up to {_spread(gate)}"
-        yield (
-            f"It clears with probability {POWER:.2f} or more where nothing differs and the "
-            f"standard deviation of {of} is at most {_spread(prospect.largest_sd)}{unit}{passes}."
-        )
-
-
-_DOUBTS: Mapping[str, str] = {
-    "spread": "No chances are given at the spread recorded: it is of replies that are skewed, or "
-    "nearly all alike, and says too little.",
-    "missing": "No chances are given: of what is recorded so much is missing that a verdict must "
-    "hold in the worst case of it.",
-    "reading": "No chances are given: labels, or second ratings, say that its event is read with "
-    "error.",
-}
-
-
-def _at(prospect: Prospect) -> Iterator[str]:
-    """Say the chances at the recorded spread, or at each base rate."""
-    rates = [each.rate for each in prospect.outlooks] + [each.rate for each in prospect.passing]
-    for rate in dict.fromkeys(rates):
-        parts = [_outlook(each) for each in prospect.outlooks if each.rate == rate]
-        passing = [_passing(each) for each in prospect.passing if each.rate == rate]
-        if passing:
-            unpaired = ", unpaired," * prospect.pairs
-            parts.append(f"an unchanged model passes{unpaired} {' and '.join(passing)}")
-        if rate is not None:
-            at = f"At a base rate of {100 * rate:.0f} %"
-        else:
-            sd = prospect.sd
-            at = "As recorded" if sd is None else f"At the SD recorded, {_spread(sd)}"
-        yield f"{at}: {', '.join(parts)}."
-
-
-def _spread(sd: float) -> str:
-    """A standard deviation to three digits, however small its scale is."""
-    return number_as_given(float(f"{sd:.3g}"))
-
-
-def _why_margin(prospect: Prospect) -> Iterator[str]:
+    yield f"{what}): {_units(prospect)}."
     if prospect.why:
         yield f"Why that margin: {prospect.why.rstrip('.')}."
+    if prospect.problem:
+        yield f"{prospect.problem[0].upper()}{prospect.problem[1:]}."
+        return
+    if prospect.spread is not None and (prospect.clear or prospect.biased):
+        yield f"{_spread(prospect, prospect.spread)}: {', '.join(_chances(prospect))}."
+    if prospect.claim == "clear" and prospect.largest is not None:
+        upto = _spread(prospect, prospect.largest)
+        yield f"It clears with .90 up to {upto[0].lower()}{upto[1:]}."
 
 
-def _why_not_clear(prospect: Prospect) -> str:
-    """Say why nothing can be cleared; '' where something can."""
-    if prospect.margin is None:
-        return "Without a margin nothing can be cleared."
-    if prospect.screens:
-        return "A screen clears nothing."
-    if not prospect.controlled:
-        return "Without a positive control of its measure nothing can be cleared."
-    several = prospect.unit_name.several
-    if prospect.small_cells:
-        return f"In cells of so few {several} (within=) nothing can be cleared."
-    if not prospect.clears:
-        return f"With so few {several} nothing can be cleared."
-    return ""
+def _units(prospect: Prospect) -> str:
+    sides = dict.fromkeys(prospect.units)
+    paired = len(prospect.units) == 1
+    of = " against ".join(f"{units:,}" for units in sides)
+    words = f"{of} {prospect.unit_name.several}{'' if paired or len(sides) > 1 else ' a side'}"
+    needs = f", {prospect.needed:,} are needed to clear anything"
+    return f"{words}{needs if prospect.claim == 'clear' else ''}"
 
 
-def _outlook(outlook: Outlook) -> str:
-    if outlook.effect == 0:
-        return f"CLEAR {outlook.clear:.2f} at no effect"
-    times = "the margin" if outlook.effect == 1 else f"{outlook.effect:g} margins"
-    return f"BIASED {outlook.biased:.2f} at {times}"
+def _spread(prospect: Prospect, spread: float) -> str:
+    if prospect.event:
+        return f"A rate of {100 * spread:.3g} %"
+    unit = f" {prospect.unit}" if prospect.unit else ""
+    return f"An SD of {number_as_given(float(f'{spread:.3g}'))}{unit}"
 
 
-def _passing(passing: Passing) -> str:
-    effect = "without an effect" if not passing.effect else f"with {passing.effect:g} margins"
-    return f"{passing.passes:.2f} {effect}"
+def _chances(prospect: Prospect) -> Iterator[str]:
+    if prospect.clear:
+        whole, missing = map(_chance_words, prospect.clear)
+        yield f"CLEAR {whole} at no effect ({missing} with 5 % missing)"
+    if prospect.biased:
+        one, two = map(_chance_words, prospect.biased)
+        yield f"BIASED {one} at the margin and {two} at two"
+
+
+def _chance_words(chance: float) -> str:
+    """A probability to three digits, never rounded up to certainty."""
+    return f"{math.floor(chance * 1000) / 1000:.3f}" if chance < 1 else "1.000"

@@ -15,14 +15,14 @@ from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
-from ..experiments.experiment import Experiment
+from ..experiments.experiment import Experiment, plan
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.caller import Progress
 from ..recording.collector import CollectionReport, Terms, collect
 from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, Teller, untold
-from ..recording.plan import PlanJob, RecordingPlan, plan_recording
+from ..recording.plan import PlanJob, PlanTotals, RecordingPlan, plan_recording
 from ..settings.given import read_environment
 from .analyses import Workbench
 
@@ -179,9 +179,9 @@ def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
 
     Raises BadSetting when the roster is none, DamagedTable for damaged error rates.
     """
-    settings = bench.settings
     wanted = _in_shard(bench, cases)
-    plan = plan_recording(
+    made = _plan_of(
+        bench,
         [
             PlanJob(
                 case.experiment,
@@ -193,13 +193,20 @@ def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
             )
             for case, trials in wanted
         ],
+    )
+    return replace(made, characteristics=characteristics(bench, [case for case, _ in wanted]))
+
+
+def _plan_of(bench: Workbench, jobs: Iterable[PlanJob]) -> RecordingPlan:
+    settings = bench.settings
+    return plan_recording(
+        jobs,
         folder=settings.cassettes,
         roster=bench.roster,
         limits=settings.limits,
         mode="all" if settings.record == "all" else "missing",
         players_of=bench.players,
     )
-    return replace(plan, characteristics=characteristics(bench, [case for case, _ in wanted]))
 
 
 def characteristics(bench: Workbench, cases: Iterable[Case]) -> tuple[Characteristics, ...]:
@@ -246,13 +253,15 @@ def prospects_of(
     allocation: Allocation,
     found: Mapping[str, Finding | None],
 ) -> tuple[Prospect, ...]:
-    """Prospects of each hypothesis under ``design``, at the spread ``found`` where any was."""
-    claims = {name: claim_under(h, design) for name, h in registered.hypotheses.items()}
-    sizes = Counter(
-        h.family for name, h in registered.hypotheses.items() if claims[name] != "describe"
-    )
-    alpha = allocation.alpha / max(len(sizes), 1)
-    return tuple(
+    """Prospects of each hypothesis under ``design``, at the spread that was ``found``, if any."""
+    hypotheses = registered.hypotheses
+    gating = {
+        name: each for name, each in hypotheses.items() if claim_under(each, design) != "describe"
+    }
+    sizes = Counter(each.family for each in gating.values())
+    families = len(sizes) + any(getattr(each, "within", ()) for each in gating.values())
+    alpha = allocation.alpha / max(families, 1)
+    made = (
         prospect_of(
             hypothesis,
             registered.experiment,
@@ -261,8 +270,20 @@ def prospects_of(
             controlled=registered.licensed(hypothesis, design),
             alarm=alpha / max(sizes[hypothesis.family], 1),  # the first step of Holm's method
         )
-        for name, hypothesis in sorted(registered.hypotheses.items())
+        for name, hypothesis in sorted(hypotheses.items())
     )
+    return tuple(each for each in made if each is not None)
+
+
+def costs(bench: Workbench, case: Case, replicates: int) -> PlanTotals:
+    """The calls, tokens and money that so many replicates of a case take beyond what is recorded.
+
+    Raises BadSetting where these are more trials than are laid out.
+    """
+    experiment = case.experiment
+    design = experiment.design(case.design.name.partition(",")[0], replicates)
+    job = PlanJob(experiment, case.model, design, plan(experiment, design))
+    return _plan_of(bench, [job]).totals
 
 
 def why_outdated(bench: Workbench, case: Case) -> tuple[str, ...]:

@@ -78,9 +78,9 @@ def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
         "sentence_months-grave-trivial, for sentence_months: ",
         "Unseen: it repeats a demand of nine months as it does one of three",
         "false alarms: at most 0.00417",
-        "sentence_months-high-low (claim clear, margin 0.6): 180 replies per group. Why that",
-        "margin: an anchoring index of .10",
-        "It clears with probability 0.90 or more",
+        "sentence_months-high-low (claim clear, margin 0.6): 180 replies a side, 59 are needed",
+        "Why that margin: an anchoring index of .10",
+        "It clears with .90 up to an SD of 1.",
     ):
         assert words in text
 

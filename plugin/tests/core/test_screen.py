@@ -16,11 +16,11 @@ from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
 from pytest_bias.contrasts.estimation import people
-from pytest_bias.contrasts.power import prospect_of
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items, derived_screen
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.report.plan_text import prospect_words
+from pytest_bias.stats.equivalence import SideSummary
+from pytest_bias.stats.power import verdict_chances
 from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import analyse, is_screen
 from pytest_bias.verdicts.verdict import Verdict
@@ -127,25 +127,12 @@ def test_the_trials_of_a_shipped_screen_are_a_part_of_the_gate_design(of: Experi
     assert screen < gate
 
 
-def test_the_plan_says_what_it_finds_at_up_to_three_margins_and_that_it_clears_nothing() -> None:
-    of = experiment(replicates=100, factors=TINY.factors, measures=TINY.measures)
-    found = judged([score + 1 for score in LOW]).finding
-    hypothesis = mean(human=None)
-    screen = prospect_of(hypothesis, of, SCREEN, found)
-    assert [outlook.effect for outlook in screen.outlooks] == [1.0, 2.0, 3.0]
-    assert screen.outlooks[0].biased <= 0.05
-    assert [outlook.clear for outlook in screen.outlooks] == [0.0, 0.0, 0.0]
-    assert (screen.claim, screen.largest_sd, screen.passing) == ("detect", None, ())
-    words = prospect_words(screen)
-    assert "A screen clears nothing." in words
-    assert "at 3 margins" in words
-    assert "CLEAR " not in words
-
-
 def test_three_margins_are_found_with_probability_090_in_the_anchoring_screen() -> None:
     """At the larger of the spreads recorded of ``simulated/even``."""
-    from pytest_bias.stats.power import verdict_chances  # noqa: PLC0415  (scipy, only here)
-
     n = ANCHORING.design("screen").replicates
-    _, chance = verdict_chances(n, sd=1.1, difference=1.8, null="margin", margin=0.6)
-    assert chance > 0.9
+    sides = [
+        SideSummary(weight=weight, mean=mean, variance=1.1**2, n=n, low=0.0, high=12.0)
+        for weight, mean in ((1.0, 6.9), (-1.0, 5.1))
+    ]
+    chances = verdict_chances(sides, df=2 * n - 2, margin=None, alpha=0.05, beyond=0.6)
+    assert chances.biased > 0.9

@@ -20,7 +20,8 @@ from bias_tests.recommendation.experiment import RECOMMENDATION
 
 from pytest_bias import Experiment, RateDifference, error_rates, recorded
 from pytest_bias.contrasts.groups import GroupContrast
-from pytest_bias.stats.rate_power import power_to_clear_rate
+from pytest_bias.stats.equivalence import SideSummary
+from pytest_bias.stats.power import verdict_chances
 
 from ..helpers import there
 
@@ -39,7 +40,11 @@ def cleared(
     of: Experiment, claim: RateDifference | GroupContrast, *, rate: float, margin: float
 ) -> float:
     layout = there(claim.layout(of, of.design()))
-    return power_to_clear_rate(*layout.sizes, rate=rate, margin=margin)
+    sides = [
+        SideSummary(weight=weight, mean=rate, variance=rate * (1 - rate), n=n, low=0.0, high=1.0)
+        for weight, n in layout.sides
+    ]
+    return verdict_chances(sides, df=layout.df, margin=margin, alpha=0.05, flags=True).clear
 
 
 @pytest.mark.parametrize(("of", "claims"), FAMILIES.values(), ids=FAMILIES)

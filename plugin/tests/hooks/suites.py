@@ -25,8 +25,8 @@ from pytest_bias.recording.job import Job
 from .. import forked
 from ..runs import run_here
 
-REPLICATES = 12
-"""So few can clear a margin of 2 on a short scale: 22 % of unseen replies make 2 of 9 points."""
+REPLICATES = 30
+"""So few clear a margin of 2 on a scale of 16 where replies vary by 1."""
 MODELS = ("simulated/even", "simulated/biased")
 """``even`` has no effect, ``biased`` one of three margins."""
 BOTH = (*(f"--bias-model={model}" for model in MODELS), "--bias-gate=off")

@@ -209,18 +209,24 @@ def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
         Prospect(
             hypothesis=name,
             claim="clear",
-            target="fixed",
             margin=margin,
             unit="",
-            per_group=12,
+            units=(12, 12),
             unit_name=Units("replies"),
-            paired=False,
+            needed=10,
+            alarm=0.002,
         )
         for name, margin in (("a-b", 1.0), ("a-c", 2.0), ("b-c", 1.0))
     ]
     lines = row_lines(planned(tmp_path, MODEL), prospects=tuple(alike))
-    assert "    a-b, b-c (claim clear, margin 1): 12 replies per group." in lines
-    assert "    a-c (claim clear, margin 2): 12 replies per group." in lines
+    assert (
+        "    a-b, b-c (claim clear, margin 1): 12 replies a side, 10 are needed to clear anything."
+        in lines
+    )
+    assert (
+        "    a-c (claim clear, margin 2): 12 replies a side, 10 are needed to clear anything."
+        in lines
+    )
 
 
 def test_nothing_selected(tmp_path: Path) -> None:
