@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from pytest_bias import Design, HumanStudy, Parameters, Stimuli
+from pytest_bias import Design, Human, Parameters, Stimuli
 
 from .layout import DOCUMENTED
 from .simulated import answer
@@ -23,7 +23,7 @@ CITATION = (
     "Psychology Bulletin, 32(2), 188–200. https://doi.org/10.1177/0146167205282152"
 )
 
-PEOPLE = HumanStudy(
+PEOPLE = Human.tested(
     low=4.00, high=6.05, t=2.10, df=37, n=39, similar_within=0.5, citation=CITATION
 )
 """Study 2: 39 legal professionals, months on probation."""

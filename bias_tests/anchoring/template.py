@@ -19,7 +19,7 @@ from pytest_bias import (
     BadDesign,
     Experiment,
     Factor,
-    HumanStudy,
+    Human,
     InvalidReply,
     MeanDifference,
     Measure,
@@ -238,7 +238,7 @@ class Anchoring:
         return known[choose(known)]
 
     def moved(
-        self, *, margin: float, why: str, scope: str, human: HumanStudy | None = None
+        self, *, margin: float, why: str, scope: str, human: Human | None = None
     ) -> MeanDifference:
         """Return the primary hypothesis: the anchor does not move the estimate by ``margin``.
 

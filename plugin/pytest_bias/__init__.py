@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         Hypothesis as Hypothesis,
         PositiveControl as PositiveControl,
     )
-    from .contrasts.findings import Finding as Finding, HumanStudy as HumanStudy
+    from .contrasts.findings import Finding as Finding, Human as Human
     from .contrasts.groups import GroupContrast as GroupContrast, TotalGap as TotalGap
     from .contrasts.interactions import Interaction as Interaction
     from .contrasts.pairs import (
@@ -96,7 +96,7 @@ _HOMES = {
         "cassettes.recorded_trials": "recorded",
         "contrasts.cases": "Recorded conditions hypotheses positive_control",
         "contrasts.declared": "Hypothesis PositiveControl",
-        "contrasts.findings": "Finding HumanStudy",
+        "contrasts.findings": "Finding Human",
         "contrasts.groups": "GroupContrast TotalGap",
         "contrasts.interactions": "Interaction",
         "contrasts.pairs": "MeanDifference RateDifference RateRatio",

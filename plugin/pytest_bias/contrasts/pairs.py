@@ -12,7 +12,7 @@ from ..experiments.fields import is_pair, need, wrong
 from ..experiments.records import Records
 from ..stats.results import Interval
 from .declared import Declared, Levels, levels_of
-from .findings import Finding, HumanStudy, Index, Scale
+from .findings import Finding, Human, Index, Scale
 from .linear import Asked, Side, analyse_linear
 from .published import ChiSquareTest, PublishedMethod, WelchTest
 from .reach import check_compared, compared, layout_of
@@ -28,6 +28,7 @@ class PairContrast(Declared):
     high: Levels = field(kw_only=True)
     low: Levels = field(kw_only=True)
     called: tuple[str, str] | None = field(default=None, kw_only=True)
+    human: Human | None = field(default=None, kw_only=True)
 
     flags: ClassVar[bool] = True
     """Whether its measure is an event; else it is a number."""
@@ -40,6 +41,12 @@ class PairContrast(Declared):
         if called is not None and not is_pair(called):
             expected = "two texts: of the high side and of the low"
             raise wrong(self.id, "called", called, expected)
+        need(self.id, "human", self.human, (Human, NoneType), "Human.counts(…) or Human.means(…)")
+        if self.human is not None and self.human.rates != self.flags:
+            given, needed = ("rates", "means") if self.human.rates else ("means", "rates")
+            ways = "Human.counts(…)" if self.flags else "Human.means(…) or Human.tested(…)"
+            problem = f"human= is of people's {given}, and it compares {needed}: use {ways}"
+            raise self.refused(problem=problem)
 
     @property
     def id(self) -> str:
@@ -82,6 +89,14 @@ class PairContrast(Declared):
             scale=scale,
         )
 
+    def beside_people(self, finding: Finding) -> Finding:
+        """Return the finding with people's difference beside it, where one is given."""
+        if self.human is None:
+            return finding
+        from .estimation.people import compared_with_people  # noqa: PLC0415  (numpy)
+
+        return replace(finding, human=compared_with_people(finding, self.human))
+
     def layout(self, experiment: Experiment, design: Design) -> Layout:
         """Return the observations ``design`` gives it."""
         parts = compared(self.factor, *self.levels)
@@ -102,7 +117,8 @@ class MeanDifference(PairContrast):
     called
         Words for both sides, where the levels' own are too long.
     human
-        Published difference in people; for two groups of one factor only.
+        Published difference in people, as counts or as means (:class:`.Human`). The two are
+        compared by the difference of the differences, with both standard errors.
 
     See :class:`~pytest_bias.contrasts.declared.Declared` for ``margin``, ``claim``, ``target``,
     ``unit`` and the others.
@@ -116,14 +132,9 @@ class MeanDifference(PairContrast):
     :mod:`pytest_bias.stats.equivalence`.
     """
 
-    human: HumanStudy | None = field(default=None, kw_only=True)
     published: PublishedMethod | None = field(default_factory=WelchTest, kw_only=True)
 
     flags: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        PairContrast.__post_init__(self)
-        need(self.id, "human", self.human, (HumanStudy, NoneType), "HumanStudy(…)")
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
@@ -132,12 +143,10 @@ class MeanDifference(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
-        from .estimation.people import bootstrap, compared_with_people  # noqa: PLC0415
+        from .estimation.people import bootstrap  # noqa: PLC0415
 
         asked = self.asked("mean difference")
-        finding = analyse_linear(asked, experiment, records)
-        if self.human is not None and finding.se:
-            finding = replace(finding, human=compared_with_people(finding, self.human))
+        finding = self.beside_people(analyse_linear(asked, experiment, records))
         if not records.lean and self.target == "fixed":
             finding = replace(finding, bootstrap=bootstrap(asked, experiment, records))
         return replace(finding, index=self._index(experiment, finding))
@@ -182,7 +191,8 @@ class RateDifference(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Finding:
         """The finding; NoFinding when a group has no valid reply."""
-        return analyse_linear(self.asked("rate difference"), experiment, records)
+        asked = self.asked("rate difference")
+        return self.beside_people(analyse_linear(asked, experiment, records))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +219,8 @@ class RateRatio(PairContrast):
         self.check_measure(experiment, self.measure, "flag")
         if self.margin is not None and self.margin <= 1:
             raise self.refused(problem="margin is the larger limit of a ratio, above 1")
+        if self.human is not None:
+            raise self.refused(problem="people are compared by differences: RateDifference(…)")
         if self.target != "fixed":
             raise self.refused(problem="a ratio is of a fixed set: target is 'fixed'")
         PairContrast.check(self, experiment)

@@ -178,7 +178,8 @@ def human_facts(human: HumanComparison) -> Iterator[Fact]:
         f"{human.estimate:+z.2f}, {bounds_words(human.interval)}",
         f"difference of the differences, df = {human.df:.1f}",
     )
-    within = f"±{human.similar_within:g}"
-    carries = f"carries both standard errors; SIMILAR only when shown to be within {within}"
+    carries = "carries both standard errors"
+    if human.similar_within is not None:
+        carries += f"; SIMILAR only when shown to be within ±{human.similar_within:g}"
     yield "Primary", RELATIONS[human.primary], carries
     yield "Published", RELATIONS[human.published], "takes people’s difference as fixed"

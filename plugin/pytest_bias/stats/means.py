@@ -124,14 +124,6 @@ def welch(a: ArrayLike, b: ArrayLike) -> StudentEstimate:
     return difference_of(*parts)
 
 
-def se_from_t(*, difference: float, t: float) -> float:
-    """Return the standard error that a published difference and its t statistic imply: |d / t|.
-
-    In the unit of the difference; signs are ignored, as publications print t either way round.
-    """
-    return abs(difference) / abs(t)
-
-
 def mean_sd_n(differences: ArrayLike, *, magnitude: float = 0.0) -> tuple[float, float, int]:
     """Return mean, SD and number of units' differences; `NoVariance` where they are constant."""
     values = units(differences, "differences")

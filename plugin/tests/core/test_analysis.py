@@ -15,7 +15,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.estimation import people
-from pytest_bias.contrasts.findings import HumanStudy
+from pytest_bias.contrasts.findings import Human
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.allocation import Allocation
@@ -32,7 +32,7 @@ from ..helpers import there
 from .factories import Score, experiment, recording
 
 RECORDING = recording(interactions=1)
-PEOPLE = HumanStudy(low=4, high=6.05, t=2.1, df=37, n=39, similar_within=0.5, citation="2006")
+PEOPLE = Human.tested(low=4, high=6.05, t=2.1, df=37, n=39, similar_within=0.5, citation="2006")
 MEASURES = [
     Measure("score", bounds=(0, 12)),
     Measure("word", lambda score: ("low", "middle", "high")[min(score.score // 5, 2)]),

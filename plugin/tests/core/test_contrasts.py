@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.findings import Finding, HumanStudy
+from pytest_bias.contrasts.findings import Finding, Human
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign, TooFewUnits
 from pytest_bias.experiments.design import Factor
@@ -24,7 +24,7 @@ FLAG = Measure("score", kind="flag")
 TINY = experiment(
     factors=[Factor("demand", {"low": 3, "high": 9}, unit="months")], measures=[WIDE]
 )
-PEOPLE = HumanStudy(
+PEOPLE = Human.tested(
     low=4.00, high=6.05, t=2.10, df=37, n=39, similar_within=0.5, citation="Englich et al. 2006"
 )
 

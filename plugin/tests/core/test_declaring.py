@@ -16,7 +16,7 @@ from pytest_bias import (
     Factor,
     GroupContrast,
     Heatmap,
-    HumanStudy,
+    Human,
     Interaction,
     Items,
     MeanDifference,
@@ -70,6 +70,10 @@ def mean(**changes: Any) -> object:
 
 def asked(*tested: Any) -> object:
     return hypotheses(experiment(), *tested)
+
+
+COUNTS = Human.counts(high=(2059, 3097), low=(1200, 3174), citation="2014")
+MEANS = Human.means(high=(6, 2, 20), low=(4, 2, 20), citation="2006")
 
 
 def of_kind(kind: Any, *tested: Any) -> object:
@@ -178,7 +182,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(E, figures=Heatmap("score", "group", "group")), "figures must be a list of Heatmap(…)"),
     (loose(Agreement, 3, "again"), "measure must be text"),
     (
-        loose(HumanStudy, low="a", high=1, t=1, df=1, n=1, similar_within=1, citation=""),
+        loose(Human.tested, low="a", high=1, t=1, df=1, n=1, similar_within=1, citation=""),
         "low must",
     ),
     (loose(PromptTemplate, "t", None), "text must be text"),
@@ -203,7 +207,30 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(mean, scope=3), "scope must be text"),
     (loose(mean, name=3), "name must be text"),
     (loose(mean, called="a"), "called must be two texts: of the high side and of the low"),
-    (loose(mean, human=3), "human must be HumanStudy(…)"),
+    (loose(mean, human=3), "human must be Human.counts(…) or Human.means(…)"),
+    (loose(mean, human=COUNTS), "human= is of people's rates, and it compares means"),
+    (
+        loose(RateDifference, MISSING, "group", high="a", low="b", human=MEANS),
+        "human= is of people's means, and it compares rates: use Human.counts(…)",
+    ),
+    (
+        lambda: of_kind(
+            "flag",
+            RateRatio("it", "group", high="a", low="b", margin=2, claim="clear", human=COUNTS),
+        ),
+        "people are compared by differences: RateDifference(…)",
+    ),
+    (loose(Human.counts, high=(3, 2), low=(1, 2), citation=""), "(events, people), of two people"),
+    (
+        loose(Human.counts, high=3, low=(1, 2), citation=""),
+        "high must be (events, people); it is 3",
+    ),
+    (loose(Human.counts, high=(0, 9), low=(0, 9), citation=""), "needs a standard error"),
+    (
+        loose(Human.means, high=(1, 2), low=(1, 2, 9), citation=""),
+        "(mean, SD, people); it is (1, 2)",
+    ),
+    (loose(Human.tested, high=1, low=1, t=0, df=9, n=9, citation=""), "a t of 0 says nothing"),
     (loose(mean, published=WelchTest), "published must be a method, such as WelchTest()"),
     (loose(mean, unit=3, target="population"), "it is 3"),
     (

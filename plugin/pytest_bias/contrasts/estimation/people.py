@@ -1,13 +1,13 @@
-"""What stands beside a mean difference: the percentile bootstrap, and people's difference."""
+"""What stands beside a difference: the percentile bootstrap, and people's difference."""
 
 from __future__ import annotations
 
 from ...experiments.experiment import Experiment
 from ...experiments.records import Records
-from ...stats.means import difference_of, p_from_t, se_from_t, t_interval
+from ...stats.means import difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
-from ..findings import Finding, HumanComparison, HumanStudy, Relation
+from ..findings import Finding, Human, HumanComparison, Relation
 from ..linear import Asked, met_at
 from .cells import grid_of
 from .estimator import SEED
@@ -24,38 +24,39 @@ def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstr
     return bootstrap_difference(high.values, low.values, seed=SEED)
 
 
-def compared_with_people(finding: Finding, study: HumanStudy) -> HumanComparison:
+def compared_with_people(finding: Finding, people: Human) -> HumanComparison:
     """A model's difference compared with the published one of people.
 
     Primary: interval of the difference of the two differences, both standard errors, degrees of
     freedom after Welch and Satterthwaite. Published: people's difference taken as fixed.
     """
-    difference = study.high - study.low
-    se = se_from_t(difference=difference, t=study.t)
+    difference = people.high - people.low
+    similar_within = finding.margin if people.similar_within is None else people.similar_within
+    # Replies that are all alike have no standard error, and people have one.
     compared = difference_of(
-        finding.estimate, finding.se or 0.0, finding.df or 1.0, difference, se, study.df
+        finding.estimate, finding.se or 0.0, finding.df or 1.0, difference, people.se, people.df
     )
     primary: Relation = "not distinguishable"
     if compared.interval.excludes(0.0):
         primary = "LESS" if compared.estimate < 0 else "GREATER"
-    elif compared.interval.within(study.similar_within):
+    elif similar_within is not None and compared.interval.within(similar_within):
         primary = "SIMILAR"
     published: Relation = "SIMILAR"
     if finding.interval is not None and finding.interval.excludes(difference):
         published = "LESS" if finding.estimate < difference else "GREATER"
     return HumanComparison(
-        low_mean=study.low,
-        high_mean=study.high,
+        low_mean=people.low,
+        high_mean=people.high,
         difference=difference,
-        se=se,
-        people=t_interval(difference, se, study.df, level=LEVEL),
-        p=p_from_t(study.t, study.df),
-        n=study.n,
-        citation=study.citation,
+        se=people.se,
+        people=t_interval(difference, people.se, people.df, level=LEVEL),
+        p=p_from_t(difference / people.se, people.df),
+        n=people.n,
+        citation=people.citation,
         published=published,
         primary=primary,
         estimate=compared.estimate,
         interval=compared.interval,
         df=compared.df,
-        similar_within=study.similar_within,
+        similar_within=similar_within,
     )

@@ -15,6 +15,7 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
+from pytest_bias.contrasts.findings import Human
 from pytest_bias.stats.agreement import krippendorff_alpha
 from pytest_bias.stats.anova import factorial_anova, one_way
 from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson
@@ -26,7 +27,6 @@ from pytest_bias.stats.means import (
     difference_of,
     one_sample,
     p_from_t,
-    se_from_t,
     welch,
 )
 from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
@@ -243,7 +243,7 @@ def test_nist_certified_moments(whole: str) -> None:
 @pytest.mark.requirement("ANCHOR-29")
 def test_published_human_anchoring_study() -> None:
     """Means of 4.00 and 6.05 months, t(37) = 2.10, in Englich, Mussweiler & Strack (2006)."""
-    se = se_from_t(difference=6.05 - 4.00, t=2.10)
+    se = Human.tested(high=6.05, low=4.00, t=2.10, df=37, n=39, citation="2006").se
     assert round(se, 3) == 0.976
     assert round(p_from_t(2.10, 37), 4) == 0.0426
     same = difference_of(2.05, 0.0, 1, 0.0, se, 37)
