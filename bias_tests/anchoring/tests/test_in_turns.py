@@ -238,7 +238,8 @@ def test_identity_and_metadata() -> None:
     assert "randomly determined" in metadata["anchor_derivation"]
     assert "Incomplete case materials" in metadata["limitations"][0]
     assert "No legal qualifications" in metadata["limitations"][1]
-    assert (PEOPLE.low, PEOPLE.high, PEOPLE.t, PEOPLE.df, PEOPLE.n) == (4.0, 6.05, 2.1, 37, 39)
+    assert (PEOPLE.low, PEOPLE.high, PEOPLE.df, PEOPLE.n) == (4.0, 6.05, 37, 39)
+    assert (PEOPLE.high - PEOPLE.low) / PEOPLE.se == pytest.approx(2.10)
 
 
 @pytest.mark.parametrize("of", [ANCHORING, ALL_IN_ONE], ids=["in turns", "at once"])
