@@ -310,7 +310,6 @@ def test_a_control_on_a_rating_that_is_not_relied_on_is_not_seen() -> None:
     assert not control.seen
     assert "the judge's error on much is not known" in control.reason
     assert analysis.agreements[0].held == (CONTROL.id,)
-    assert all("no assay sensitivity" in verdict.open_words for verdict in analysis.verdicts)
 
 
 @pytest.mark.parametrize(

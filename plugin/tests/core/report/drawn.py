@@ -25,7 +25,7 @@ def stories(**changes: Any) -> Experiment:
         "id": "stories",
         "factors": [groups(GROUPS), Factor("persona", {"default": 0, "noir": 1, "utopian": 2})],
         "items": Items("scenario", {"wallet": 1, "team": 2, "car_accident": 3}),
-        "measures": [Measure("helped"), Measure("hesitation", bounds=(1, 5))],
+        "measures": [Measure("helped", kind="flag"), Measure("hesitation", bounds=(1, 5))],
         "replicates": 3,
     }
     return study(**(given | changes))

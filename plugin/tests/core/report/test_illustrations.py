@@ -164,15 +164,18 @@ def test_missing_trials_can_be_shown_as_a_rate() -> None:
 
 
 def test_words_cannot_be_shown() -> None:
-    of = experiment(measures=[Measure("score")])
-    with pytest.raises(BadDesign, match=r"^Means\('score'\) of .* holds words or several types"):
+    of = experiment(measures=[Measure("score", kind="category")])
+    with pytest.raises(BadDesign, match=r"^Means\('score'\) of .* is compared as a number or a"):
         illustrated(Means("score", "group"), of, rows(of, {"a": ["x"], "b": ["y"]}))
 
 
 def test_an_analysis_carries_its_figures_through_json() -> None:
     of = experiment(
         factors=[Factor("demand", {"low": 3, "high": 9})],
-        measures=[Measure("score", bounds=(0, 12)), Measure("much", lambda s: s.score > 5)],
+        measures=[
+            Measure("score", bounds=(0, 12)),
+            Measure("much", lambda s: s.score > 5, kind="flag"),
+        ],
         figures=[Means("score", "demand"), Means("much", "demand", title="Much")],
     )
     given: dict[str, Sequence[int | None]] = {"low": [4, 5, None], "high": [8, 9, 7]}
