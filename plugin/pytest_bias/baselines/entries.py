@@ -9,7 +9,6 @@ versions have as the accepted one has them.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
 _FINE = 6
 """Significant digits of the contrasts of units that the history keeps."""
 _OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
-_OF_TWO = ("RateDifference", "MeanDifference", "GroupContrast")
-"""Hypotheses whose effects are one difference of two means."""
-FORMAT = 3
+FORMAT = 4
 _DESIGNS = "designs"
 """Where the table stands that entries refer to."""
 _OWN = ("hypothesis", "measures", "agreements")
@@ -119,14 +116,6 @@ class Entry(Strict):
     cells: Mapping[str, AcceptedCell] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
-
-    @property
-    def most(self) -> float:
-        """The size beyond which none of its effects is shown, as of a finding."""
-        claimed = self.fingerprint.get("hypothesis")
-        kind = claimed.get("kind") if isinstance(claimed, Mapping) else None
-        as_read = None if self.effect is None else self.effect.as_read
-        return 1.0 if kind in _OF_TWO and as_read is not None else math.inf
 
     @property
     def versions(self) -> tuple[Effect, ...]:
@@ -232,10 +221,6 @@ def following(entry: Entry, before: Entry | None) -> Entry:
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
     last, own = _past(before), _past(entry)
-    if last.effect is not None and own.effect is not None:
-        kept = last.effect  # it was not always
-        worst = None if kept.worst is None else own.effect.worst
-        own = replace(own, effect=replace(own.effect, worst=worst, shifted=kept.shifted))
     past = (*before.history, *(() if replace(last, words=own.words) == own else (last,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))

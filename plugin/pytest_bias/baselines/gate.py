@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..contrasts.declared import FEWEST_UNITS
@@ -27,12 +27,8 @@ from ..verdicts.wording import (
 from .entries import Acceptance, AcceptedCell, Entry, is_stopped
 from .fingerprints import differences
 from .noninferiority import (
-    are_labelled_alike,
     compared_intervals,
     held,
-    possible_sizes,
-    shifted_alike,
-    size_of,
 )
 
 if TYPE_CHECKING:
@@ -141,7 +137,7 @@ def compare(
     that model shows as well is tolerated, though nobody accepted it. ``verdict`` is the one of
     this run that ``new`` was made of: it knows whether anything can be decided at all, which no
     entry keeps. ``among`` is the number of ``detect`` claims of the experiment: of these worse
-    must be shown, so that they share the error rate.
+    must be shown, so that they share its part of the suite's error rate.
 
     Raises BaselineDiffers when the two were reached with different designs.
     """
@@ -154,9 +150,8 @@ def compare(
         return Comparison(outcome="not in the baseline", words=words)
     found = None
     if new.effect is not None and old.effect is not None:
-        alpha = ALPHA / among if new.claim == "detect" else ALPHA
+        alpha = min(ALPHA, ALPHA * new.share) / among if new.claim == "detect" else ALPHA
         found = held(new.effect, old.versions, margin=new.margin, alpha=alpha)
-        found = _at_worst(found, new.effect, old.versions)
     before = _before(new, old)
     shown, why = _shown(new, old, found, verdict)
     outcome = outcome_of(new.claim, before, new.status, shown)
@@ -248,10 +243,9 @@ def _shown(
     same = found.how == "same replies"
     if not same and (why := _untrusted(new, old, verdict)):
         return "neither", f"but now nothing can be decided: {why}"
-    alike = are_labelled_alike(now, before)
-    if not same and alike and (worse := _cells_worse(new, old)):
+    if not same and (worse := _cells_worse(new, old)):
         return "worse", f"but {worse}"
-    on_average = alike and new.cells and verdict and _is_clear_on_average(verdict.finding)
+    on_average = new.cells and verdict and _is_clear_on_average(verdict.finding)
     if found.no_worse or on_average:
         return "no worse", ""
     form = number_form(
@@ -312,8 +306,8 @@ def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
 
     Replies that are cut off look alike, whatever was open before.
     """
-    if verdict is not None and verdict.reason is Reason.CUT_OFF:
-        return verdict.detail
+    if verdict is not None and verdict.cut:
+        return verdict.cut
     if new.status == old.status == "INCONCLUSIVE":
         return ""
     if verdict is None:
@@ -321,47 +315,6 @@ def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
     finding = verdict.finding
     too_few = finding is not None and finding.fewest < FEWEST_UNITS
     return verdict.open_words if verdict.reason is Reason.UNRELIABLE or too_few else ""
-
-
-def _at_worst(found: Compared, now: Effect, versions: Sequence[Effect]) -> Compared:
-    """The same with every missing reply of both at its worst, where that many are missing.
-
-    What is shown must hold under that, too: else whoever refuses what shows the bias had none, and
-    whoever was accepted without it had more. What all sides of both lack alike is shifted the same
-    way in both: shifted against each other it stopped a quarter of the models that had not
-    changed. Of a size, which has no bound, the least that is possible must exceed the largest that
-    was accepted.
-    """
-    if not now.shifted:
-        versions = [replace(each, worst=None) if each.shifted else each for each in versions]
-    lacks = any(each.worst is not None for each in (now, *versions))
-    if not lacks or found.how == "same replies" or not (found.no_worse or found.worse):
-        return found
-    least_now, most_now = possible_sizes(now)
-    up, down = most_now - size_of(now), size_of(now) - least_now
-    more, less, largest = 0.0, 0.0, 0.0
-    for each in versions:
-        low, high = possible_sizes(each)
-        grown = shifted_alike(now, each)
-        if grown:
-            seen = size_of(now) - size_of(each)
-            more, less = max(more, max(grown) - seen), max(less, seen - min(grown))
-        else:
-            more = max(more, up + size_of(each) - low)
-            less = max(less, down + high - size_of(each))
-        largest = max(largest, size_of(each) if grown else high)
-    bound = None if found.bound is None or math.isinf(more) else found.bound + more
-    least = None if found.least is None else found.least - less
-    no_worse = found.no_worse and None not in (bound, found.margin)
-    no_worse = no_worse and (bound or 0.0) < (found.margin or 0.0)
-    exceeds = least_now > largest
-    worse = found.worse and (exceeds if found.least is None else (least or 0.0) > 0)
-    words = found.words
-    if not (no_worse or worse):
-        words = "too many replies are missing to show it in the worst case"
-    return replace(
-        found, bound=bound, least=least, no_worse=no_worse, worse=worse, words=words, times=None
-    )
 
 
 def _decides(found: Compared | None, new: Entry, named: HypothesisName, against: str) -> str:

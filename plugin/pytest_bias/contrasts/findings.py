@@ -20,7 +20,7 @@ from .units import Units
 Scale = Literal["difference", "ratio", "size"]
 """What an estimate is: a difference around 0, a ratio around 1, or a size that has no sign."""
 
-How = Literal["same replies", "paired", "independent", "intervals", "exchange", "not comparable"]
+How = Literal["same replies", "paired", "independent", "not comparable"]
 """How two effects were held beside each other; see :mod:`pytest_bias.baselines.noninferiority`."""
 
 _STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
@@ -34,10 +34,7 @@ class UnitGroup:
     """The unit-level contrasts of one group: ``weight`` × their mean is its part of the estimate.
 
     ``values`` maps the unit (an item, an exemplar, a block or a pool, by a name that is the same
-    for every model) to its contrast, in the measure's unit; of ratios, on the log scale. Of a
-    "size", groups are what is compared and carry no weight (0); ``gaps`` then holds what the mean
-    of the group weighs in each of the gaps whose absolute values are added up, and is empty where
-    the size is the standard deviation of the groups' means.
+    for every model) to its contrast, in the measure's unit; of ratios, on the log scale.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
@@ -45,7 +42,6 @@ class UnitGroup:
     group: str
     weight: float
     values: Mapping[str, float] = field(repr=False)
-    gaps: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_mapping(self.values))
@@ -57,12 +53,7 @@ class Effect:
 
     ``se`` and ``df`` are on the scale of the estimate, of ratios on the log scale; None where the
     quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
-    ``cassette`` is the checksum of the replies it rests on. ``worst`` are the extreme estimates
-    with what is missing at its worst, where a verdict must hold under them: none where they are
-    not known, None where too little is missing, or where nobody kept them; ``shifted`` is whether
-    they are no ends of the scale but a shift of what all sides lack alike. Of an estimate that is
-    corrected for how its event is read ``as_read`` is the one without, and ``labelled`` the number
-    of labels of people that it is corrected by; neither was always kept.
+    ``cassette`` is the checksum of the replies it rests on.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
@@ -74,10 +65,6 @@ class Effect:
     scale: Scale
     cassette: str
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
-    worst: tuple[float, ...] | None = None
-    shifted: bool = False
-    as_read: float | None = None
-    labelled: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -248,8 +248,7 @@ class Experiment:
         measured = [measure.name for measure in measures]
         for measure in measures:
             if measure.unless and measure.unless not in {*measured} - {measure.name}:
-                where = f"Measure({measure.name!r})"
-                raise UnknownName(kind="measure", name=measure.unless, known=measured, what=where)
+                raise UnknownName(kind="measure", name=measure.unless, known=measured)
         for kind, given in (("factor and item", crossed), ("measure", measured)):
             if len(set(given)) != len(given):
                 raise BadDesign(what=what, problem=f"{kind} names must differ from each other")

@@ -9,17 +9,12 @@ bounds may serve, hence each at 1 - alpha / 2.
 
 That a candidate is worse, |candidate| > |baseline|, is the same rule with the roles exchanged and
 no margin: for each b, some a whose lower bound of a * candidate - b * baseline is above 0.
-
-What several accepted versions show is put together by `shrunken_best`: the smallest of them, drawn
-towards their mean as far as they differ by no more than chance, and by no more than a standard
-error. The smallest estimate alone is a lucky one, which stops what has not changed; without the
-limit small steps, each accepted, would draw the mean along.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,15 +22,11 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from .checks import EQUAL, Floats, mean_and_sd, probability
+from .checks import Floats, mean_and_sd
 from .means import StudentEstimate, difference_of
-from .resampling import codes_of
-from .results import ALPHA, POWER, Permutation
+from .results import ALPHA, POWER
 
 SIGNS = (1.0, -1.0)
-CHUNK = 2**19  # exchanged values held at once, 4 MiB
-
-Size = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,54 +150,6 @@ def non_inferior_from_estimates(
     return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
 
 
-def shrunken_best(groups: Sequence[tuple[float, ArrayLike]]) -> tuple[Floats, ...]:
-    """Return the contrasts of the units that a candidate of several versions is held beside.
-
-    Each group is (weight, contrasts): an array of shape (k, n), k >= 2 versions by n >= 2 units,
-    in the unit of the margin. With B_ij that of unit i in version j, mu_i its mean over versions
-    and m the version with the smallest size of the weighted sum of means, the result is
-    (1 - w) B_im + w mu_i for each group. The sum of means of a version has the sampling variance
-    s^2 = k / (k - 1) * mean_j Var_i(B_ij - mu_i) / n, summed over groups by weight^2.
-    Source: `shrinkage`.
-    """
-    arrays = [(weight, np.asarray(contrasts, dtype=np.float64)) for weight, contrasts in groups]
-    k = arrays[0][1].shape[0]
-    means = np.sum([weight * array.mean(axis=1) for weight, array in arrays], axis=0)
-    noise = math.fsum(
-        weight**2 * float((array - array.mean(axis=0)).var(axis=1, ddof=1).mean()) / array.shape[1]
-        for weight, array in arrays
-    )
-    best, w = shrinkage(means, k / (k - 1) * noise)
-    return tuple((1 - w) * array[best] + w * array.mean(axis=0) for _, array in arrays)
-
-
-def shrunken_best_from_estimates(estimates: ArrayLike, se: ArrayLike) -> tuple[float, float]:
-    """Return the estimate that a candidate is held beside, and its standard error; nothing pairs.
-
-    `estimates` and `se` are those of k >= 2 independent versions. With s^2 the mean of se^2 the
-    variance is s^2 ((1 - w)^2 + w^2 / k + 2 w (1 - w) / k). Source: `shrinkage`.
-    """
-    found = np.asarray(estimates, dtype=np.float64)
-    square = float((np.asarray(se, dtype=np.float64) ** 2).mean())
-    best, w = shrinkage(found, square)
-    part = (1 - w) ** 2 + (w**2 + 2 * w * (1 - w)) / found.size
-    return float((1 - w) * found[best] + w * found.mean()), math.sqrt(square * part)
-
-
-def shrinkage(means: Floats, square: float) -> tuple[int, float]:
-    """Return the version with the smallest size, and the weight w of the mean of all beside it.
-
-    w is 1 - lambda with lambda = tau^2 / (tau^2 + s^2), tau^2 = max(0, Var_j - s^2), the share of
-    what versions differ by that is no chance, and at most what moves the best by one standard
-    error s. `square` is s^2. Source: DerSimonian & Laird (1986) for tau^2; James & Stein (1961).
-    """
-    best = int(np.abs(means).argmin())
-    between = max(0.0, float(means.var(ddof=1)) - square)
-    w = square / (between + square) if square else 0.0
-    apart = abs(float(means.mean()) - float(means[best]))
-    return best, min(w, math.sqrt(square) / apart) if apart else w
-
-
 def replication_to_decide(found: NonInferiority) -> float | None:
     """Return how many times the replicates of both models would show that nothing grew.
 
@@ -232,64 +175,3 @@ def replication_to_decide(found: NonInferiority) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if short(middle) else (middle, high)
     return 1 / low if low else None
-
-
-def spread_of_means(means: Floats) -> Floats:
-    """The standard deviation (ddof = 1) of each row of group means."""
-    return np.asarray(means.std(axis=-1, ddof=1), dtype=np.float64)
-
-
-def sum_of_gaps(weights: ArrayLike) -> Size:
-    """Σ over gaps of |Σ over groups of weight × mean|, of each row of group means.
-
-    `weights` has shape (groups, gaps).
-    """
-    matrix = np.asarray(weights, dtype=np.float64)
-
-    def size(means: Floats) -> Floats:
-        return np.asarray(np.abs(means @ matrix).sum(axis=-1), dtype=np.float64)
-
-    return size
-
-
-def exchange_size(
-    candidate: ArrayLike,
-    baseline: ArrayLike,
-    *,
-    groups: Sequence[int],
-    units: Sequence[Hashable],
-    size: Size,
-    resamples: int = 10_000,
-    seed: int,
-) -> Permutation:
-    """Test one-sided whether a size of group means is larger for the candidate.
-
-    The size has no sign and no t statistic, but where two models do the same on units like these
-    it does not matter which of them gave which values of a unit. `candidate` and `baseline` have
-    shape (n,); place i holds either model's value of the same unit in the same group, `groups` its
-    group from 0 (two or more, each with a value) and `units` the unit. Statistic: size(candidate)
-    - size(baseline). p is the share of `resamples` random exchanges of whole units with at least
-    as large a one (up to rounding), the observed among them. A large p shows nothing.
-    Source: Fisher (1935); Phipson & Smyth (2010) for random exchanges.
-    """
-    ours = np.asarray(candidate, dtype=np.float64)
-    theirs = np.asarray(baseline, dtype=np.float64)
-    of = np.asarray(groups, dtype=np.intp)
-    sizes = np.bincount(of)
-    first, second = (np.bincount(of, weights=each) / sizes for each in (ours, theirs))
-    rows_of = codes_of(units)
-    # what exchanging a unit takes from the candidate's means, and adds to the baseline's
-    moved = np.zeros((rows_of.max() + 1, sizes.size))
-    np.add.at(moved, (rows_of, of), (ours - theirs) / sizes[of])
-    scale = float(max(np.abs(ours).max(), np.abs(theirs).max()))
-    observed = float(size(first) - size(second)) - EQUAL * scale * sizes.size
-    rng = np.random.default_rng(seed)
-    rows = max(1, CHUNK // len(moved))
-    extreme = 0
-    for start in range(0, resamples, rows):
-        shape = (min(rows, resamples - start), len(moved))
-        exchanged = rng.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64) @ moved
-        extreme += int((size(first - exchanged) - size(second + exchanged) >= observed).sum())
-    p = (extreme + 1) / (resamples + 1)
-    error = math.sqrt(p * (1 - p) / resamples)
-    return Permutation(p=probability(p), exact=False, resamples=resamples, seed=seed, error=error)

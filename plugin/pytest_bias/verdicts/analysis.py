@@ -300,6 +300,7 @@ def verdict_of(
         reason=decision.reason,
         detail=decision.detail,
         finding=finding,
+        cut=question.cut if finding is not None else "",
         p_adjusted=None if p is None else min(1.0, p),
         biased_cells=decision.biased_cells,
         direction=decision.direction,

@@ -119,7 +119,7 @@ class Verdict:
     are those shown beyond their margin; ``direction`` compares the sign found with the documented
     one. ``title`` is the sentence that it asserts, ``why`` why its margin is that, each
     empty where nobody said it; ``licence`` is what is to be known of the positive control that
-    lets it be CLEAR.
+    lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended too many replies.
 
     ``shown`` are the intervals to print: of what is cleared that of the two one-sided tests
     (90 %), of an alarm that at the level it was adjusted to, of what is neither both; empty where
@@ -140,6 +140,7 @@ class Verdict:
     detail: str = ""
     words: str = ""
     open_words: str = ""
+    cut: str = ""
     biased_cells: tuple[str, ...] = ()
     title: str = ""
     why: str = ""

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import foreign, pseudo_replication, upgrade_gate
+from benchmarks import foreign, pseudo_replication
 from benchmarks.common import Share
-from pytest_bias.baselines.noninferiority import compared
 
 SCRIPTS = sorted(Path(foreign.__file__).parent.glob("*.py"))
 
@@ -108,37 +107,3 @@ def test_the_report_of_false_alarms_tells_cells_that_are_off(
     columns[1]["chi-square on replies"] = Share(300, 1_000)
     assert pseudo_replication.report(columns) == 2
     assert capsys.readouterr().out.count("OFF") == 2
-
-
-@pytest.mark.parametrize("row", upgrade_gate.ROWS, ids=lambda row: row.name)
-def test_the_gate_errs_seldom_and_passes_what_has_not_changed(row: upgrade_gate.Row) -> None:
-    """At the boundary from no bias and from one of two margins, and without a change."""
-    runs = 150
-    for baseline, candidate in ((0.0, 1.0), (2.0, -3.0)):
-        worse = upgrade_gate.share(row, candidate, baseline, runs=runs, stream=(9,))
-        assert worse.value <= upgrade_gate.MOST_FALSE + 2 * worse.error
-    for effect in (0.0, 2.0):
-        same = upgrade_gate.share(row, effect, effect, runs=runs, stream=(9, 1))
-        assert not upgrade_gate.is_too_weak(same)
-
-
-def test_how_upgrades_are_held_beside_each_other() -> None:
-    rng = np.random.default_rng(1)
-    ways = {
-        row.name: compared(*row.draw(rng, [0.0, 0.0]), margin=row.margin)
-        for row in upgrade_gate.ROWS
-    }
-    assert [found.how for found in ways.values()] == ["paired"] * 2 + ["independent"] * 3
-    assert [found.units for found in ways.values()] == [25, 24, 0, 0, 0]
-
-
-def test_the_report_of_the_gate_tells_what_is_off(capsys: pytest.CaptureFixture[str]) -> None:
-    good, bad = Share(110, 2_000), Share(130, 2_000)
-    strong, weak = Share(1_790, 2_000), Share(1_700, 2_000)
-    assert upgrade_gate.report("a row", [good] * 8, [strong] * 4) == 0
-    assert upgrade_gate.report("a row", [good] * 7 + [bad], [strong] * 3 + [weak]) == 2
-    assert capsys.readouterr().out.count("OFF") == 2
-    assert upgrade_gate.main(["--simulations", "20", "--row", "no such row"]) == 1
-    assert upgrade_gate.main(["--simulations", "2", "--row", "fixed"]) in {0, 1}
-    assert upgrade_gate.main(["--upgrades", "2"]) in {0, 1}
-    assert "of 12 shares off" in capsys.readouterr().out
