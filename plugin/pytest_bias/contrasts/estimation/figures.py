@@ -87,6 +87,8 @@ def _interval(used: Sequence[Cell], shares: np.ndarray) -> tuple[Interval | None
     """Student's interval of the mean of replies from within their cells, or why there is none."""
     if not any(cell.values.size > 1 for cell in used):
         return None, _FEW
-    sides, df = sides_of([cell.values for cell in used], shares, low=-math.inf, high=math.inf)
+    sides, df = sides_of(
+        [cell.values for cell in used], shares.tolist(), low=-math.inf, high=math.inf
+    )
     value, se = contrast_of(sides)
     return (t_interval(value, se, df, level=LEVEL), "") if se else (None, _SAME)
