@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ..contrasts.declared import Contrast, measures_of
 from ..errors import Unserialisable
@@ -15,10 +15,6 @@ from ..experiments.design import Design, Factor
 from ..experiments.experiment import Experiment
 from ..experiments.keys import parameters_of
 from ..experiments.messages import Parameters
-
-if TYPE_CHECKING:
-    from ..contrasts.cases import Registered
-    from ..experiments.allocation import Allocation
 
 PROMPTS = "prompts"
 """Where a fingerprint has the digests of what is told, by player and condition."""
@@ -89,30 +85,6 @@ def fingerprint_of(
     }
     settled = _without_none(json.loads(dumps(value, "fingerprint")))
     return cast("Mapping[str, object]", encodable(settled))
-
-
-def design_digest(registered: Registered, design: Design, allocation: Allocation) -> str:
-    """Name a design, its controls and all that is claimed of it: error rates are of one such.
-
-    What is said to a model and what simulated subjects answer are not in it.
-    """
-    experiment = registered.experiment
-    claims = {
-        name: fingerprint_of(experiment, design, hypothesis, "")
-        for name, hypothesis in sorted(registered.hypotheses.items())
-    }
-    controls = {
-        name: [fingerprint_of(experiment, design, each.contrast, ""), *each.licenses]
-        for name, each in sorted(registered.controls.items())
-    }
-    read = [
-        {each.name: sorted(each.controls) for each in experiment.factors},
-        sorted(experiment.items.controls) if experiment.items is not None else None,
-        {m.name: repr(m.error) for m in experiment.measures if m.error is not None},
-        parameters_of(experiment.judge) if experiment.judge is not None else None,
-    ]
-    decided = [experiment.id, claims, controls, design.controls, allocation.alpha]
-    return digest(dumps([decided, read]))[:16]
 
 
 def _fields(value: object) -> dict[str, object]:

@@ -16,7 +16,6 @@ from pathlib import Path
 from ..cassettes.places import SUFFIX, packed_path, place_of
 from ..errors import NotShipped, ReportNotWritten, UnknownName
 from ..settings.options import OPTIONS
-from ..settings.settings import ERROR_RATES
 from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
 from . import tell
@@ -75,7 +74,6 @@ def _init(given: argparse.Namespace) -> int:
     if given.recordings:
         units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
     units += [path.relative_to(suite) for path in sorted((suite / SUITE).glob("*.py"))]
-    units += [Path(ERROR_RATES)]
     try:
         _copy(suite, into, [*units, _ROSTER])
         configured = configure(into)

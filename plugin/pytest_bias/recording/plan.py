@@ -25,7 +25,6 @@ from ..providers.base import is_simulated
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode
-from .characteristics import Characteristics
 from .estimate import (
     NOTHING,
     Calls,
@@ -114,9 +113,8 @@ class PlanTotals(PlanCounts):
 class RecordingPlan:
     """The plan of a recording; ``problems`` name what could not be planned, and why.
 
-    ``characteristics`` are what the designs pass: of all that is selected, then of each
-    experiment. ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US
-    dollars) are the caps that would stop the recording.
+    ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US dollars) are the
+    caps that would stop the recording.
     """
 
     version: int
@@ -126,7 +124,6 @@ class RecordingPlan:
     problems: tuple[str, ...]
     max_calls: int | None
     budget: float | None
-    characteristics: tuple[Characteristics, ...] = ()
 
     def to_json(self) -> str:
         """The plan as indented JSON text, the same for the same plan."""

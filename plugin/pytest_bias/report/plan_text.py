@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..contrasts.power import Prospect
-from ..recording.characteristics import Chance, Characteristics
 from ..recording.estimate import Estimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..verdicts.wording import allocation_words, number_as_given
@@ -27,21 +26,11 @@ SIGNS: dict[Mark, str] = {"exact": "", "estimate": "≈ ", "at least": "≥ "}
 
 _CENT = 0.01
 _COMPACT = 10_000_000
-_CHANCE = 19
-"""Columns of a figure with its error and its draws."""
-_CHANCES = ("passes | no bias", "unchanged passes", "… bias accepted")
-_DRAWN = (
-    "Probabilities that the gate passes a model without bias; that the upgrade gate passes it, "
-    "unchanged, after itself; and one with known biases that were accepted. Shares of draws of "
-    "simulated subjects (of so many) ± Monte Carlo error; ≥ is a 95 % bound, where all passed."
-)
-_MULTIPLIED = "Multiplied: the product of each, as draws of two experiments are independent."
 
 
 def plan_lines(plan: RecordingPlan) -> list[str]:
     """The plan in lines of :data:`WIDTH` columns."""
     lines = ["bias plan: what a recording would do; nothing was called and nothing was run"]
-    lines += _leading(plan)
     body = [(_heading(row, plan), _cells(row), list(_notes(row))) for row in plan.rows]
     if len(plan.rows) > 1:
         total = f"total of {len(plan.rows)} (models side by side, the experiments of each in turn)"
@@ -60,50 +49,6 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
     for text in _closing(plan):
         lines += ["", *wrapped(text, "")]
     return lines
-
-
-def _leading(plan: RecordingPlan) -> Iterator[str]:
-    """Say what the designs pass, before anything is told of money."""
-    if not plan.characteristics:
-        return
-    drawn = [each for each in plan.characteristics if each.passes is not None]
-    body: list[tuple[str, str]] = []
-    for each in plan.characteristics:
-        if each.made == "nobody answers":
-            said = "no error rates: no simulated subject answers it"
-        elif each.passes is None:
-            said = "no error rates of this design"
-        else:
-            chances = (each.passes, each.unchanged, each.accepted)
-            said = "".join(_chance(chance).rjust(_CHANCE) for chance in chances)
-        body.append((_whole(each, plan) if each.experiment is None else each.experiment, said))
-    widest = max(len(name) for name, _ in body)
-    yield ""
-    if drawn:
-        yield f"{'':{widest}}{''.join(head.rjust(_CHANCE) for head in _CHANCES)}"
-    for name, said in body:
-        yield f"{name:{widest}}{said if said.startswith(' ') else f'  {said}'}"
-    if drawn:
-        multiplied = any(each.made == "multiplied" for each in drawn)
-        yield from wrapped(f"{_DRAWN}{f' {_MULTIPLIED}' * multiplied}", "  ")
-
-
-def _whole(each: Characteristics, plan: RecordingPlan) -> str:
-    """All that is selected, and how its figures were made."""
-    how = {"drawn together": ", drawn together", "multiplied": ", multiplied"}.get(each.made, "")
-    return f"all {len(plan.characteristics) - 1}{how}"
-
-
-def _chance(chance: Chance | None) -> str:
-    if chance is None:
-        return "not drawn"
-    if chance.least is not None:
-        return f"≥ {_share(chance.least)} ({chance.draws})"
-    return f"{_share(chance.share)} ± {_share(chance.error)} ({chance.draws})"
-
-
-def _share(share: float) -> str:
-    return f"{share:.3f}".removeprefix("0")
 
 
 def _heading(row: PlanRow, plan: RecordingPlan) -> str:

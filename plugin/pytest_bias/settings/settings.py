@@ -18,9 +18,6 @@ from .shards import Shard, read_shard
 
 FILE_SUFFIX = ".json"
 
-ERROR_RATES = "bias_tests/calibration.json"
-"""The committed error rates of the designs, below rootdir; a plan leads with them."""
-
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
 OnInconclusive = Literal["fail", "pass"]
@@ -227,7 +224,6 @@ class Settings:
     annotations: bool = False
     alpha: float = float(OPTIONS["alpha"].default)
     experiments: int = int(OPTIONS["experiments"].default)
-    error_rates: Path = Path(ERROR_RATES)
     today: str = ""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -284,7 +280,6 @@ def read_settings(given: Given) -> Settings:
         baseline=old,
         baseline_asked=given.is_typed("baseline"),
         accept=read_accept(given, read["baselines"]),
-        error_rates=given.rootdir / ERROR_RATES,
         job_summary=job_summary,
         annotations=given.choice("annotations") == "auto" and on_github,
         today=given.today,

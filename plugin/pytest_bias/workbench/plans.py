@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..contrasts.findings import Finding
     from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
-    from ..recording.characteristics import Characteristics
     from ..settings.settings import Limits, Settings
     from ..settings.shards import Shard
 
@@ -177,10 +176,10 @@ def terms_of(bench: Workbench, experiments: Iterable[Experiment], limits: Limits
 def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
     """Plan what recording the selected ``cases`` would do, and say what their designs pass.
 
-    Raises BadSetting when the roster is none, DamagedTable for damaged error rates.
+    Raises BadSetting when the roster is none.
     """
     wanted = _in_shard(bench, cases)
-    made = _plan_of(
+    return _plan_of(
         bench,
         [
             PlanJob(
@@ -194,7 +193,6 @@ def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
             for case, trials in wanted
         ],
     )
-    return replace(made, characteristics=characteristics(bench, [case for case, _ in wanted]))
 
 
 def _plan_of(bench: Workbench, jobs: Iterable[PlanJob]) -> RecordingPlan:
@@ -207,23 +205,6 @@ def _plan_of(bench: Workbench, jobs: Iterable[PlanJob]) -> RecordingPlan:
         mode="all" if settings.record == "all" else "missing",
         players_of=bench.players,
     )
-
-
-def characteristics(bench: Workbench, cases: Iterable[Case]) -> tuple[Characteristics, ...]:
-    """Return what the designs of ``cases`` pass; nothing where no error rates are committed.
-
-    Raises DamagedTable where the file of these is damaged.
-    """
-    from ..baselines.fingerprints import design_digest  # noqa: PLC0415  (for a plan only)
-    from ..recording.characteristics import read_error_rates  # noqa: PLC0415
-
-    table = read_error_rates(bench.settings.error_rates)
-    digests: dict[str, str] = {}
-    for case in cases if table is not None else ():
-        name, answers = case.experiment.id, case.experiment.simulated is not None
-        made = design_digest(bench.registry[name], case.design, bench.allocation(name))
-        digests[name] = made if answers else ""
-    return () if table is None else table.of(digests)
 
 
 def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:

@@ -38,7 +38,6 @@ def test_an_id_brings_its_package_and_nothing_of_others(here: Path) -> None:
         f"written: cassettes/{AUDIT}/simulated--even.jsonl",
         "written: bias_tests/__init__.py",
         "written: bias_tests/charts.py",
-        "written: bias_tests/calibration.json",
         "written: bias_models.toml",
         "written: pytest.toml",
         "next: pytest -n 2",

@@ -38,7 +38,6 @@ def test_defaults() -> None:
         report=ROOT / "bias-report.html",
         results=ROOT / "bias-results.json",
         baselines=ROOT / "bias_tests/baselines",
-        error_rates=ROOT / "bias_tests/calibration.json",
         environ={"OPENAI_API_KEY": "sk-secret"},
     )
     assert (found.record, found.design, found.gate, found.inconclusive) == (

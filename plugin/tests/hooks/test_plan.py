@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from typing import Any, cast
 
 import pytest
 
-from .. import forked
 from ..runs import command
 from .suites import REPLICATES, Suite
 
@@ -213,42 +211,3 @@ def test_a_protocol_that_fails_is_told_by_the_plan(
     assert result.ret == status
     assert said in result.stdout.str()
     assert "INTERNALERROR" not in result.stdout.str()
-
-
-def _measured(suite: Suite) -> None:
-    """Draw the table of error rates that a plan leads with."""
-    words = (
-        "draws.jsonl --cell game-coin even 20 even --jobs 1 --table bias_tests/calibration.json"
-    )
-    subprocess.run(  # noqa: S603  (our own script)
-        [forked.python(), "-m", "benchmarks.error_rates", *words.split()],
-        cwd=suite.path, check=True, capture_output=True,
-    )  # fmt: skip
-
-
-def test_the_plan_leads_with_what_the_design_passes(suite: Suite) -> None:
-    lines = suite.run(PLAN, OPENAI).outlines
-    assert lines[lines.index(TITLE) + 2].split()[:2] == ["trials", "recorded"]
-    _measured(suite)
-    result = suite.run(PLAN, OPENAI)
-    at = result.outlines.index(TITLE) + 2
-    heads, row = result.outlines[at : at + 2]
-    assert heads.split("  ")[-1] == " … bias accepted".strip()
-    assert re.fullmatch(r"game-coin( +(≥ )?\.\d+( ± \.\d+)? \(20\)){2} +not drawn", row)
-    plan = json.loads(command(suite.path, "plan", "--model", UNRECORDED, "--json").stdout)
-    table = json.loads((suite.path / "bias_tests" / "calibration.json").read_text("utf-8"))
-    (said,) = plan["characteristics"]
-    (passes,) = [rate for rate in table["rates"] if rate["what"] == "passes"]
-    assert said["passes"]["share"] == passes["hits"] / 20
-    assert (said["experiment"], said["made"], said["accepted"]) == ("game-coin", "drawn", None)
-    more = suite.run(PLAN, OPENAI, "--bias-replicates=14")
-    assert "game-coin  no error rates of this design" in more.outlines
-    suite.tests("margin=2.0", "margin=2.5")  # another claim is another design
-    assert "game-coin  no error rates of this design" in suite.run(PLAN, OPENAI).outlines
-
-
-def test_a_damaged_table_of_error_rates_is_named(suite: Suite) -> None:
-    suite.file("bias_tests/calibration.json", '{"format": 1, "rates": [{}]}')
-    result = suite.run(PLAN, OPENAI)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*calibration.json: it is no table of error rates*"])

@@ -12,7 +12,6 @@ from pytest_bias.contrasts.units import Units
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
-from pytest_bias.recording.characteristics import read_error_rates
 from pytest_bias.recording.estimate import Calls
 from pytest_bias.recording.plan import PlanJob, RecordingPlan, plan_recording
 from pytest_bias.report.plan_text import WIDTH, plan_lines
@@ -243,8 +242,5 @@ def test_the_plan_in_the_documentation_is_what_is_printed() -> None:
     roster = read_roster(root / "bias_models.toml")
     job = PlanJob(ANCHORING, model, ANCHORING.design(), plan(ANCHORING, ANCHORING.design()))
     found = plan_of([job], root / "cassettes", roster)
-    drawn = read_error_rates(root / "bias_tests" / "calibration.json")
-    assert drawn is not None
-    found = replace(found, characteristics=drawn.of({ANCHORING.id: drawn.designs[ANCHORING.id]}))
     page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
     assert "\n".join(["```text", *plan_lines(found), "```"]) in page
