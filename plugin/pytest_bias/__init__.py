@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .cassettes.recorded_trials import recorded as recorded
+    from .contrasts.against import Mean as Mean, Rate as Rate
     from .contrasts.cases import (
         Recorded as Recorded,
         conditions as conditions,
@@ -94,6 +95,7 @@ _HOMES = {
     name: f".{home}"
     for home, names in {
         "cassettes.recorded_trials": "recorded",
+        "contrasts.against": "Mean Rate",
         "contrasts.cases": "Recorded conditions hypotheses positive_control",
         "contrasts.declared": "Hypothesis PositiveControl",
         "contrasts.findings": "Finding Human",

@@ -38,15 +38,21 @@ _LARGE = 1e12
 
 
 def effect_of(finding: Finding, checksum: str) -> Effect:
-    """A finding as an effect that another can be compared with; ``checksum`` is its replies'."""
+    """A finding as an effect that another can be compared with; ``checksum`` is its replies'.
+
+    Where one side of a number matters, an estimate on the other is as good as none.
+    """
+    ends = {"either": (-math.inf, math.inf), "below": (-math.inf, 0.0), "above": (0.0, math.inf)}
+    low, high = ends[finding.matters]
     return Effect(
-        estimate=finding.estimate,
+        estimate=min(max(finding.estimate, low), high),
         interval=finding.interval,
         se=finding.se,
         df=finding.df,
         scale=finding.scale,
         cassette=checksum,
-        by_unit=finding.by_unit,
+        # The mean of units' contrasts is the estimate: of one that was moved it is not.
+        by_unit=finding.by_unit if finding.matters == "either" else (),
     )
 
 

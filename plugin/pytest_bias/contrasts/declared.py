@@ -382,6 +382,8 @@ class Declared(ABC):
             raise self.refused(problem=problem)
         if experiment.measure(self.eligible).kind != "flag":
             raise self.refused(problem=f"eligible={self.eligible!r} is no flag")
+        if not compared:
+            return
         from ..experiments.checks.eligibility import not_before  # noqa: PLC0415  (a rehearsal)
 
         if problem := not_before(experiment, self.eligible, compared):

@@ -103,6 +103,9 @@ CHANCE = "mean without any difference"
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""
 
+Matters = Literal["either", "below", "above"]
+"""On which side of no effect an estimate matters."""
+
 Relation = Literal["LESS", "SIMILAR", "GREATER", "not distinguishable"]
 
 
@@ -350,7 +353,8 @@ class Finding:
     ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one). ``interval``
     is at 95 %, ``clearing`` that at 90 % which lies within the margin where both one-sided tests
     reject; None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
-    margin reaches from its inverse to itself. ``shrink`` is what the judge's error leaves of a
+    margin reaches from its inverse to itself. Of a measure against a number ``matters`` says
+    whether only what lies below or above it does. ``shrink`` is what the judge's error leaves of a
     difference: the margin is tested at that share of it. ``units`` are the independent
     observations, ``fewest`` those of the smaller side, ``needed`` how many of it can clear
     anything, ``unit_name`` what they are. ``extras`` are further numbers by name, ``over`` what
@@ -385,6 +389,7 @@ class Finding:
     replies: int = 0
     scale: Scale = "difference"
     null: Null = "zero"
+    matters: Matters = "either"
     se: float | None = None
     df: float | None = None
     effect_size: EffectSize | None = None
@@ -425,7 +430,8 @@ class Finding:
             return None
         if self.scale == "ratio":
             return 1 / self.margin, self.margin
-        return -self.margin, self.margin
+        low = -math.inf if self.matters == "above" else -self.margin
+        return low, math.inf if self.matters == "below" else self.margin
 
     def inside(self, interval: Interval | None) -> bool:
         """Return whether the whole of an interval of the estimate lies within the margin."""

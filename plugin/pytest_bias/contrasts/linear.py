@@ -19,6 +19,7 @@ from .findings import (
     Arm,
     Finding,
     Heterogeneity,
+    Matters,
     MissingReplies,
     Null,
     Scale,
@@ -60,6 +61,9 @@ class Asked:
     weights: Weights
     sides: tuple[Side, ...]
     scale: Scale = "difference"
+    number: float = 0.0
+    """What is subtracted of a contrast that has one side."""
+    matters: Matters = "either"
     contrasts: Mapping[str, Scaled] | None = None
     """Those it is the largest of, by words, of a quantity that has no sides of its own."""
 
@@ -172,7 +176,9 @@ def _estimated(
     sample = sample_of(grid, asked.weights, names)
     if asked.scale == "ratio":
         return estimate_ratio(sample, margin=margin, null=null), sample
-    return estimate(sample, margin=margin, null=null, shrink=shrink), sample
+    sample = sample if asked.weights.parts else sample.less(asked.number)
+    finding = estimate(sample, margin=margin, null=null, shrink=shrink, matters=asked.matters)
+    return finding, sample
 
 
 def shrinkage(experiment: Experiment, measure: str) -> float:
@@ -227,7 +233,9 @@ def _tips(finding: Finding, used: Grid, shares: Sequence[float]) -> float | None
         room = math.log(margin) - max(abs(math.log(interval.low)), math.log(interval.high))
         sd /= max(math.fsum(arm.mean for arm in finding.arms) / len(finding.arms), 1e-9)
     else:
-        room = margin * finding.shrink - max(abs(interval.low), abs(interval.high))
+        ends = {"either": max(-interval.low, interval.high)}
+        ends |= {"below": -interval.low, "above": interval.high}
+        room = margin * finding.shrink - ends[finding.matters]
     return max(room, 0.0) / (max(shares) * sd)
 
 
@@ -248,7 +256,10 @@ def _heterogeneity(
         part = used.at({items: (name,)})
         if all(cell.values.size for cell in part.cells) and not asked.weights.absent(part, ()):
             sample = sample_of(part, asked.weights, None)
-            each.append(estimate(sample, margin=finding.margin, null="margin"))
+            sample = sample if asked.weights.parts else sample.less(asked.number)
+            each.append(
+                estimate(sample, margin=finding.margin, null="margin", matters=asked.matters)
+            )
     if len(each) < 2:  # noqa: PLR2004  (one item differs from none)
         return None
     effects = [one.estimate for one in each]

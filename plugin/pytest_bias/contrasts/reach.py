@@ -47,7 +47,9 @@ def layout_of(
     ratio = getattr(declared, "ratio", False)
     at = declared.where(experiment, parts)
     low, high = _scale(declared, experiment, event=event)
-    reach = (high - low) * math.prod(sum(map(abs, each.values())) for each in parts.values()) / 2
+    reach = high - low
+    if parts:
+        reach *= math.prod(sum(map(abs, each.values())) for each in parts.values()) / 2
     if declared.target == "fixed":
         groups, unit_name = _replies(experiment, design, parts, at), REPLIES
     else:
@@ -66,7 +68,8 @@ def layout_of(
             size = math.prod(_count(experiment, design, name, at.get(name, ())) for name in names)
             groups = (Group(weight=1.0, cells=1, size=size),)
             exemplars = has_exemplars(experiment, names[0])
-            unit_name, low, high = Units.within(names, exemplars=exemplars), -reach, reach
+            unit_name = Units.within(names, exemplars=exemplars)
+            low, high = (-reach, reach) if parts else (low, high)
     needed = FEWEST_TO_CLEAR
     margin = None if ratio else declared.margin
     if margin is not None and math.isfinite(reach):

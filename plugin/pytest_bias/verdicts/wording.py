@@ -173,7 +173,13 @@ def value_of(name: str, value: float | str) -> str:
 
 
 def margin_words(finding: Finding) -> str:
-    """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one."""
+    """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one.
+
+    Where one side of a number matters, ``-0.05 or more``.
+    """
+    if finding.margin is not None and finding.matters != "either":
+        sign, more = ("-", "more") if finding.matters == "below" else ("+", "less")
+        return f"{sign}{number_as_given(finding.margin)} or {more}"
     return range_words(finding.margin, finding.scale)
 
 

@@ -211,8 +211,8 @@ class Weights:
     """A contrast as a product: factor → level → weight; the weights of each factor sum to 0.
 
     One factor compares levels (``{"demand": {"high": 1, "low": -1}}``), two are an interaction:
-    a difference of differences. A level that is not named weighs 0. ``factors`` may name the items
-    as well.
+    a difference of differences, and none is the mean of all. A level that is not named weighs 0.
+    ``factors`` may name the items as well.
     """
 
     parts: Mapping[str, Mapping[str, float]]
@@ -227,7 +227,9 @@ class Weights:
 
     @property
     def reach(self) -> float:
-        """Width of the contrast in widths of the measure's scale: 1 for a difference of means."""
+        """Width of the contrast in widths of the measure's scale: 1 for means and differences."""
+        if not self.parts:
+            return 1.0
         sums = (math.fsum(map(abs, levels.values())) for levels in self.parts.values())
         return round(math.prod(sums) / 2, 12)
 

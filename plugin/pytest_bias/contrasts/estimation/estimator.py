@@ -24,7 +24,7 @@ from ...stats.equivalence import (
 from ...stats.means import p_from_t, t_interval
 from ...stats.resampling import contrast_permutation, sign_flip
 from ...stats.results import LEVEL, EffectSize, Interval, Permutation
-from ..findings import ALPHA, Finding, Null
+from ..findings import ALPHA, Finding, Matters, Null
 from .sample import Sample, centred
 
 SEED = 1
@@ -37,14 +37,20 @@ FEW_NOTE = f"fewer than {FEW_UNITS} units on a side can show bias but cannot cle
 
 
 def estimate(
-    sample: Sample, *, margin: float | None, null: Null = "zero", shrink: float = 1.0
+    sample: Sample,
+    *,
+    margin: float | None,
+    null: Null = "zero",
+    shrink: float = 1.0,
+    matters: Matters = "either",
 ) -> Finding:
     """Estimate and test a weighted sum of means.
 
     ``margin`` is in the unit of the contrast, ``shrink`` what is left of a difference in how its
     values are read (1 of those read without error): the margin is tested at that share of it.
-    An alarm is raised by the t test (of events with one further unit a side at the end nearer no
-    effect, of fewer than 10 units a side by permutation), clearing by
+    Where only what lies below or above no effect ``matters``, the other neither alarms nor keeps
+    from clearing. An alarm is raised by the t test (of events with one further unit a side at the
+    end nearer no effect, of fewer than 10 units a side by permutation), clearing by
     :mod:`...stats.equivalence`.
     """
     sides, df = _sides(sample)
@@ -58,9 +64,13 @@ def estimate(
     p_clear = None
     if limit is not None:
         blocked = few or fewest < needed
-        p_clear = 1.0 if blocked else clearing_p(sides, low=-limit, high=limit, df=df)
+        low = -math.inf if matters == "above" else -limit
+        high = math.inf if matters == "below" else limit
+        p_clear = 1.0 if blocked else clearing_p(sides, low=low, high=high, df=df)
     beyond = limit if null == "margin" and limit is not None else 0.0
     p_alarm, how = _alarm(sample, sides, value, se, df, beyond=beyond, few=few)
+    if (matters == "above" and value < 0) or (matters == "below" and value > 0):
+        p_alarm = 1.0
     shown = se > 0 and not sample.flags
     return Finding(
         estimate=value,
@@ -74,6 +84,7 @@ def estimate(
         p_clear=p_clear,
         margin=margin,
         null=null,
+        matters=matters,
         shrink=shrink,
         method=how if margin is None else f"{how}; two one-sided t tests at the margin",
         units=sample.size,
@@ -182,7 +193,7 @@ def _alarm(
         p, how = p_from_t((abs(value) - beyond) / se, df), "t test of the weighted sum of means"
     else:
         p, how = 0.0, ""
-    if beyond or not (few or se == 0):
+    if beyond or not (few or se == 0) or sample.single:
         # Values that are all the same and lie beyond a margin have nothing else to be tested by.
         return (p, how) if how else _constant(sides, value, df, beyond)
     permuted = _permuted(sample)
@@ -250,7 +261,7 @@ def _with_half(side: SideSummary) -> SideSummary:
 
 def _effect_size(sample: Sample) -> EffectSize | None:
     """Return Cohen's d of two groups, or of one of differences; None where it has no SD."""
-    if sample.flags:
+    if sample.flags or sample.single:
         return None
     try:
         if sample.paired:

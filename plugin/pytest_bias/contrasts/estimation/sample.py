@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,6 +58,26 @@ class Sample:
     def paired(self) -> bool:
         """Whether each unit is compared with itself."""
         return len(self.values) == 1
+
+    @property
+    def single(self) -> bool:
+        """Whether it is several groups on one side, whose labels cannot be exchanged."""
+        return not self.paired and min(self.weights) > 0
+
+    def less(self, number: float) -> Sample:
+        """Return the sample of the differences to ``number``, where all are on one side."""
+        by_unit = {
+            group: (weight, {unit: value - number for unit, value in values.items()})
+            for group, (weight, values) in self.by_unit.items()
+        }
+        return replace(
+            self,
+            values=tuple(values - number for values in self.values),
+            low=self.low - number,
+            high=self.high - number,
+            magnitude=max(self.magnitude, abs(number)),
+            by_unit=by_unit,
+        )
 
     @property
     def size(self) -> int:
@@ -135,8 +155,8 @@ def _crossed(grid: Grid, weights: Weights, names: Sequence[str]) -> Sample:
         weights=(1.0,),
         labels=("",),
         strata=((),),
-        low=-reach,
-        high=reach,
+        low=-reach if weights.parts else low,
+        high=reach if weights.parts else high,
         reach=reach,
         unit_name=name,
         flags=False,
