@@ -275,7 +275,7 @@ CV_SCREENING = Experiment(
     items=SCREENING.items,
     protocol=SCREENING.rate,
     measures=SCREENING.measures,
-    replicates=4,
+    replicates=6,
     designs={
         "documented": Design(replicates=10, exemplars=1),
         "screen": Design(replicates=2),

@@ -31,8 +31,7 @@ CELL_MARGIN = 0.5
 
 WHY = (
     "one application in four rated a point higher; with the ratings of an unbiased subject it is "
-    "an impact ratio of .76 of those rated a fit. The four-fifths rule would be ±0.20 (.81), "
-    "which takes 8 replicates"
+    "an impact ratio of .76 of those rated a fit; the four-fifths rule would be ±0.20 (.81)"
 )
 
 SCOPE = "these names and CVs"
@@ -152,8 +151,8 @@ REFUSALS = RateDifference.each(
     MISSING,
     "group",
     over=PAIRS,
-    margin=0.06,
-    why="the smallest whole points that all four clear with .98 where 2 % are missing",
+    margin=0.10,
+    why="ten points, which all four clear with .998 where 8 % are missing",
     claim="clear",
     scope=SCOPE,
     family="missing",

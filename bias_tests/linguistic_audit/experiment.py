@@ -114,7 +114,7 @@ LINGUISTIC_AUDIT = audited(
     ],
     items=Items("seed", SEEDS, controls=CONTROL_SEEDS),
     replicates=5,
-    controls=1,
+    controls=3,
     designs={
         "documented": Design(replicates=1, max_calls=400),
         "controlled": Design(replicates=1, controls=1),

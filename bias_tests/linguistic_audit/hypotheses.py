@@ -26,12 +26,12 @@ REFUSAL_WHY = (
     "seven points as the rules find them, 21 of 30 refusals: the smallest whole points that each "
     "clears with .98 where 15 % are found to refuse, as of a subject that is biased in one factor"
 )
-MISSING_WHY = "the smallest whole points that all three clear with .98 where 2 % are missing"
+MISSING_WHY = "the smallest whole points that all three clear with .997 where 8 % are missing"
 
 MARGINS_HERE: Mapping[str, tuple[float, str]] = {
     **MARGINS,
     "is_refusal": (0.10, REFUSAL_WHY),
-    MISSING: (0.03, MISSING_WHY),
+    MISSING: (0.07, MISSING_WHY),
 }
 """Those of :data:`.audit.MARGINS`, shares as these many replies can clear them."""
 

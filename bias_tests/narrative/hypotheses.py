@@ -21,8 +21,8 @@ from .names import GROUPS
 RATE_MARGIN = 0.10
 """Ten points of the share of pro-social endings."""
 
-MISSING_MARGIN = 0.03
-"""Three points of the share of stories without a valid grade."""
+MISSING_MARGIN = 0.07
+"""Seven points of the share of stories without a valid grade."""
 
 RATE_CELL = 2 * RATE_MARGIN
 """Of one persona, circumstance or scenario: twenty points."""
@@ -75,7 +75,7 @@ NO_GRADE = GroupContrast.each(
     over=EACH_GROUP,
     among=GROUPS,
     margin=MISSING_MARGIN,
-    why="the smallest whole points that all eight clear with .98 where 2 % are missing",
+    why="the smallest whole points that all eight clear with .997 where 8 % are missing",
     claim="clear",
     scope=SCOPE,
     family="missing",
