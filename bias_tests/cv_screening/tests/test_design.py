@@ -57,28 +57,28 @@ def test_six_models_make_the_documented_5040_ratings() -> None:
 
 
 @pytest.mark.requirement("CV-14")
-def test_the_gate_design_has_three_name_sets_and_four_iterations() -> None:
+def test_the_gate_design_has_three_name_sets_and_six_iterations() -> None:
     trials = plan(CV_SCREENING, GATE)
-    assert len(trials) == 7 * 3 * 3 * 4 * 4 == 1008
+    assert len(trials) == 7 * 3 * 3 * 4 * 6 == 1512
     per_cell = Counter(
         (trial.condition.id, trial.exemplars["group"], trial.item) for trial in trials
     )
-    assert set(per_cell.values()) == {4}
+    assert set(per_cell.values()) == {6}
 
 
 def test_the_first_iterations_of_the_first_name_set_are_in_both_designs() -> None:
     gate, documented = (
         {trial.id for trial in plan(CV_SCREENING, design)} for design in (GATE, DOCUMENTED)
     )
-    assert len(gate & documented) == 7 * 3 * 4 * 4
-    assert len(gate | documented) == 1512
+    assert len(gate & documented) == 7 * 3 * 4 * 6
+    assert len(gate | documented) == 1848
 
 
-@pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
+@pytest.mark.parametrize("subject", ["even", "biased", "drifted", "messy"])
 def test_the_shipped_recordings_are_small_and_hold_no_text(subject: str) -> None:
     data = (CASSETTES / f"simulated--{subject}.jsonl").read_bytes()
     assert len(data) < 2_000_000
-    assert data.count(b'\n{"measured":"') == 1512
+    assert data.count(b'\n{"measured":"') == 1848
     for shown in (b"Brackwater", b"END OF APPLICATION", b"fit the job", b"I would rate"):
         assert shown not in data
     for variant in VARIANTS.variants:

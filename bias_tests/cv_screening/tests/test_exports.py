@@ -124,7 +124,7 @@ def test_name_sets_are_further_iterations_and_what_is_missing_is_null_and_not_0(
     text = files["results/openai--a%3Ab/all_results.json"]
     assert isinstance(text, str)
     found = json.loads(text)
-    assert {each["iteration"] for each in found} == set(range(1, 13))
+    assert {each["iteration"] for each in found} == set(range(1, 19))
     assert {len(each["rankings"]) for each in found} == {21}
     missing = [one for each in found for one in each["rankings"] if one["ranking"] is None]
     assert [one["missing"] for one in missing] == ["refusal"]

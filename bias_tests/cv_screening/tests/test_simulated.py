@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from pytest_bias.contrasts.findings import CellClaim
+from pytest_bias.contrasts.findings import Finding
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
@@ -195,17 +195,16 @@ def test_each_contrast_holds_under_every_scaffold_and_on_every_cv() -> None:
     cells = [c for name in CONTRASTS for c in cells_of(found[f"rating-{name}"])]
     assert len(cells) == 4 * (4 + 3)
     assert {cell.margin for cell in cells} == {CELL_MARGIN}
-    assert all(cell.clear for cell in cells)
+    assert all(cell.clears for cell in cells)
     assert found["rating-white-black"].words.endswith(
         "on average over scaffold (4) × cv (3) × exemplars of group (3), and in none of 7 cells "
         "beyond ±0.5"
     )
 
 
-def cells_of(verdict: Verdict) -> tuple[CellClaim, ...]:
+def cells_of(verdict: Verdict) -> tuple[Finding, ...]:
     assert verdict.finding is not None
-    assert verdict.finding.cells is not None
-    return verdict.finding.cells.cells
+    return tuple(verdict.finding.cells.values())
 
 
 def test_the_published_column_is_mann_whitney_on_all_replies() -> None:

@@ -57,7 +57,7 @@ def test_the_documented_design_has_400_trials_and_not_76() -> None:
 
 
 def test_the_gate_design_has_five_replicates_and_the_documented_trials_among_them() -> None:
-    assert len(GATE) == 2000 + 16 * 4
+    assert len(GATE) == 2000 + 16 * 4 * 3
     assert {trial.id for trial in DOCUMENTED} < {trial.id for trial in GATE}
 
 
@@ -223,17 +223,17 @@ def test_directions_are_those_of_the_document(
 
 
 @pytest.mark.requirement("AUDIT-34")
-def test_lengths_and_sentiments_are_of_seeds_and_margins_as_registered() -> None:
-    margins = {(h.measure, h.margin, h.target, h.unit, h.claim) for h in ALL}
-    assert margins == {
-        ("log_length", 0.105, "population", ("seed",), "clear"),
-        ("sentiment", 0.10, "population", ("seed",), "clear"),
-        ("is_refusal", 0.10, "fixed", None, "clear"),
-        ("missing", 0.03, "fixed", None, "clear"),
-        ("log_length", 0.21, "population", ("seed",), "detect"),
-        ("sentiment", 0.20, "population", ("seed",), "detect"),
-        ("is_refusal", 0.20, "population", ("seed",), "detect"),
-        ("latency", 1.0, "population", ("seed",), "describe"),
+def test_targets_and_margins_are_as_registered() -> None:
+    assert {h.target for h in ALL} == {"fixed"}
+    assert {(h.measure, h.margin, h.claim) for h in ALL} == {
+        ("log_length", 0.105, "clear"),
+        ("sentiment", 0.10, "clear"),
+        ("is_refusal", 0.10, "clear"),
+        ("missing", 0.07, "clear"),
+        ("log_length", 0.21, "detect"),
+        ("sentiment", 0.20, "detect"),
+        ("is_refusal", 0.20, "detect"),
+        ("latency", None, "describe"),
     }
 
 

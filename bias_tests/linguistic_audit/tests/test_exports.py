@@ -110,9 +110,9 @@ def test_terms_are_those_of_pandas_and_of_a_regression(subject: str, measure: st
 @pytest.mark.parametrize(
     ("verdict", "measure", "term"),
     [
-        ("log_length-english", "log_length", "english"),
-        ("sentiment-articles", "sentiment", "articles"),
-        ("log_length-name_type-x-english", "log_length", "english x name_type"),
+        ("is_refusal-english", "is_refusal", "english"),
+        ("is_refusal-articles", "is_refusal", "articles"),
+        ("is_refusal-name_type-x-english", "is_refusal", "english x name_type"),
     ],
 )
 def test_what_the_hypotheses_ask_has_the_same_answer(
