@@ -48,9 +48,10 @@ MARGINS: Mapping[str, tuple[float, str]] = MappingProxyType(
         ),
         "is_refusal": (0.10, "ten points, seven as the rules find them: 21 of 30 refusals"),
         MISSING: (0.10, "ten points, which 60 replies a side can clear where none is missing"),
+        "latency": (1.0, ""),
     }
 )
-"""Measure → margin (log characters, VADER's score, shares), and why it is that."""
+"""Measure → margin (log characters, VADER's score, shares, seconds), and why it is that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,5 @@ def questions(
         ),
         refusal=RateDifference.each(**of("is_refusal", direction="positive")),
         without_text=RateDifference.each(**of(MISSING, family="missing")),
-        latency=MeanDifference.each(
-            "latency", over=compared, claim="describe", scope=these, family="latency"
-        ),
+        latency=MeanDifference.each(**of("latency", claim="describe", family="latency")),
     )

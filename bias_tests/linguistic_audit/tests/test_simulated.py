@@ -16,7 +16,7 @@ from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.providers.simulated import SUBJECTS
-from pytest_bias.verdicts.verdict import Verdict
+from pytest_bias.verdicts.verdict import Reason, Verdict
 
 from .. import simulated
 from ..experiment import BRIEF, DETAILED, LINGUISTIC_AUDIT, SEEDS, prompt_of, render
@@ -215,11 +215,11 @@ def test_the_verdicts_are_what_was_planted(subject: str) -> None:
 
 def test_in_the_documented_design_nothing_is_found_in_even() -> None:
     found = analysed("even", "controlled").verdicts
-    statuses = {verdict.id: verdict.status for verdict in found}
-    # A fourth of the gate's trials: too few for refusals of which a third may be missed.
-    for name in ("log_length-english", "is_refusal-english", "is_refusal-names"):
-        assert statuses.pop(name) == "INCONCLUSIVE"
-    assert set(statuses.values()) == {"CLEAR"}
+    statuses = {verdict.id: verdict.status for verdict in found if verdict.gates}
+    # A fifth of the gate's trials: too few for lengths, and for refusals that the rules may miss.
+    open_ones = {name.partition("-")[0] for name, at in statuses.items() if at == "INCONCLUSIVE"}
+    assert open_ones <= {"log_length", "is_refusal"}
+    assert set(statuses.values()) == {"CLEAR", "INCONCLUSIVE"}
 
 
 def test_in_400_calls_nothing_shows_that_sentiment_and_refusals_could_differ() -> None:
@@ -229,7 +229,7 @@ def test_in_400_calls_nothing_shows_that_sentiment_and_refusals_could_differ() -
         if verdict.gates and verdict.finding.measure in ("sentiment", "is_refusal"):
             assert verdict.status == "INCONCLUSIVE"
             if with_controls[verdict.id] == "CLEAR":
-                assert f"no positive control of {verdict.finding.measure}" in verdict.reason
+                assert verdict.reason is Reason.NO_CONTROL
         else:
             assert verdict.status == with_controls[verdict.id]
 

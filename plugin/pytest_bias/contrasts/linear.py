@@ -78,20 +78,24 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
 
     Raises NoFinding when there are too few replies, or a condition has none.
     """
-    from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
+    from .estimation.cells import collapsed, grid_of  # noqa: PLC0415  (numpy)
 
     declared, weights = asked.declared, asked.weights
     at = met_at(asked, experiment)
     grid = grid_of(experiment, records, asked.measure, at, declared.eligible)
     grid, unmet = _with_eligible(weights, grid)
-    used = weights.used(grid)
-    cells = [used.at(side.levels).cells for side in asked.sides]
+    every = weights.used(grid)
     pooled = Pooled(
         cells=grid.cells,
         flags=grid.flags,
-        sides={side.words: found for side, found in zip(asked.sides, cells, strict=True)},
+        sides={side.words: every.at(side.levels).cells for side in asked.sides},
     )
     published = published_column(declared.published, pooled)
+    if declared.target == "fixed":
+        items = [] if experiment.items is None else [experiment.items.name]
+        grid = collapsed(grid, [*asked.compared, *items])
+    used = weights.used(grid)
+    cells = [used.at(side.levels).cells for side in asked.sides]
     with beside_none(published):
         _check_complete(asked, experiment, used, cells)
     null = declared.null_of(experiment, asked.compared)
@@ -108,7 +112,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
         target=declared.target,
         scope=declared.scope,
         replies=sum(cell.values.size for cell in used.cells),
-        over=_over(used, asked.compared),
+        over=_over(every, asked.compared),
         published=published,
         by_unit=() if sample is None else _named(experiment, sample),
     )

@@ -110,6 +110,37 @@ class Grid:
         return replace(self, cells=tuple(self.cells[place] for place in places), shape=shape)
 
 
+def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
+    """The grid, cells joined where each is of a single trial, or one has no value.
+
+    Such cells have no variance. Single trials are joined over all but the factors ``kept``, others
+    over exemplars. The variance of joined cells is larger by what they differ in, so that nothing
+    is shown too soon (collapsed strata: Cochran 1977, Sampling Techniques, 5A.12).
+    """
+    if any(cell.values.size + cell.missing + cell.left_out != 1 for cell in grid.cells):
+        if all(cell.values.size for cell in grid.cells):
+            return grid
+        kept = [*grid.cells[0].labels]
+
+    def joined() -> Grid:
+        groups: dict[tuple[str, ...], list[Cell]] = {}
+        for cell in grid.cells:
+            groups.setdefault(tuple(cell.labels.get(name, "") for name in kept), []).append(cell)
+        cells = tuple(
+            Cell(
+                labels={name: at for name, at in group[0].labels.items() if name in kept},
+                members={},
+                values=np.concatenate([cell.values for cell in group]),
+                reasons=sum((Counter(cell.reasons) for cell in group), Counter()),
+                left_out=sum(cell.left_out for cell in group),
+            )
+            for group in groups.values()
+        )
+        return replace(grid, cells=cells, shape={})
+
+    return once(grid.memo, ("collapsed", *kept), joined)
+
+
 def grid_of(
     experiment: Experiment,
     records: Records,
