@@ -241,30 +241,30 @@ def names_of(size: int) -> dict[str, list[str]]:
     """Made-up names, each once."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return {
-        group: [f"{letters[place].upper()}{letters[n]}o" for n in range(size)]
+        group: [f"{letters[place].upper()}{letters[n % 26]}{letters[n // 26]}o" for n in range(size)]
         for place, group in enumerate(GROUPS)
     }
 
 
 @pytest.mark.requirement("NARR-03")
-def test_a_file_of_24_names_a_group_makes_an_experiment(tmp_path: Path) -> None:
+def test_a_file_of_enough_names_a_group_makes_an_experiment(tmp_path: Path) -> None:
     path = tmp_path / "names.json"
-    path.write_text(json.dumps(names_of(24)), encoding="utf-8")
+    path.write_text(json.dumps(names_of(ENOUGH)), encoding="utf-8")
     experiment = replace(NARRATIVE, id="mine", factors=factors(read_names(path)), designs={})
-    assert len(plan(experiment, experiment.design())) == 144 * 24 * 8
+    assert len(plan(experiment, experiment.design())) == 144 * ENOUGH * 8
 
 
 def test_fewer_names_are_refused_by_group_and_number(tmp_path: Path) -> None:
-    names = names_of(24)
+    names = names_of(ENOUGH)
     names["asian_male"].pop()
     path = tmp_path / "names.json"
     path.write_text(json.dumps(names), encoding="utf-8")
-    with pytest.raises(BadDesign, match=f"asian_male has 23 names, {ENOUGH} are needed"):
+    with pytest.raises(BadDesign, match=f"asian_male has {ENOUGH - 1} names, {ENOUGH} are needed"):
         read_names(path)
 
 
 def test_the_documents_own_five_names_are_too_few_for_a_population() -> None:
-    with pytest.raises(BadDesign, match="has 5 names, 24 are needed"):
+    with pytest.raises(BadDesign, match=f"has 5 names, {ENOUGH} are needed"):
         read_names(STIMULI.folder / "names.json")
 
 
@@ -297,8 +297,8 @@ def test_a_file_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_a_mark_at_the_beginning_of_a_file_is_no_part_of_it(tmp_path: Path) -> None:
     path = tmp_path / "names.json"
-    path.write_text(json.dumps(names_of(24)), encoding="utf-8-sig")
-    assert read_names(path) == names_of(24)
+    path.write_text(json.dumps(names_of(ENOUGH)), encoding="utf-8-sig")
+    assert read_names(path) == names_of(ENOUGH)
 
 
 @pytest.mark.parametrize(

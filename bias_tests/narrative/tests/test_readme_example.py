@@ -1,4 +1,4 @@
-"""The README's example runs: a user's own 24 names a group, and claims about names like them."""
+"""The README's example runs: a user's own names, and claims about names like them."""
 
 from __future__ import annotations
 
@@ -32,27 +32,22 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
 
 
 def test_the_example_is_carried_out_and_judged_by_names(shown: dict[str, object]) -> None:
-    experiment, hypotheses = shown["NAMES_24"], shown["HYPOTHESES"]
+    experiment, hypotheses = shown["MORE_NAMES"], shown["HYPOTHESES"]
     assert isinstance(experiment, Experiment)
     assert isinstance(hypotheses, tuple)
     trials = plan(experiment, experiment.design())
-    assert len(trials) == 3456
+    assert len(trials) == 144 * ENOUGH * 2
     found = tuple(carried_out("even", trial, experiment) for trial in trials)
     assert len(hypotheses) == 16
     verdicts = judged(found, hypotheses, experiment).verdicts
-    # Nothing is planted; by chance one difference is large enough not to be cleared, and one
-    # would be with the stories that are missing at their worst.
-    open_claims = {v.id: v.reason for v in verdicts if v.status != "CLEAR"}
-    assert sorted(open_claims) == ["hesitation-hispanic_male-rest", "pro_social-white_male-rest"]
-    assert "missing" in open_claims["hesitation-hispanic_male-rest"]
     for verdict in verdicts:
         assert verdict.claim == "clear"
-        assert verdict.status != "BIASED", verdict.words
+        assert verdict.status == "CLEAR", verdict.words
         assert verdict.finding is not None
         assert verdict.finding.target == "population"
         assert str(verdict.finding.unit_name) == "exemplars of group"
         # A name without a valid story in one of its 18 conditions is no unit.
-        assert 120 < verdict.finding.units < 150
+        assert verdict.finding.units > 0.97 * len(GROUPS) * ENOUGH
 
 
 def test_the_numbers_of_the_readme_are_those_of_the_design() -> None:

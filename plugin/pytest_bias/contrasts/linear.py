@@ -229,7 +229,8 @@ def _tips(finding: Finding, used: Grid, shares: Sequence[float]) -> float | None
     interval, margin = finding.clearing, finding.margin
     if not finding.clears or interval is None or margin is None or not max(shares):
         return None
-    squares = math.fsum(float(cell.values.var()) * cell.values.size for cell in used.cells)
+    cells = [cell for cell in used.cells if cell.values.size]
+    squares = math.fsum(float(cell.values.var()) * cell.values.size for cell in cells)
     sd = math.sqrt(squares / sum(cell.values.size for cell in used.cells))
     if not sd:
         return None
