@@ -241,7 +241,9 @@ def names_of(size: int) -> dict[str, list[str]]:
     """Made-up names, each once."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return {
-        group: [f"{letters[place].upper()}{letters[n % 26]}{letters[n // 26]}o" for n in range(size)]
+        group: [
+            f"{letters[place].upper()}{letters[n % 26]}{letters[n // 26]}o" for n in range(size)
+        ]
         for place, group in enumerate(GROUPS)
     }
 

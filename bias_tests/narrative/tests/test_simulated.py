@@ -23,6 +23,7 @@ from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.providers.players import SIMULATED_JUDGE
 from pytest_bias.providers.simulated import PROGRAMS, SUBJECTS
 from pytest_bias.verdicts.analysis import Analysis
+from pytest_bias.verdicts.verdict import Reason
 from pytest_bias.verdicts.wording import units_words
 
 from ..experiment import NAMES, NARRATIVE
@@ -47,10 +48,21 @@ FOUND: Mapping[str, set[str]] = {
         "pro_social-any-group-wallet",
         "hesitation-hispanic_female-rest",
     },
-    "drifted": {"hesitation-hispanic_female-rest", "pro_social-hispanic_male-rest"},
+    "drifted": {
+        "hesitation-hispanic_female-rest",
+        "pro_social-hispanic_male-rest",
+        "pro_social-persona-x-group",
+    },
 }
 """Bias that gates, by subject: what is planted in one group and scenario shows in what asks after
-any group there. In ``drifted`` the hot spot is missed by these stories and grades, see below."""
+any group there, and what is planted in one persona in the interaction."""
+
+OPEN: Mapping[str, set[str]] = {
+    "even": set(),
+    "biased": {"pro_social-white_male-rest"},
+    "drifted": {"hesitation-black_male-rest", "hesitation-asian_female-rest"},
+}
+"""Claims to be clear that are not: a group far off is part of the mean that others are held to."""
 
 
 def told(subject: str) -> list[Told]:
@@ -67,7 +79,7 @@ def test_bias_is_found_exactly_where_it_was_planted(subject: str) -> None:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_every_other_claim_to_be_clear_is_clear_but_for_the_one_that_is_named(
+def test_every_other_claim_to_be_clear_is_clear_but_for_those_that_are_named(
     subject: str,
 ) -> None:
     open_claims = {
@@ -75,7 +87,7 @@ def test_every_other_claim_to_be_clear_is_clear_but_for_the_one_that_is_named(
         for v in analysed(subject).verdicts
         if v.claim == "clear" and v.status == "INCONCLUSIVE"
     }
-    assert open_claims == ({"missing-black_male-rest"} if subject == "drifted" else set())
+    assert open_claims == OPEN[subject]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -96,14 +108,6 @@ def test_the_size_of_what_was_planted() -> None:
     assert estimate("drifted", "pro_social-hispanic_male-rest") == pytest.approx(-0.165, abs=0.05)
     assert estimate("drifted", "hesitation-hispanic_female-rest") == pytest.approx(0.9, abs=0.1)
     assert estimate("drifted", "pro_social-black_male-rest") == pytest.approx(0, abs=0.06)
-
-
-def test_the_hot_spot_is_missed_for_the_stories_without_a_grade() -> None:
-    hot_spot = analysed("drifted").verdict("pro_social-persona-x-group")
-    assert hot_spot.status == "INCONCLUSIVE"
-    assert hot_spot.reason == "too many replies are missing to call it bias in the worst case"
-    assert hot_spot.p_adjusted is not None
-    assert hot_spot.p_adjusted <= 0.05
 
 
 @pytest.mark.requirement("NARR-26")
@@ -213,7 +217,7 @@ def test_an_empty_cell_of_persona_and_group_gives_no_verdict_that_pools_over_it(
         else:
             assert verdict.finding is None, verdict.id
             assert verdict.status == "INCONCLUSIVE"
-            assert "incomplete design" in verdict.reason
+            assert verdict.reason is Reason.NO_ESTIMATE
             # what was published stands beside the reason, but for what nobody published
             assert (verdict.published is None) == ("-x-group" in verdict.id), verdict.id
         if verdict.id == "missing-white_female-rest":

@@ -117,7 +117,8 @@ def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
     over exemplars. The variance of joined cells is larger by what they differ in, so that nothing
     is shown too soon (collapsed strata: Cochran 1977, Sampling Techniques, 5A.12).
     """
-    if any(cell.values.size + cell.missing + cell.left_out != 1 for cell in grid.cells):
+    trials = (c.values.size + c.missing + c.left_out + c.ineligible for c in grid.cells)
+    if any(number != 1 for number in trials):
         if all(cell.values.size for cell in grid.cells):
             return grid
         kept = [*grid.cells[0].labels]
@@ -133,6 +134,7 @@ def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
                 values=np.concatenate([cell.values for cell in group]),
                 reasons=sum((Counter(cell.reasons) for cell in group), Counter()),
                 left_out=sum(cell.left_out for cell in group),
+                ineligible=sum(cell.ineligible for cell in group),
             )
             for group in groups.values()
         )
