@@ -17,7 +17,7 @@ GROUPS = tuple(f"{race}_{gender}" for race in RACES for gender in GENDERS)
 """The eight groups, in the document's order."""
 
 ENOUGH = 32
-"""Names a group for claims about names like these: 29 can clear ten points, and a few may be lost."""
+"""Names a group for claims about names like these: 29 clear ten points, a few may be lost."""
 
 
 def read_names(path: Path, *, fewest: int = ENOUGH) -> Names:
