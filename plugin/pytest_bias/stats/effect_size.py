@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq  # type: ignore[import-untyped, unused-ignore]
 from scipy.special import chdtri, nctdtr, poch  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
@@ -83,6 +82,8 @@ def _effect_size(d: float, *, unit: float, df: int) -> EffectSize:
 
 def _noncentrality(t: float, df: int, p: float) -> float:
     """Return the noncentrality at which a noncentral t is below `t` >= 0 with probability `p`."""
+    from scipy.optimize import brentq  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
     # T is (Z + nc) / S: without Z, of which a large t makes nothing, S alone has this quantile.
     near = t * math.sqrt(float(chdtri(df, p)) / df)
     low, high = near - STEP, near + STEP

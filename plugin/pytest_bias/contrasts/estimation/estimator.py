@@ -119,7 +119,7 @@ def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero")
     beyond = limit if null == "margin" and limit is not None else 0.0
     nearer = [side.further(-1 if log > 0 else 1) for side in sides]
     toward, its_se = log_ratio_of(nearer)
-    distance = max(math.copysign(1, log) * toward - beyond, 0.0)
+    distance = max(math.copysign(1, log) * toward - beyond, 0.0) if abs(log) > EQUAL else 0.0
     interval, clearing = (
         _exponent(clearing_interval(sides, df=df, level=level, ratio=True))
         for level in (LEVEL, 1 - 2 * ALPHA)
