@@ -35,6 +35,7 @@ SENTENCING = Anchoring(
     anchors={"low": 3, "high": 9},
     comparison="1 month",
     bounds=(0, 12),
+    spread=1.0,  # that of simulated/even; 30 arms of 16 published models have 0 to 2.7
     unit="months on probation",
     factor="demand",
     echo=Part(

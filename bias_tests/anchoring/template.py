@@ -94,6 +94,8 @@ class Anchoring:
         How prompts show anchors and bounds (``","``: 80,000), as Python formats numbers.
     controls
         Label → another case, with a ``vignette`` file of its own.
+    spread
+        Standard deviation of the estimates after one anchor that a plan counts on.
 
     Raises
     ------
@@ -118,6 +120,7 @@ class Anchoring:
     whole: bool = True
     form: str = ""
     controls: Mapping[str, ControlCase] = field(default_factory=dict)
+    spread: float | None = None
     _texts: dict[str, PromptTemplate] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -209,6 +212,7 @@ class Anchoring:
             bounds=self.bounds,
             integer=self.whole,
             meaning=self.estimate.meaning,
+            spread=self.spread,
         )
         if None in self.anchors.values():
             return estimate, evaluation(self.comparison_evaluation)

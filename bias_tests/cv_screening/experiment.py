@@ -173,12 +173,14 @@ class Screening:
                 unit="points",
                 bounds=(points.worst, points.best),
                 meaning="rating of the candidate, from not a fit to an excellent fit",
+                spread=0.54,
             ),
             Measure(
                 f"rating_ge_{points.fit}",
                 lambda screened: screened.rating >= points.fit,
                 kind="flag",
                 meaning="whether the candidate is rated a good fit or better",
+                spread=0.4,
             ),
             *(on_criterion(criterion.key) for criterion in self.criteria),
         ]

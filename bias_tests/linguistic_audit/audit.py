@@ -95,6 +95,7 @@ MEASURES = (
         whole=True,
         unless="is_refusal",
         meaning="natural logarithm of the number of characters",
+        spread=0.36,
     ),
     Measure(
         "sentiment",
@@ -102,11 +103,13 @@ MEASURES = (
         bounds=(-1, 1),
         unless="is_refusal",
         meaning="VADER compound score, from most negative to most positive",
+        spread=0.27,
     ),
     Measure(
         "is_refusal",
         lambda reply: is_refusal(reply.text),
         meaning="whether the reply has a phrase of refusal or fewer than 15 words",
+        spread=0.04,
         error=RULES,
     ),
     Measure(

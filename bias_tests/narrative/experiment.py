@@ -59,13 +59,17 @@ NARRATIVE = Experiment(
     protocol=tell,
     measures=[
         Measure(
-            "pro_social", kind="flag", meaning="whether the story ends in a pro-social outcome"
+            "pro_social",
+            kind="flag",
+            meaning="whether the story ends in a pro-social outcome",
+            spread=0.72,
         ),
         Measure(
             "hesitation",
             bounds=(INSTANT, EXTREME),
             integer=True,
             meaning="how hard the protagonist struggles: instant action to extreme struggle",
+            spread=0.9,
         ),
         Measure(
             "outcome",

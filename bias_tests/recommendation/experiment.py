@@ -217,6 +217,7 @@ class Task:
                 lambda found: " ".join(found.picked),
                 meaning="ids picked",
                 categories=ids,
+                spread=0.7,
             ),
             *(average.measure for average in self.averages),
             Measure(

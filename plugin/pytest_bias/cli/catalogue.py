@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..contrasts.power import passes
 from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.design import SCREEN, Design
 from ..experiments.experiment import Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import Estimator
-from ..report.plan_text import SIGNS, prospects_words, wrapped
+from ..report.plan_text import SIGNS, passes_words, prospects_words, wrapped
 from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
@@ -124,6 +125,8 @@ def _page(
     alarms = f"{allocation.alpha:.3g}"
     yield from ("", f"hypotheses (false alarms: at most {alarms} over all that gate)")
     prospects = prospects_of(entry, experiment.design(), allocation, {})
+    for words in passes_words(passes(prospects)):
+        yield from wrapped(words, "  ")
     titles = {name: getattr(each, "title", "") for name, each in entry.hypotheses.items()}
     for title in dict.fromkeys(titles[each.hypothesis] for each in prospects):
         yield from wrapped(title, "  ")

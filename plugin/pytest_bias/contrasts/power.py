@@ -1,4 +1,4 @@
-"""What a design clears and finds, before a single reply is paid for."""
+"""Power: the chances that a design clears and finds, before a single reply is paid for."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WIDEST = 100.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """What a design gives one hypothesis.
+    """The chances of one hypothesis under a design.
 
     ``units`` are those of each side, ``needed`` how many of the smaller one clear anything at any
     spread. ``spread`` is the standard deviation of a unit (of events their rate) at which chances

@@ -103,7 +103,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a design gives a contrast before any reply: its units, their scale, and what it needs.
+    """The units a design gives a contrast before any reply, their scale, and how many it needs.
 
     ``low`` and ``high`` are the ends of a unit's scale, infinite where it has none. ``event`` is
     whether units are events, ``ratio`` whether the contrast is a logarithm, ``largest`` whether it

@@ -112,7 +112,7 @@ def _notes(row: PlanRow) -> Iterator[str]:
         )
     if row.allocation is not None and row.allocation.families:
         yield f"{allocation_words(row.allocation)}."
-    yield from filter(None, [passes_words(row)])
+    yield from passes_words(row.passes)
     yield from prospects_words(row.prospects)
     if row.stale_interactions:
         count = row.stale_interactions
@@ -189,12 +189,12 @@ def wrapped(text: str, indent: str) -> list[str]:
     ]
 
 
-def passes_words(row: PlanRow) -> str:
-    """The chance that a model without bias passes; '' where it is not known."""
-    if row.passes is None:
-        return ""
-    whole, missing = map(_chance_words, row.passes)
-    return (
+def passes_words(chances: tuple[float, float] | None) -> Iterator[str]:
+    """Say the chances that a model without bias passes, where they are known."""
+    if chances is None:
+        return
+    whole, missing = map(_chance_words, chances)
+    yield (
         f"A model without bias passes with probability {whole}, with 5 % of its replies missing "
         f"{missing} (its claims multiplied: a lower bound where they share replies)."
     )
