@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +31,14 @@ from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
-from ..experiments.records import CellCount, Outcome, Recording, Records, records_of
+from ..experiments.records import (
+    CellCount,
+    Outcome,
+    Recording,
+    Records,
+    known_sum,
+    records_of,
+)
 from ..stats.results import Interval
 from .controls import NOT_ASKED, judged_control, licence_of
 from .decide import alarm_interval, decide
@@ -42,11 +50,14 @@ from .judge_agreement import (
     with_itself,
     with_people,
 )
-from .verdict import Control, Decision, Question, Verdict
+from .verdict import Control, Decision, Question, Reason, Verdict
 from .wording import reason_words, verdict_words
 
 NONE = Records(())
 """The records of a condition that has none."""
+
+_BY_REPLICATES = (Reason.UNDECIDED, Reason.TOO_FEW_TO_CLEAR)
+"""Reasons that more replicates mend."""
 
 _TOLERATED_CUT = 0.05
 """Share of a condition's replies that the limit may end before nothing is cleared."""
@@ -184,6 +195,8 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         questions.append(question)
     numbers, categories = _summaries(experiment, plain.by_condition())
     decisions = decide(questions, scale=allocation.scale)
+    again = {condition.id for condition in experiment.conditions}  # not at control levels
+    calls = known_sum(count.interactions for count in counts if count.condition in again)
     return Analysis(
         experiment=experiment.id,
         name=experiment.name,
@@ -202,8 +215,12 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         figures=_figures(experiment, plain),
         agreements=_resting(agreed, rests),
         verdicts=tuple(
-            verdict_of(experiment.id, model, question, decisions[question.id], allocation.scale)
-            for question in questions
+            _with_replicates(
+                verdict_of(experiment.id, model, each, decisions[each.id], allocation.scale),
+                design,
+                calls=None if recording.published else calls,
+            )
+            for each in questions
         ),
         allocation=allocation,
     )
@@ -312,6 +329,24 @@ def verdict_of(
         published=_published(question.finding),
     )
     return replace(verdict, words=verdict_words(verdict), open_words=reason_words(verdict))
+
+
+def _with_replicates(verdict: Verdict, design: Design, *, calls: int | None) -> Verdict:
+    """Add how many replicates would decide what is open, and how many more calls these are.
+
+    ``calls`` are those of all replicates there are; None of replies that nobody calls for again.
+    """
+    finding, p = verdict.finding, verdict.p_adjusted
+    if finding is None or verdict.reason not in _BY_REPLICATES or calls is None:
+        return verdict
+    from ..contrasts.power import replicates_to_settle  # noqa: PLC0415  (numpy)
+
+    alpha = ALPHA * finding.p_alarm / p if p else ALPHA
+    needed = replicates_to_settle(finding, design.replicates, alpha=min(alpha, ALPHA))
+    more = 0 if needed is None else needed - design.replicates
+    if more <= 0:
+        return verdict
+    return replace(verdict, replicates=needed, calls=math.ceil(calls * more / design.replicates))
 
 
 def _published(finding: Finding | NoFinding) -> PublishedColumn | None:

@@ -343,10 +343,14 @@ def units_words(finding: Finding) -> str:
 
 
 def settle_words(verdict: Verdict) -> str:
-    """``about 90 replicates would decide an effect like this one``; empty where none would."""
+    """What would decide an open question, with its command; empty where nothing is known to."""
     if verdict.replicates is None:
         return ""
-    return f"about {verdict.replicates} replicates would decide an effect like this one"
+    calls = "" if verdict.calls is None else f", about {number_words(verdict.calls, 'more call')}"
+    return (
+        f"about {verdict.replicates} replicates decide an effect like this one{calls}: "
+        f"--bias-replicates={verdict.replicates} --bias-record=missing"
+    )
 
 
 def arms_words(finding: Finding) -> str:

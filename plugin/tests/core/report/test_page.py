@@ -276,7 +276,8 @@ def test_what_would_settle_an_open_question() -> None:
     assert shown["settle"] == "Because."
     more = factory.undecided(factory.finding(p_alarm=0.4), replicates=90)
     assert hypothesis(more)["settle"] == (
-        "About 90 replicates would decide an effect like this one."
+        "About 90 replicates decide an effect like this one: --bias-replicates=90 "
+        "--bias-record=missing."
     )
 
 
