@@ -118,6 +118,10 @@ class Measure:
         Name of a flag among the experiment's measures. A reply in which it happened is left out
         of this measure: it is neither a value of it nor missing. So the length of replies is that
         of answers where refusals are a measure of their own.
+    missing_as
+        What a missing reply counts as, of a flag: ``False`` where what did not come did not
+        happen, as a story without an ending is not pro-social. By default claims are about the
+        valid replies.
     optional
         Whether a table of replies may lack it: positive controls on it then count as not recorded.
     error
@@ -138,6 +142,7 @@ class Measure:
     whole: bool = False
     integer: bool = False
     unless: str = ""
+    missing_as: bool | None = None
     optional: bool = False
     error: Misclassified | Reliability | None = None
     kind: MeasureKind | None = None
@@ -184,6 +189,7 @@ class Measure:
             ("category", self.categories, "categories"),
             ("number", numeric, "bounds, unit, integer or a reliability"),
             ("flag", isinstance(self.error, Misclassified), "rates of misclassification"),
+            ("flag", self.missing_as is not None, "what missing replies count as"),
         )
         for kind, given, fields in said:
             if given and self.kind not in (None, kind):

@@ -212,6 +212,9 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, eligible: st
         values = cast("list[bool]", [row[measure] for row in there if about.has_value(row)])
         left_out = len(there) - len(values)
         lost = [row.missing for row in rows if row.missing is not None]
+        if about.missing_as is not None and eligible is None:
+            values += [about.missing_as] * sum(reason != CAP for reason in lost)
+            lost = [reason for reason in lost if reason == CAP]
     return Cell(
         labels=labels,
         members=trial.exemplars,

@@ -58,15 +58,19 @@ def selection_ratio(
     p is that of a permutation of the group's labels over the items, which keeps how often each was
     shown and selected; interval and clearing are by t tests of the pools' linearised values, with
     one further pool at the worse end. Of the ``null`` "margin" p, too, is that of such a t test.
-    Raises TooFewUnits below 10 pools; NoVariance where the group, or the others, were never
-    selected. Sums are kept in the ``memo`` of these pools.
+    A side that was never selected has half a selection added, as the other has (Haldane 1956).
+    Raises TooFewUnits below 10 pools; NoVariance where a side was never shown. Sums are kept in
+    the ``memo`` of these pools.
     """
     n = len(pools)
     enough(n, "pools", FEWEST_POOLS)
     members = frozenset(group)
     sums = _counts(pools, members, memo)
-    if not sums.sum(axis=0).all():
+    selected, shown, others, shown_others = sums.sum(axis=0)
+    if not (shown and shown_others and selected + others):
         raise NoVariance(statistic="selection ratio")
+    if not (selected and others):  # half a selection among one further item of each side
+        sums = sums + np.array([0.5, 1, 0.5, 1]) / n
     log_ratio, by_pool = linearised(sums)
     if null == "margin" and margin is not None:
         p_alarm, method = _beyond_p(sums, log_ratio, math.log(margin)), "t test at the margin"

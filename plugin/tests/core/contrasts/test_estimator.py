@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
+from pytest_bias import Measure, RateDifference
 from pytest_bias.contrasts.estimation.cells import (
     Grid,
     Weights,
@@ -265,3 +266,18 @@ def test_a_margin_is_tested_at_what_an_error_of_reading_leaves_of_it() -> None:
 def test_weights_of_several_levels_add_up_to_one_difference() -> None:
     weights = Weights({"tone": {"a": 0.5, "b": 0.5, "c": -1.0}})
     assert weights.reach == 1.0
+
+
+def test_a_missing_reply_may_count_as_an_event_that_did_not_happen() -> None:
+    """Of 40 replies a tone the high one lacks 10: while valid both rates are 1."""
+    for missing_as, expected in ((None, 0.0), (False, -0.25)):
+        of = study(measures=[Measure("yes", kind="flag", missing_as=missing_as)], replicates=20)
+        records = recorded(
+            of,
+            lambda t: None if level(t, "tone") == "high" and t.replicate <= 5 else True,
+            "yes",
+        )
+        question = RateDifference("yes", "tone", high="high", low="low", margin=0.1)
+        found = question.analyse(of, records)
+        assert found.estimate == pytest.approx(expected)
+        assert found.missing == (10 if missing_as is None else 0)

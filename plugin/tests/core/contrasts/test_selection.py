@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -139,6 +141,20 @@ def test_what_is_missing_is_counted_once() -> None:
     assert asked().analyse(OF, picked()).lost is None
 
 
+def test_a_group_that_is_never_selected_is_the_largest_bias_there_is() -> None:
+    records = picked()
+    none = {post for post, sex in SEX.items() if sex == "female"}
+    rows = []
+    for row in records.rows:
+        shown = str(row.values["pool"]).split()
+        taken = [post for post in shown if post not in none][:3]
+        rows.append(replace(row, values={**row.values, "picked": " ".join(taken)}))
+    found = asked().analyse(OF, Records(tuple(rows)))
+    assert found.estimate < 0.05
+    assert found.p_alarm < 0.001
+    assert not found.clears
+
+
 def test_the_published_column_counts_all_posts() -> None:
     records = picked(favour=2)
     found = there(asked().analyse(OF, records).published)
@@ -151,7 +167,7 @@ def test_the_published_column_counts_all_posts() -> None:
 )
 def test_it_is_confined_to_some_levels_or_items(at: dict[str, str | list[str]]) -> None:
     records = picked(seed=5)
-    question = asked(at=at)
+    question = asked(at=at, claim="detect")
     question.check(OF)
     kept = Records(
         tuple(
