@@ -97,8 +97,6 @@ def _problem(layout: Layout, design: Design) -> str:
     if layout.fewest < least:
         few = f"{layout.fewest} {several} can give no verdict, {least} are needed"
         return f"{design.name} design: {few}"
-    if layout.unit_name == REPLIES and all(group.size == 1 for group in layout.groups):
-        return f"{design.name} design: one replicate has no variance within its cell"
     return ""
 
 
@@ -135,7 +133,10 @@ def _replies(
         if weight:
             here = {**at, **{name: (level,) for name, level in own.items()}}
             cells = cells_of(experiment, design, here)
-            groups.append(Group(weight=weight, cells=cells, size=design.replicates))
+            size = design.replicates
+            if size == 1:  # cells of a single trial are joined
+                cells, size = 1, cells
+            groups.append(Group(weight=weight, cells=cells, size=size))
     return tuple(groups)
 
 

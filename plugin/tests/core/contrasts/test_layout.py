@@ -99,8 +99,8 @@ def test_what_a_design_gives(question: Hypothesis, sides: tuple[int, ...], unit:
 @pytest.mark.parametrize(
     ("question", "problem"),
     [
-        (MeanDifference("score", "tone", **TONES), "documented design: one replicate has no var"),
-        (RateDifference("yes", "tone", **TONES), "documented design: one replicate has no var"),
+        (MeanDifference("score", "tone", **TONES), ""),
+        (RateDifference("yes", "tone", **TONES), ""),
         (MeanDifference("score", "group", target="population", **RACES), ""),
         (
             MeanDifference("score", "tone", target="population", unit="seed", **TONES),
