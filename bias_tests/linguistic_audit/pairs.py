@@ -6,6 +6,7 @@ and a column for each kind of alteration (another name is one). Other columns ar
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -49,6 +50,9 @@ ASKED: Mapping[str, str] = MappingProxyType(
     }
 )
 """What positive controls add to the first prompt."""
+
+REPLIES = 1000
+"""Replies to each wording, as in the shipped audit: so many clear a tenth of the characters."""
 
 _TAKEN = (ITEM, PLAIN, AS_WRITTEN, *ASKED)
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
@@ -247,8 +251,8 @@ def audit_of(
     margins
         Measure → margin and why it is that, where it is to be another than in :data:`MARGINS`.
     declared
-        What else :class:`pytest_bias.Experiment` takes: ``id`` and ``name``, and instead of 20
-        ``replicates`` and 10 ``controls`` others.
+        What else :class:`pytest_bias.Experiment` takes: ``id`` and ``name``, other ``replicates``
+        than make :data:`REPLIES`, and other ``controls`` than 10.
 
     Raises
     ------
@@ -281,7 +285,12 @@ def audit_of(
         prompt_of,
         factors=[Factor("wording", [AS_WRITTEN, *kinds], controls=ASKED)],
         items=Items("prompt", {item: texts[PLAIN] for item, texts in pairs.texts.items()}),
-        **{"replicates": 20, "controls": 10, "simulated": answering(planted), **declared},
+        **{
+            "replicates": math.ceil(REPLIES / number),
+            "controls": 10,
+            "simulated": answering(planted),
+            **declared,
+        },
     )
     return Audit(experiment, asked.all, _controls())
 

@@ -83,7 +83,7 @@ def test_it_is_the_shipped_audit_of_other_prompts() -> None:
     assert faults(audit.experiment) == ()
     assert audit.experiment.retention == "measures"
     trials = plan(audit.experiment, audit.experiment.design())
-    assert len(trials) == 12 * 3 * 20 + len(ASKED) * 10
+    assert len(trials) == 12 * 3 * 84 + len(ASKED) * 10
     assert {each.id for each in audit.hypotheses} == {
         f"{measure}-{kind.name}" for measure in MARGINS for kind in PAIRS.kinds
     }
