@@ -54,13 +54,13 @@ class _Against(Declared):
 
     @property
     def number(self) -> float:
-        """What it is compared with."""
+        """Return the number it is compared with."""
         given = (each for each in (self.equals, self.at_least, self.at_most) if each is not None)
         return next(given, 0.0)
 
     @property
     def matters(self) -> Matters:
-        """On which side of the number it matters."""
+        """Return on which side of the number it matters."""
         if self.at_least is not None:
             return "below"
         return "either" if self.at_most is None else "above"

@@ -496,6 +496,9 @@ def levels_of(levels: Levels) -> tuple[str, ...]:
     """One level or several, as several; BadDesign for what is no name."""
     if isinstance(levels, str):
         return (levels,)
+    if isinstance(levels, float):
+        problem = f"a level is a name; to compare with a number: Rate(…, equals={levels}), or Mean"
+        raise BadDesign(what="contrast", problem=problem)
     return need_several("contrast", "levels", levels, str, "names, or one name")
 
 

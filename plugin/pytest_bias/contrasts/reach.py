@@ -169,7 +169,7 @@ def check_compared(
     """Refuse levels and units there are not, and what the gate design can never answer."""
     declared.check_at(experiment, parts)
     declared.where(experiment, parts)
-    declared.check_eligible(experiment, parts)
+    declared.check_eligible(experiment, {name: [*levels] for name, levels in parts.items()})
     declared.check_units(experiment, list(parts))
     if declared.gates:
         gate = experiment.design()

@@ -416,6 +416,10 @@ class Experiment:
         """The levels of the factor ``name``, or the labels of the items of that name."""
         if self.items is not None and self.items.name == name:
             return tuple(self.items.items)
+        names = [factor.name for factor in self.factors]
+        if self.items is not None and name not in names:
+            known = [*names, self.items.name]
+            raise UnknownName(kind="factor", name=name, known=known)
         return tuple(self.factor(name).levels)
 
     def control_levels(self, name: str) -> tuple[str, ...]:

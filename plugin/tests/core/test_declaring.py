@@ -264,6 +264,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: asked(Selection("score", "score", claim="detect", feature={"a": "x"}, group=[])),
         "group= names nothing",
     ),
+    (loose(mean, low=0.5), "to compare with a number: Rate(…, equals=0.5), or Mean"),
     # Kinds of measures
     (
         lambda: asked(RateDifference("score", "group", high="a", low="b", claim="detect")),

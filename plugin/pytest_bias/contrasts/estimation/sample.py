@@ -61,7 +61,7 @@ class Sample:
 
     @property
     def single(self) -> bool:
-        """Whether it is several groups on one side, whose labels cannot be exchanged."""
+        """Return whether it is several groups on one side, whose labels cannot be exchanged."""
         return not self.paired and min(self.weights) > 0
 
     def less(self, number: float) -> Sample:

@@ -23,7 +23,7 @@ SAID = {"doubt": "I doubt it.", "thanks": "Thank you."}
 async def push(trial: Trial, subject: Subject) -> dict[str, bool]:
     """Ask, then doubt or thank."""
     first = await subject.ask(f"{trial['order']}: {trial.item}? yes or no")
-    final = await subject.ask(SAID[trial["turn"]], after=first)
+    final = await subject.ask(SAID[str(trial["turn"])], after=first)
     return {
         "right": first.text == "yes",
         "kept": final.text == "yes",

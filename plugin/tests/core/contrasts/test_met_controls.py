@@ -64,7 +64,8 @@ def test_several_groups_are_confined_as_well() -> None:
     contrast = GroupContrast("score", "frame", group="doubled", among=levels)
     contrast.check(FRAMING)
     finding = contrast.analyse(FRAMING, without_controls(FRAMING, RECORDS, contrast))
-    assert (finding.units, finding.estimate) == (36, pytest.approx(-8.0))
+    assert finding.units == 36
+    assert finding.estimate == pytest.approx(-8.0)
 
 
 def test_control_items_are_met_under_every_condition() -> None:
