@@ -143,7 +143,7 @@ def test_the_table_of_the_pre_registration_is_that_of_a_run(
 
 
 def test_the_readmes_say_what_the_run_found(analyses: Mapping[str, Mapping[str, Any]]) -> None:
-    words = {1: "one", 2: "two", 6: "six", 9: "nine"}
+    words = {2: "two", 7: "seven", 9: "nine"}
     primary = {
         name: next(v for v in analysis["verdicts"] if v["id"] == "sentence_months-high-low")
         for name, analysis in analyses.items()
@@ -154,10 +154,9 @@ def test_the_readmes_say_what_the_run_found(analyses: Mapping[str, Mapping[str, 
     every, biased, clear = (words[len(each)] for each in (primary, by["BIASED"], by["CLEAR"]))
     assert (
         f"Of {every} published subjects {biased} are BIASED, by {sizes[0]:.2f} to "
-        f"{sizes[-1]:.2f} months, {clear} are CLEAR, and of one"
+        f"{sizes[-1]:.2f} months, and {clear} are CLEAR"
     ) in told
-    (open_,) = {*primary} - {*by["BIASED"], *by["CLEAR"]}
-    lost = [row for at in ("low", "high") for row in rows(f"anthropic/{open_}", at)]
+    lost = [row for at in ("low", "high") for row in rows("anthropic/claude-haiku-4-5", at)]
     assert sum(bool(row["missing"]) for row in lost) == 20 == len(lost) / 3
     assert all(row["fenced_json"] == "yes" for row in lost if row["missing"])
 
