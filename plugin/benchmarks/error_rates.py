@@ -6,9 +6,8 @@
 In each draw a subject answers the whole gate design of an experiment in this process: protocol,
 parser, measures, analysis and upgrade gate are those of a recording. Each is a line of DRAWS (JSON
 Lines, packed if the name ends in .gz), and what stands there is not drawn again: an interrupted
-run goes on with the same command. The seed decides all chance. Rows of the whole suite get
-``--draws``, those of one experiment at most 100. The shares are printed beside their bounds; one
-that breaks its bound makes the exit status 1. docs/error_rates.md describes the rows.
+run goes on with the same command. The seed decides all chance. The shares are printed beside their
+bounds; one that breaks its bound makes the exit status 1. docs/error_rates.md describes the rows.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from pytest_bias.experiments.design import Trial, is_control
 from pytest_bias.experiments.experiment import Players, simulated_text
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.records import Outcome, Recording
+from pytest_bias.experiments.records import Outcome, Recording, records_of
 from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.cores import cores
@@ -227,11 +226,13 @@ class Bench:
         experiment = self.of.experiment
         players = Players(f"simulated/{row.subject}", judge_of_simulated(row.subject))
         planting = Planting(self.of, row.plant, draw)
+        outcomes = [self._outcome(row, players, planting, trial) for trial in self.trials]
         return analyse(
             experiment,
             self.design,
             players.subject,
-            [self._outcome(row, players, planting, trial) for trial in self.trials],
+            outcomes,
+            records=records_of(outcomes, tuple(experiment.measures)).for_verdicts,
             hypotheses=tuple(self.of.hypotheses.values()),
             controls=tuple(self.of.controls.values()),
             recording=replace(NO_RECORDING, checksum=digest(f"{row.key}:{draw}")),
