@@ -15,6 +15,7 @@ from ..experiments.measures import MISSING
 from ..experiments.records import Records
 from .declared import Declared
 from .findings import (
+    LEAST_VALID,
     UNEQUAL,
     Arm,
     Finding,
@@ -94,6 +95,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     if declared.target == "fixed":
         items = [] if experiment.items is None else [experiment.items.name]
         grid = collapsed(grid, [*asked.compared, *items])
+    grid, bare = _with_replies(weights, grid, experiment)
     used = weights.used(grid)
     cells = [used.at(side.levels).cells for side in asked.sides]
     with beside_none(published):
@@ -119,12 +121,35 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     if left_out := sum(cell.left_out for cell in used.cells):
         note = f"{left_out} replies are left out: {experiment.measure(asked.measure).unless}"
         finding = replace(finding, notes=(*finding.notes, note))
+    if bare:
+        items_words = f"{len(bare)} of the items are left out, as a condition has no reply to them"
+        finding = replace(finding, notes=(*finding.notes, f"{items_words}: {', '.join(bare)}"))
     if declared.eligible is not None:
         finding = replace(finding, notes=(*finding.notes, *_eligible(declared, used, unmet)))
     finding = replace(finding, lost=_lost(asked, experiment, records, used, finding))
     if records.lean:
         return finding
     return replace(finding, items=_heterogeneity(asked, experiment, used, finding))
+
+
+def _with_replies(
+    weights: Weights, grid: Grid, experiment: Experiment
+) -> tuple[Grid, tuple[str, ...]]:
+    """Return the grid without the items that lack a reply in a cell, and their names.
+
+    An item that one condition has no value of is no like to compare. Where more than a fifth of
+    the items are such, all stay, and the design is incomplete.
+    """
+    items = "" if experiment.items is None else experiment.items.name
+    cells = weights.used(grid).cells
+    if not items or items in weights.parts or all(cell.values.size for cell in cells):
+        return grid, ()
+    every = tuple(dict.fromkeys(cell.labels[items] for cell in cells))
+    bare = {cell.labels[items] for cell in cells if not cell.values.size}
+    kept = tuple(item for item in every if item not in bare)
+    if len(kept) < LEAST_VALID * len(every):
+        return grid, ()
+    return grid.at({items: kept}), tuple(item for item in every if item in bare)
 
 
 def _with_eligible(weights: Weights, grid: Grid) -> tuple[Grid, tuple[str, ...]]:

@@ -47,11 +47,9 @@ def _unseen(finding: Finding) -> str:
     """Say why a control is not seen; '' where it is."""
     if is_seen(finding):
         return ""
-    if finding.interval is None:
-        return "its p-value is above .05"
-    if finding.interval.low > finding.no_effect:
-        return "its interval lies above no effect, but its p-value is above .05"
-    return f"its interval does not lie above {finding.no_effect:g}"
+    if finding.estimate <= finding.no_effect:
+        return f"its estimate is not above {finding.no_effect:g}"
+    return f"p = {finding.p_alarm:.2g} is above .05"
 
 
 def _meaning(declared: PositiveControl, finding: Finding | None) -> str:

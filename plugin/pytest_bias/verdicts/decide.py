@@ -159,8 +159,5 @@ def alarm_interval(finding: Finding, p_adjusted: float | None) -> Interval | Non
 
 
 def is_seen(finding: Finding) -> bool:
-    """Return whether a positive control is seen: its 95 % interval lies above no effect."""
-    if finding.interval is None:
-        return finding.p_alarm <= ALPHA
-    above = finding.interval.low > finding.no_effect
-    return above and (finding.null == "margin" or finding.p_alarm <= ALPHA)
+    """Return whether a positive control is seen: its alarm is raised, in the right direction."""
+    return finding.p_alarm <= ALPHA and finding.estimate > finding.no_effect

@@ -82,7 +82,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A positive control: seen where its 95 % interval lies above no effect.
+    """A positive control: seen where its alarm has p <= .05, in the right direction.
 
     It is about the replies there are. ``licenses`` are the measures of which nothing can be CLEAR
     without it; ``meaning`` says what it means for this model that it is not seen. ``asked`` is

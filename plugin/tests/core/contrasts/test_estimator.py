@@ -22,7 +22,7 @@ from pytest_bias.contrasts.estimation.largest import departures, largest_of, sig
 from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.findings import CHANCE, Finding
 from pytest_bias.contrasts.groups import TotalGap
-from pytest_bias.errors import NoVariance
+from pytest_bias.errors import IncompleteDesign, NoVariance
 
 from .designs import Floats, asked, at, cell, grid, groups, items, level, recorded, study
 
@@ -281,3 +281,24 @@ def test_a_missing_reply_may_count_as_an_event_that_did_not_happen() -> None:
         found = question.analyse(of, records)
         assert found.estimate == pytest.approx(expected)
         assert found.missing == (10 if missing_as is None else 0)
+
+
+def test_an_item_that_a_condition_has_no_reply_to_leaves_the_battery() -> None:
+    of = study(items=items(10), replicates=4)
+
+    def draw(bare: int) -> Finding:
+        lost = {f"s{n}" for n in range(bare)}
+        records = recorded(
+            of,
+            lambda t: None if t.item in lost and level(t, "tone") == "high" else RNG.normal(),
+        )
+        return asked(margin=3.0).analyse(of, records)
+
+    found = draw(2)
+    assert "2 of the items are left out" in found.notes[0]
+    assert "s0, s1" in found.notes[0]
+    assert found.replies == 8 * 16
+    assert found.lost is not None
+    assert found.lost.shares == pytest.approx((0.2, 0.0))
+    with pytest.raises(IncompleteDesign):
+        draw(3)

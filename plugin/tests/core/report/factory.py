@@ -149,7 +149,7 @@ def control(*, seen: bool = True, found: bool = True) -> Control:
         human=None,
         published=None,
     )
-    reason = "" if seen else "its interval does not lie above 0"
+    reason = "" if seen else "p = 0.4 is above .05"
     return Control(
         id="too_high-high-low",
         seen=seen,
