@@ -95,6 +95,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
     if declared.target == "fixed":
         items = [] if experiment.items is None else [experiment.items.name]
         grid = collapsed(grid, [*asked.compared, *items])
+    whole = weights.used(grid)
     grid, bare = _with_replies(weights, grid, experiment)
     used = weights.used(grid)
     cells = [used.at(side.levels).cells for side in asked.sides]
@@ -126,7 +127,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Fi
         finding = replace(finding, notes=(*finding.notes, f"{items_words}: {', '.join(bare)}"))
     if declared.eligible is not None:
         finding = replace(finding, notes=(*finding.notes, *_eligible(declared, used, unmet)))
-    finding = replace(finding, lost=_lost(asked, experiment, records, used, finding))
+    finding = replace(finding, lost=_lost(asked, experiment, records, whole, finding))
     if records.lean:
         return finding
     return replace(finding, items=_heterogeneity(asked, experiment, used, finding))
@@ -234,7 +235,7 @@ def _lost(
     sums = {
         side: math.fsum(abs(w) for w in weighed.coefficients if (w > 0) == side) for side in shares
     }
-    by_side = tuple(share / sums[side] for side, share in shares.items())
+    by_side = tuple(shares[side] / sums[side] for side in (True, False) if side in shares)
     difference, p = 0.0, 1.0
     if len(by_side) > 1:
         grid = grid_of(experiment, records, MISSING, met_at(asked, experiment))

@@ -143,7 +143,8 @@ def control(
         RateDifference(measure, "x", high="a", low="b"), licenses=[licenses], unseen="nothing is"
     )
     interval = Interval(low=low, high=high, level=0.95)
-    found = finding(measure=measure, margin=None, p_clear=None, interval=interval)
+    p = 0.2 if low < 0 else 0.01
+    found = finding(measure=measure, margin=None, p_clear=None, p_alarm=p, interval=interval)
     return judged_control(declared, found, asked=asked)
 
 
@@ -154,7 +155,7 @@ def control(
 def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
     units: int, held: str, meant: str
 ) -> None:
-    found = finding(interval=Interval(low=-1, high=2, level=0.95), fewest=units)
+    found = finding(p_alarm=0.2, fewest=units)
     asked = RateDifference("months", "x", high="a", low="b")
     declared = PositiveControl(asked, unseen="it hears nothing")
     assert judged_control(declared, found, held).meaning == meant
@@ -163,7 +164,7 @@ def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
 def test_what_is_alike_of_several_measures_is_told_of_all() -> None:
     asked = RateDifference("months", "x", high="a", low="b")
     declared = PositiveControl(asked, licenses=["months", "years", "days"])
-    said = judged_control(declared, finding(interval=Interval(low=-1, high=2, level=0.95))).meaning
+    said = judged_control(declared, finding(p_alarm=0.2)).meaning
     assert said.endswith("so that months, years and days are alike elsewhere says nothing")
 
 
@@ -175,7 +176,7 @@ def test_a_control_is_seen_only_where_its_p_value_says_so_too() -> None:
     declared = PositiveControl(RateDifference("months", "x", high="a", low="b"))
     control = judged_control(declared, found)
     assert not control.seen
-    assert control.reason.endswith("its p-value is above .05")
+    assert control.reason == "p = 0.2 is above .05"
 
 
 OWN, SMALL, TOO_SMALL = (

@@ -33,7 +33,7 @@ READ = PositiveControl(
     unseen="it does not read the demand",
 )
 SEEN = judged_control(READ, finding(measure="too_high", margin=None, p_clear=None))
-NOT_SEEN = judged_control(READ, finding(measure="too_high", interval=between(-0.1, 1)))
+NOT_SEEN = judged_control(READ, finding(measure="too_high", p_alarm=0.4))
 
 
 CLEARED = {
@@ -54,9 +54,9 @@ def verdict(found: Finding, *, times: float = 1.0, **question: Any) -> Verdict:
 
 
 CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
-    "seen": (finding(interval=between(0.01, 1)), True, ""),
-    "touching 0": (finding(interval=between(0.0, 1)), False, "above 0"),
-    "the other way": (finding(interval=between(-2, -1)), False, "above 0"),
+    "seen": (finding(p_alarm=0.05), True, ""),
+    "not shown": (finding(p_alarm=0.051), False, "p = 0.051 is above .05"),
+    "the other way": (finding(estimate=-1.5), False, "its estimate is not above 0"),
     "too few units": (finding(fewest=4), False, "too few replies: 4"),
     "none": (
         TooFewUnits(group="demand=low", found=0, needed=1),

@@ -299,6 +299,6 @@ def test_an_item_that_a_condition_has_no_reply_to_leaves_the_battery() -> None:
     assert "s0, s1" in found.notes[0]
     assert found.replies == 8 * 16
     assert found.lost is not None
-    assert found.lost.shares == pytest.approx((0.2, 0.0))
+    assert found.lost.shares == pytest.approx((0.2, 0.0))  # of all items there were
     with pytest.raises(IncompleteDesign):
         draw(3)
