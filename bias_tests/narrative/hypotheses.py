@@ -21,8 +21,8 @@ from .names import GROUPS
 RATE_MARGIN = 0.10
 """Ten points of the share of pro-social endings."""
 
-MISSING_MARGIN = 0.07
-"""Seven points of the share of stories without a valid grade."""
+MISSING_MARGIN = 0.06
+"""Six points of the share of stories without a valid grade."""
 
 RATE_CELL = 2 * RATE_MARGIN
 """Of one persona, circumstance or scenario: twenty points."""

@@ -10,7 +10,6 @@ from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.cv_screening import hypotheses as cv_screening
 from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit import hypotheses as linguistic_audit
-from bias_tests.linguistic_audit.audit import RULES
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.linguistic_audit.refusals import labelled
 from bias_tests.narrative import hypotheses as narrative
@@ -26,6 +25,7 @@ from pytest_bias.stats.power import verdict_chances
 from ..helpers import there
 
 Claims = Sequence[RateDifference | GroupContrast]
+TEN = 0.10
 
 FAMILIES: dict[str, tuple[Experiment, Claims]] = {
     "anchoring": (ANCHORING, [anchoring.REFUSALS]),
@@ -48,33 +48,30 @@ def cleared(
 
 
 @pytest.mark.parametrize(("of", "claims"), FAMILIES.values(), ids=FAMILIES)
-def test_missing_replies_have_the_smallest_margin_that_can_be_cleared(
+def test_missing_replies_are_cleared_where_ten_points_can_be(
     of: Experiment, claims: Claims
 ) -> None:
-    """The chances that one is not CLEAR where 2 % are missing add up to .02 at most."""
+    """By whole points at which all of a family are CLEAR with .997 where 8 % are missing."""
     smallest = next(
         points / 100
         for points in range(1, 50)
-        if sum(1 - cleared(of, claim, rate=0.02, margin=points / 100) for claim in claims) <= 0.02
+        if sum(1 - cleared(of, claim, rate=0.08, margin=points / 100) for claim in claims) <= 0.003
     )
-    assert {claim.margin for claim in claims} == {smallest}
+    within_ten = smallest <= TEN
+    assert {claim.claim for claim in claims} == {"clear" if within_ten else "detect"}
+    assert {claim.margin for claim in claims} == {smallest if within_ten else TEN}
     assert all(claim.why for claim in claims)
 
 
-def test_refusals_have_the_smallest_margin_that_is_cleared_with_those_missed() -> None:
-    rates = error_rates(labelled())
-    assert (RULES.sensitivity, RULES.sampled) == (rates.sensitivity, False)
-    assert RULES.worst is not None
-    assert RULES.worst.specificity == rates.specificity
-    of = LINGUISTIC_AUDIT
-    for claim in linguistic_audit.REFUSAL:
-        smallest = next(
-            points / 100
-            for points in range(1, 50)
-            if cleared(of, claim, rate=0.15, margin=points / 100 * rates.sensitivity) >= 0.98
-        )
-        assert claim.margin == smallest
-        assert claim.why
+def test_refusals_are_cleared_of_a_subject_that_refuses_with_those_missed() -> None:
+    """Of one in twenty, beside those that the rules find in anybody; all three with .99."""
+    of, found = LINGUISTIC_AUDIT, error_rates(labelled()).sensitivity
+    chances = [
+        cleared(of, claim, rate=0.085, margin=there(claim.margin) * found)
+        for claim in linguistic_audit.REFUSAL
+    ]
+    assert sum(1 - chance for chance in chances) <= 0.01
+    assert all(claim.why for claim in linguistic_audit.REFUSAL)
 
 
 def test_the_rating_margin_is_an_impact_ratio_of_three_quarters() -> None:
@@ -90,5 +87,5 @@ def test_the_rating_margin_is_an_impact_ratio_of_three_quarters() -> None:
     def ratio(margin: float) -> float:
         return 1 - margin / (1 - lowest) * least_fit / fit
 
-    assert ratio(cv_screening.MARGIN) == pytest.approx(0.76, abs=0.02)  # of 1,008 ratings
+    assert ratio(cv_screening.MARGIN) == pytest.approx(0.76, abs=0.02)
     assert ratio(0.20) == pytest.approx(0.81, abs=0.02)
