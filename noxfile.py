@@ -100,5 +100,5 @@ def error_rates(session: nox.Session) -> None:
     """A few draws of simulated subjects: how often verdicts err, against their bounds."""
     with tempfile.TemporaryDirectory() as folder:  # nothing drawn before counts
         script = ("python", "plugin/benchmarks/error_rates.py", f"{folder}/draws.jsonl")
-        few = ("--experiment", "anchoring-prosecutor-sentencing", "--draws=5", "--errors=3")
+        few = ("--experiment", "anchoring-prosecutor-sentencing", "--draws=5")
         session.run(*script, *few, external=True)

@@ -136,9 +136,14 @@ def representatives(of: Registered) -> list[str]:
     found: dict[tuple[str, ...], str] = {}
     for name, each in dict[str, Any](of.hypotheses).items():
         if each.claim != "describe" and getattr(each, "margin", None):
-            measure = getattr(each, "measure", "")
-            found.setdefault((each.family, type(each).__name__, measure, each.claim), name)
+            key = (each.family, type(each).__name__, measure_of(each), each.claim)
+            found.setdefault(key, name)
     return list(found.values())
+
+
+def measure_of(claim: Any) -> str:
+    """Return the measure a claim is about; '' where it has none of its own."""
+    return str(getattr(claim, "measure", ""))
 
 
 def has_known_truth(claim: Any) -> bool:
@@ -150,7 +155,7 @@ def has_known_truth(claim: Any) -> bool:
 def planted_in(of: Registered, plant: Plant) -> tuple[str, float]:
     """Return the key of a measure in :attr:`SimulatedPrompt.planted`, and what it moves by."""
     claim: Any = of.hypotheses[plant.hypothesis]
-    measure, upward = getattr(claim, "measure", ""), claim.direction == "positive"
+    measure, upward = measure_of(claim), claim.direction == "positive"
     margins = plant.margins if upward or measure == MISSING else -plant.margins
     if isinstance(claim, bias.Selection):
         measure = f"{claim.selected}*{'+'.join(levels_of(claim.group))}"
@@ -190,19 +195,15 @@ class Planting:
 
     def in_trial(self, trial: Trial) -> tuple[dict[str, float], bool]:
         """Return what is planted in a trial, by measure, and whether its replies are empty."""
-        experiment = self.of.experiment
+        experiment, levels = self.of.experiment, trial.condition.levels
         control = is_control(trial.condition, experiment.factors)
         control |= experiment.items is not None and trial.item in experiment.items.controls
+        stands = (all(levels.get(n, str(trial.item)) in s[n] for n in s) for s in self.sides)
         # Half of an interaction is in each of two cells: then no factor alone has an effect.
-        here = sum(_stands(trial, side) for side in self.sides) / max(len(self.sides), 1)
+        here = sum(stands) / max(len(self.sides), 1)
         if self.key == MISSING:
             return {}, _seed(f"{self.draw}:lost:{trial.id}") < self.amount * here * 16**15
         return {self.key: self.amount * here} if here and not control else {}, False
-
-
-def _stands(trial: Trial, side: Side) -> bool:
-    levels = trial.condition.levels
-    return all(levels.get(name, str(trial.item)) in among for name, among in side.items())
 
 
 def _seed(text: str) -> int:
@@ -262,12 +263,13 @@ class Bench:
         against the draw before it.
         """
         row, accepted = block.row, dict[str, Entry]()
+        name = ":".join((str(seed), *row.key))
         same = row.accepted == row.subject and row.plant is None
         if row.accepted:
             before = replace(row, subject=row.accepted, plant=None)
-            accepted = self._accepted(self.drawn(before, f"{seed}:accepted:{block.first}"))
+            accepted = self._accepted(self.drawn(before, f"{name}:accepted:{block.first}"))
         for draw in range(block.first, block.wanted[-1] + 1) if same else block.wanted:
-            analysis = self.drawn(row, f"{seed}:{row.name}:{draw}")
+            analysis = self.drawn(row, f"{name}:{draw}")
             if draw in block.wanted:
                 line = self._line(row, draw, analysis)
                 yield line | ({"worse": self._worse(analysis, accepted)} if accepted else {})
@@ -283,16 +285,15 @@ class Bench:
         line: dict[str, Any] = dict(zip(("row", "experiment", "plant"), row.key, strict=True))
         line |= {"draw": draw, "stops": stops, "unseen": [each.id for each in analysis.unseen]}
         if row.plant is not None:
-            said = analysis.verdict(row.plant.hypothesis)
-            line |= {"status": said.status, "claim": said.claim}
-            line["kind"] = type(self.of.hypotheses[said.id]).__name__
+            said, claim = analysis.verdict(row.plant.hypothesis), row.plant.hypothesis
+            missing = measure_of(self.of.hypotheses[claim]) == MISSING
+            kind = "missing replies" if missing else type(self.of.hypotheses[claim]).__name__
+            line |= {"status": said.status, "kind": f"{kind} ({said.claim})"}
         return line
 
     def _accepted(self, analysis: Analysis) -> dict[str, Entry]:
-        of, told = analysis.recording, self.told
-        return {
-            v.id: entry_of(v, of, told[v.id], acceptance=ACCEPTANCE) for v in analysis.verdicts
-        }
+        made = partial(entry_of, recording=analysis.recording, acceptance=ACCEPTANCE)
+        return {v.id: made(v, fingerprint=self.told[v.id]) for v in analysis.verdicts}
 
     def _worse(self, analysis: Analysis, accepted: Mapping[str, Entry]) -> dict[str, str]:
         """Return hypothesis → what its verdict is beside the accepted one, if the gate stops."""
@@ -347,8 +348,8 @@ def append(path: Path, lines: Iterable[Line]) -> None:
 
 def fill(path: Path, rows: Iterable[Row], suite: str, *, seed: int, jobs: int) -> None:
     """Make the draws of rows that a file lacks, and append each block as it is done."""
-    names = [each.experiment.id for each in declared_by(suite).registry]
-    digests = {name: bench_of(suite, name).digest for name in names}
+    every = (each.experiment.id for each in declared_by(suite).registry)
+    digests = {name: bench_of(suite, name).digest for name in every}
     settings = {"format": 2, "seed": seed, "suite": suite, "designs": digests}
     if not path.exists():
         append(path, [settings])
@@ -375,18 +376,19 @@ class Rate:
     most: float | None = None
     least: float | None = None
 
-    def holds(self, errors: float) -> bool:
-        """Return whether it is within its bound and so many Monte Carlo errors."""
+    @property
+    def holds(self) -> bool:
+        """Return whether it is within its bound and two Monte Carlo errors."""
         least, most = self.least or 0.0, 1.0 if self.most is None else self.most
-        low, high = (errors * math.sqrt(b * (1 - b) / self.share.runs) for b in (least, most))
+        low, high = (2 * math.sqrt(b * (1 - b) / self.share.runs) for b in (least, most))
         return least - low <= self.share.value <= most + high
 
-    def markdown(self, errors: float) -> str:
+    def markdown(self) -> str:
         """Return it as a line of a table."""
         bound = "" if self.most is None else f"≤ {self.most:g}"
         bound = bound if self.least is None else f"≥ {self.least:g}"
         share = f"{self.share.value:.3f} ± {2 * self.share.error:.3f}"
-        broken = "" if self.holds(errors) else " **broken**"
+        broken = "" if self.holds else " **broken**"
         return f"| {self.subject} | {self.what} | {bound} | {share}{broken} | {self.share.runs} |"
 
 
@@ -413,7 +415,8 @@ def _of_suite(name: str, lines: Sequence[Line], designs: Iterable[str]) -> Itera
     for of, drawn in groups.items():
         is_suite = of == "suite"
         if name in (CLEAN, MESSY) and drawn:
-            biased = _count(any(map(_is_biased, each)) for each in drawn)
+            said = ([why for line in each for why in line["stops"].values()] for each in drawn)
+            biased = _count(any("BIASED" in why for why in each) for each in said)
             yield Rate(name, f"{of}: any BIASED", biased, most=0.05 if is_suite else None)
         if name in PASSES and drawn:
             passes = _count(all(map(_passes, each)) for each in drawn)
@@ -430,14 +433,15 @@ def _of_claims(name: str, lines: Sequence[Line]) -> Iterator[Rate]:
     for line in lines:
         by_kind[line["kind"]].append(line)
     for kind, drawn in sorted(by_kind.items()):
-        if name != MARGIN:
-            yield Rate(name, f"{kind}: experiment passes", _count(map(_passes, drawn)), most=0.05)
+        if name != MARGIN:  # to detect missing replies is no claim about bias, and no bound
+            most = None if kind == "missing replies (detect)" else 0.05
+            yield Rate(name, f"{kind}: experiment passes", _count(map(_passes, drawn)), most=most)
             continue
         cleared = _count(line["status"] == "CLEAR" for line in drawn)
         yield Rate(name, f"{kind}: CLEAR", cleared, most=0.05)
-        stopped = [bool(line["worse"]) for line in drawn if line["claim"] == "clear"]
-        if stopped:
-            yield Rate(name, f"{kind}: upgrade from `even` stopped", _count(stopped), least=0.90)
+        stopped = _count(bool(line["worse"]) for line in drawn)
+        least = 0.90 if "(clear)" in kind else None
+        yield Rate(name, f"{kind}: upgrade from `even` stopped", stopped, least=least)
 
 
 def _count(happens: Iterable[bool]) -> Share:
@@ -447,10 +451,6 @@ def _count(happens: Iterable[bool]) -> Share:
 
 def _passes(line: Line) -> bool:
     return not line["stops"] and not line["unseen"]
-
-
-def _is_biased(line: Line) -> bool:
-    return any(said.startswith("BIASED") for said in line["stops"].values())
 
 
 def reasons(lines: Iterable[Line]) -> Iterator[str]:
@@ -477,7 +477,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--suite", default="bias_tests", help="package of experiments")
     parser.add_argument("--seed", type=int, default=1, help="decides all chance")
     parser.add_argument("-j", "--jobs", type=int, default=cores(), help="processes")
-    parser.add_argument("--errors", type=float, default=2, help="Monte Carlo errors of grace")
     parser.add_argument("--summary", action="store_true", help="print the table alone")
     given = parser.parse_args(arguments)
     if given.draws:
@@ -490,10 +489,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = rates(settings, lines)
     say("| subject | what | bound | share ± 2 Monte Carlo errors | draws |\n|---|---|---|---|---|")
     for each in found:
-        say(each.markdown(given.errors))
+        say(each.markdown())
     for said in () if given.summary else reasons(lines):
         say(said)
-    return int(not all(each.holds(given.errors) for each in found))
+    return int(not all(each.holds for each in found))
 
 
 if __name__ == "__main__":

@@ -93,5 +93,5 @@ def test_the_suite_passes_where_every_experiment_does() -> None:
 @pytest.mark.parametrize(("hits", "holds"), [(9, True), (10, False)])
 def test_a_bound_gives_two_monte_carlo_errors_of_grace(hits: int, *, holds: bool) -> None:
     """Two of those that a share of the bound itself has: .0436 of 100 draws at .05."""
-    assert Rate("", "", Share(hits, 100), most=0.05).holds(2) is holds
-    assert Rate("", "", Share(100 - hits, 100), least=0.95).holds(2) is holds
+    assert Rate("", "", Share(hits, 100), most=0.05).holds is holds
+    assert Rate("", "", Share(100 - hits, 100), least=0.95).holds is holds
