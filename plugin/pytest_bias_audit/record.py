@@ -25,7 +25,7 @@ _RUN = ("standing", "partial", "problems", "broken", "lost", "failures", "lenien
 _ANALYSIS = ("experiment", "name", "source", "design", "replicates", "trials", "agreements")
 _CONTROL = ("id", "asked", "seen", "reason", "licenses")
 _VERDICT = (
-    *("id", "title", "claim", "status", "label", "words", "open_words", "p_adjusted"),
+    *("id", "title", "claim", "status", "label", "words", "open_words", "estimated", "p_adjusted"),
     "why",
 )
 _FINDING = (

@@ -151,8 +151,8 @@ def _paired(
         units = sorted(group.values.keys() & other.values.keys())
         if len(units) < max(FEWEST_PAIRS, SHARED * max(len(group.values), len(other.values))):
             return None
-        values = ([of.values[unit] for unit in units] for of in (group, other))
-        groups.append((group.weight, *values))
+        ours = [group.values[unit] for unit in units]
+        groups.append((group.weight, ours, [other.values[unit] for unit in units]))
         names |= {*units}
     if not groups or len(groups) != len(theirs):
         return None

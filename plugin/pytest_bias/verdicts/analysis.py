@@ -51,7 +51,7 @@ from .judge_agreement import (
     with_people,
 )
 from .verdict import Control, Decision, Question, Reason, Verdict
-from .wording import reason_words, verdict_words
+from .wording import estimated, reason_words, verdict_words
 
 NONE = Records(())
 """The records of a condition that has none."""
@@ -328,7 +328,12 @@ def verdict_of(
         licence=question.licence if decision.status == "CLEAR" else "",
         published=_published(question.finding),
     )
-    return replace(verdict, words=verdict_words(verdict), open_words=reason_words(verdict))
+    return replace(
+        verdict,
+        words=verdict_words(verdict),
+        open_words=reason_words(verdict),
+        estimated=estimated(verdict),
+    )
 
 
 def _with_replicates(verdict: Verdict, design: Design, *, calls: int | None) -> Verdict:

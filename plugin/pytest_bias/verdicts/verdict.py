@@ -113,13 +113,14 @@ class Verdict:
     """The verdict of one hypothesis on one model.
 
     ``reason`` is why an INCONCLUSIVE is one, ``detail`` what only the replies or the files say of
-    it; ``words`` is the verdict in print, ``open_words`` why an INCONCLUSIVE is one, as
-    :mod:`.wording` words both. ``p_adjusted`` is the alarm's p-value after Holm over the
-    experiment, on the scale of the ``share`` of the suite's alarms that it has; ``biased_cells``
-    are those shown beyond their margin; ``direction`` compares the sign found with the documented
-    one. ``title`` is the sentence that it asserts, ``why`` why its margin is that, each
-    empty where nobody said it; ``licence`` is what is to be known of the positive control that
-    lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended too many replies.
+    it; ``words`` is the verdict in print, ``open_words`` why it is open, ``estimated`` the
+    estimate with what decided and the margin, as :mod:`.wording` words them. ``p_adjusted`` is the
+    alarm's p-value after Holm over the experiment, on the scale of the ``share`` of the suite's
+    alarms that it has; ``biased_cells`` are those shown beyond their margin; ``direction`` compares
+    the sign with the documented one. ``title`` is the sentence that it asserts, ``why`` why its
+    margin is that, each empty where nobody said it; ``licence`` is what is to be known of the
+    positive control that lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended
+    too many replies.
 
     ``shown`` are the intervals to print: of what is cleared that of the two one-sided tests
     (90 %), of an alarm that at the level it was adjusted to, of what is neither both; empty where
@@ -141,6 +142,7 @@ class Verdict:
     detail: str = ""
     words: str = ""
     open_words: str = ""
+    estimated: str = ""
     cut: str = ""
     biased_cells: tuple[str, ...] = ()
     title: str = ""

@@ -146,7 +146,8 @@ def records_of(of: Experiment, rated: Sequence[Rated]) -> Records:
 def error_of(of: Experiment, rated: Sequence[Rated], said: Labels | None = None) -> Misclassified:
     """How the judge errs on ``much``, as its second ratings have it, or people's labels."""
     error = with_errors(of, records_of(of, rated), said).measure("much").error
-    return there(error)
+    assert isinstance(error, Misclassified)
+    return error
 
 
 def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
@@ -722,7 +723,8 @@ def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
     rows = tuple(row for row in every.rows if row.trial.condition.levels["group"] in "ab")
     counted = replace(every, rows=rows)
     people = None if twice else labels("kind", said, of)
-    error = there(with_errors(of, counted, people, every).measure("much").error)
+    error = with_errors(of, counted, people, every).measure("much").error
+    assert isinstance(error, Misclassified)
     if twice:
         assert error.source.startswith("120 rated twice, ")
         assert error.youden < 1

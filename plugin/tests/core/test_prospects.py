@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -110,7 +111,7 @@ def test_without_any_spread_the_largest_that_clears_is_told_alone() -> None:
     assert passes([found]) is None
 
 
-PAIR = {"high": "a", "low": "b"}
+PAIR: Mapping[str, Any] = {"high": "a", "low": "b"}
 RECORDED: list[Any] = [
     difference(margin=2.0),
     difference(margin=2.0, high=("b", "c"), low="a"),

@@ -200,21 +200,6 @@ def test_what_is_lacking_is_said(
     assert found.words.endswith("then only the same replies are")
 
 
-def sized(shift: float, seed: int, cassette: str, *, gaps: bool = False) -> Effect:
-    """The spread of three groups that twelve units meet."""
-    rng = np.random.default_rng(seed)
-    groups = []
-    for place, name in enumerate("abc"):
-        values = {f"u{i}": float(rng.normal(shift * (place == 0), 0.3)) for i in range(12)}
-        weights = (float(place == 0) - float(place == 1),) if gaps else ()
-        groups.append(UnitGroup(group=name, weight=0.0, values=values, gaps=weights))
-    means = [float(np.mean(list(group.values.values()))) for group in groups]
-    size = abs(means[0] - means[1]) if gaps else float(np.std(means, ddof=1))
-    return effect(
-        size, cassette, scale="size", by_unit=tuple(groups), se=None, df=None, interval=None
-    )
-
-
 SMALL = st.integers(-40, 40).map(lambda i: i / 8)
 ESTIMATES = st.tuples(SMALL, st.sampled_from([0.05, 0.3, 1.0]), st.sampled_from([4.0, 30.0]))
 LISTS = st.lists(st.tuples(SMALL, SMALL), min_size=3, max_size=12)

@@ -251,7 +251,7 @@ def test_what_a_sum_of_gaps_comes_to_by_chance() -> None:
         found = question.analyse(of, records)
         sums.append(found.estimate)
         chances.append(float(found.extras[CHANCE]))
-    error = np.std(sums, ddof=1) / math.sqrt(60)
+    error = float(np.std(sums, ddof=1)) / math.sqrt(60)
     assert np.mean(chances) == pytest.approx(np.mean(sums), abs=3 * error)
 
 
