@@ -116,7 +116,7 @@ class Verdict:
     it; ``words`` is the verdict in print, ``open_words`` why it is open, ``estimated`` the
     estimate with what decided and the margin, as :mod:`.wording` words them. ``p_adjusted`` is the
     alarm's p-value after Holm over the experiment, on the scale of the ``share`` of the suite's
-    alarms that it has; ``biased_cells`` are those shown beyond their margin; ``direction`` compares
+    alarms that it has; ``biased_cells`` lie beyond their margin; ``direction`` compares
     the sign with the documented one. ``title`` is the sentence that it asserts, ``why`` why its
     margin is that, each empty where nobody said it; ``licence`` is what is to be known of the
     positive control that lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended
