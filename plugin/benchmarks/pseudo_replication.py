@@ -195,7 +195,7 @@ def primaries() -> Mapping[str, tuple[Table, Test]]:
     """The analyses that give verdicts, each with the tables it is tried on."""
     groups = _sampled("group", _LABELS, NAMES)
     arms = _sampled("arm", ["low", "high"], SEEDS)
-    yes, score = Measure("yes"), Measure("score")
+    yes, score = Measure("yes", kind="flag"), Measure("score", kind="number")
     one = GroupContrast("yes", "group", group="g0", target="population", published=None)
     any_group = GroupContrast("yes", "group", target="population", published=None)
     means = MeanDifference(

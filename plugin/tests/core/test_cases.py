@@ -24,10 +24,13 @@ from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
+from pytest_bias.experiments.measures import Measure
 
 from .factories import experiment
 
-TINY = experiment()
+TINY = experiment(
+    measures=[Measure("score", bounds=(0, 10)), Measure("hit", kind="flag")], replicates=30
+)
 MODELS = ["openai/one", "openai/two"]
 
 
@@ -35,7 +38,7 @@ def mean(high: str = "b", low: str = "a") -> MeanDifference:
     return MeanDifference("score", "group", high=high, low=low, margin=1, claim="clear")
 
 
-CONTROL = RateDifference("score", "group", high="b", low="a")
+CONTROL = RateDifference("hit", "group", high="b", low="a")
 
 
 def function() -> None:
@@ -104,7 +107,7 @@ def test_conditions_by_models() -> None:
         "openai/two-a",
         "openai/two-b",
     ]
-    assert [trial.id for trial in cases[1].trials()] == ["b#1", "b#2", "b#3"]
+    assert [trial.id for trial in cases[1].trials()] == [f"b#{n}" for n in range(1, 31)]
     assert cases == cases_of(declared(conditions(TINY)), MODELS, TINY.design())
 
 
