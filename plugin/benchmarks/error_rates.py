@@ -142,7 +142,7 @@ def representatives(of: Registered) -> list[str]:
 
 
 def measure_of(claim: Any) -> str:
-    """Return the measure a claim is about; '' where it has none of its own."""
+    """Return the measure a claim is about; '' where it has none."""
     return str(getattr(claim, "measure", ""))
 
 
@@ -406,7 +406,9 @@ def _of_suite(name: str, lines: Sequence[Line], designs: Iterable[str]) -> Itera
     """Yield the shares of a row of the suite, by draw and by experiment."""
     by_experiment = defaultdict[str, dict[int, Line]](dict)
     for line in lines:
-        by_experiment[line["experiment"]][line["draw"]] = line
+        # At temperature 0 the one reply there is may be one that ignores a control.
+        if name != TEMPERATURE_0 or not line["unseen"]:
+            by_experiment[line["experiment"]][line["draw"]] = line
     whole = by_experiment.keys() == {*designs}
     numbers = set.intersection(*({*each} for each in by_experiment.values())) if whole else set()
     groups = {"suite": [[each[n] for each in by_experiment.values()] for n in sorted(numbers)]}
@@ -480,7 +482,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--summary", action="store_true", help="print the table alone")
     given = parser.parse_args(arguments)
     if given.draws:
-        every = [each for each in declared_by(given.suite).registry if each.experiment.simulated]
+        every = (each for each in declared_by(given.suite).registry if each.experiment.simulated)
         rows = [row for each in every for row in rows_of(each, given.draws)]
         rows = [row for row in rows if row.experiment in (given.experiment or [row.experiment])]
         rows = [row for row in rows if row.name in (given.row or [row.name])]
@@ -488,10 +490,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings, lines = read(given.file)
     found = rates(settings, lines)
     say("| subject | what | bound | share ± 2 Monte Carlo errors | draws |\n|---|---|---|---|---|")
-    for each in found:
-        say(each.markdown())
-    for said in () if given.summary else reasons(lines):
-        say(said)
+    for text in (*(each.markdown() for each in found), *([] if given.summary else reasons(lines))):
+        say(text)
     return int(not all(each.holds for each in found))
 
 
