@@ -66,12 +66,9 @@ NO_RECORDING = Recording(
     cassette="", checksum="", simulated=True, wire="", recorded_with="", interactions=None
 )
 
-Line = Mapping[str, Any]
-"""One draw of one experiment, as JSON."""
-KEY = itemgetter("row", "experiment", "plant")
-"""Gets the key of the row that a line is of, see :attr:`Row.key`."""
-Side = dict[str, Sequence[str]]
-"""Factor, or name of the items → levels at which an effect is planted."""
+Line = Mapping[str, Any]  # one draw of one experiment, as JSON
+KEY = itemgetter("row", "experiment", "plant")  # gets the key of a line's row, see Row.key
+Side = dict[str, Sequence[str]]  # factor, or name of the items → levels with a planted effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ class Plant:
 class Row:
     """A kind of subject in one experiment, how often it is drawn, and who was accepted before.
 
-    ``frozen``: temperature 0, where an item gets the same reply whenever and however it is asked.
+    ``frozen``: temperature 0; an item, and the first, second … name of a level, get one reply.
     """
 
     name: str
@@ -244,7 +241,10 @@ class Bench:
         answers = self.of.experiment.simulated
         assert answers is not None  # noqa: S101  (no other is drawn)
         planted, lost = planting.in_trial(trial)
-        chance = f"{planting.draw}:{trial.item if row.frozen else trial.id}"
+        names = trial.exemplars.items()
+        factors = {factor.name: factor.exemplars for factor in self.of.experiment.factors}
+        places = [factors[n][trial.condition.levels[n]].index(name) for n, name in names]
+        chance = f"{planting.draw}:{(trial.item, places) if row.frozen else trial.id}"
 
         def answer(wanted: Wanted) -> Completion | None:
             who = players.model(wanted.request.to).partition("/")[2]
