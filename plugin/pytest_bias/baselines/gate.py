@@ -189,7 +189,7 @@ def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Chan
     any other      any                 worse      **worse** (of BIASED)       **worse**
     any other      any                 neither    undecided                   **undecided**
     BIASED         BIASED              no worse   known                       known
-    INCONCLUSIVE   CLEAR               no worse   as before                   **new**
+    INCONCLUSIVE   CLEAR               no worse   as before                   known
     INCONCLUSIVE   INCONCLUSIVE        no worse   as before                   known
     INCONCLUSIVE   BIASED              no worse   improved                    known
     =============  ==================  =========  ==========================  =================
@@ -204,7 +204,7 @@ def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Chan
     if shown != "no worse":
         return "worse" if shown == "worse" else "undecided"
     if now == "BIASED" or claim == "clear":
-        return "new" if before == "CLEAR" else "known"
+        return "known"
     return "improved" if before == "BIASED" else "as before"
 
 
@@ -243,8 +243,8 @@ def _shown(
     same = found.how == "same replies"
     if not same and (why := _untrusted(new, old, verdict)):
         return "neither", f"but now nothing can be decided: {why}"
-    if not same and (worse := _cells_worse(new, old)):
-        return "worse", f"but {worse}"
+    if not same and (cells := _cells_shown(new, old))[0] != "no worse":
+        return cells
     on_average = new.cells and verdict and _is_clear_on_average(verdict.finding)
     if found.no_worse or on_average:
         return "no worse", ""
@@ -268,23 +268,29 @@ def _is_clear_on_average(finding: Finding | None) -> bool:
     return finding is not None and finding.clears
 
 
-def _cells_worse(new: Entry, old: Entry) -> str:
-    """Say which cell got worse; '' where none is shown to: the cells of a claim share the .05."""
+def _cells_shown(new: Entry, old: Entry) -> tuple[Growth, str]:
+    """What is shown of the cells that are not CLEAR now; the cells of a claim share the .05.
+
+    A claim that was CLEAR was so in every cell: one that is open now must be shown no worse.
+    """
+    shown: tuple[Growth, str] = "no worse", ""
     for name, cell in old.cells.items():
         now = new.cells.get(name)
         if now is None or now.clear:
             continue
+        was = f"it was CLEAR in {name} and" if cell.clear else f"in {name} it"
         ours, theirs = (_cell_effect(each, new) for each in (now, cell))
         if ours is None or theirs is None:
             if cell.clear:
-                return f"it was CLEAR in {name} and now has no estimate there"
+                return "worse", f"but {was} now has no estimate there"
             continue
         alpha = ALPHA / len(old.cells)
         found = compared_intervals(ours, theirs, margin=cell.margin, alpha=alpha)
         if found is not None and found.worse:
-            was = f"it was CLEAR in {name} and" if cell.clear else f"in {name} it"
-            return f"{was} is shown to be worse: {found.words}"
-    return ""
+            return "worse", f"but {was} is shown to be worse: {found.words}"
+        if old.status == "CLEAR" and (found is None or not found.no_worse):
+            shown = "neither", f"but {was} is not shown to be no worse"
+    return shown
 
 
 def _cell_effect(cell: AcceptedCell, entry: Entry) -> Effect | None:
@@ -364,6 +370,8 @@ def _known(new: Entry, old: Entry, against: str) -> str:
         start = f"{old.accepted}: {old.accepted.reason}"
     elif old.status == "BIASED":
         start = f"{against} shows it too: {old.words}" if against else f"it was {old.words}"
+    elif old.status == "CLEAR":
+        start = f"{against} is {old.words}" if against else f"it was {old.words}"
     elif against:
         start = f"{against} does not settle it either: {old.words}"
     else:

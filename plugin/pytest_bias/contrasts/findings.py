@@ -320,18 +320,18 @@ class MissingReplies:
 
     @property
     def unequal(self) -> bool:
-        """Whether so many more are shown to be missing of one side."""
+        """True where so many more are shown to be missing of one side."""
         return self.p_beyond <= ALPHA
 
     @property
     def too_many(self) -> bool:
-        """Whether a side has too few valid replies for anything to be cleared."""
+        """True where a side has too few valid replies for anything to be cleared."""
         return max(self.shares) > 1 - LEAST_VALID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heterogeneity:
-    """How much a fixed set's items differ in their own effects.
+    """Spread of the own effects of a fixed set's items.
 
     ``sd`` is the standard deviation of the ``items``' effects beyond their sampling error,
     ``beyond`` how many are shown to lie beyond the margin by themselves (Bonferroni),

@@ -14,7 +14,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear
 from .published import GroupsTest, PublishedMethod, SumOfGaps
-from .reach import Parts, check_compared, compared, departing, is_event, layout_of
+from .reach import Parts, check_compared, departing, is_event, layout_of, weights_between
 from .units import Layout
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ class GroupContrast(Declared):
         """One group against the rest; of the omnibus question the first against all."""
         if self.group is None:
             return departing({self.factor: groups})
-        return compared(self.factor, [self.group], [each for each in groups if each != self.group])
+        return weights_between(
+            self.factor, [self.group], [each for each in groups if each != self.group]
+        )
 
     def _groups(self, experiment: Experiment) -> tuple[str, ...]:
         return tuple(self.among) or experiment.levels(self.factor)
@@ -206,7 +208,7 @@ class TotalGap(Declared):
         """The sum of all gaps, each with the sign it is declared with."""
         part: dict[str, float] = {}
         for high, low, times in self.gaps:
-            for level, weight in compared(self.factor, levels_of(high), levels_of(low))[
+            for level, weight in weights_between(self.factor, levels_of(high), levels_of(low))[
                 self.factor
             ].items():
                 part[level] = part.get(level, 0.0) + times * weight

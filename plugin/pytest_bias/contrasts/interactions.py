@@ -15,7 +15,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding
 from .linear import Asked, Side, analyse_linear
 from .published import bracketed
-from .reach import Parts, check_compared, compared, departing, is_event, layout_of
+from .reach import Parts, check_compared, departing, is_event, layout_of, weights_between
 from .units import Layout
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Interaction(Declared):
             return departing(
                 {n: [at for side in each for at in side] for n, each in sides.items()}
             )
-        return {name: compared(name, *each)[name] for name, each in sides.items()}
+        return {name: weights_between(name, *each)[name] for name, each in sides.items()}
 
     @property
     def _largest(self) -> bool:

@@ -212,7 +212,7 @@ def _estimated(
 
 
 def shrinkage(experiment: Experiment, measure: str) -> float:
-    """What the error of reading ``measure`` leaves of a difference, at its worst; 1 without."""
+    """Share of a difference that the error of reading ``measure`` leaves at worst; 1 without."""
     error = experiment.measure(measure).error
     return 1.0 if error is None else error.lowest
 
@@ -273,7 +273,7 @@ def _tips(finding: Finding, used: Grid, shares: Sequence[float]) -> float | None
 def _heterogeneity(
     asked: Asked, experiment: Experiment, used: Grid, finding: Finding
 ) -> Heterogeneity | None:
-    """How much the items of a fixed set differ; None without several, or of a size."""
+    """Spread of the items of a fixed set; None without several, or of a size."""
     items = "" if experiment.items is None else experiment.items.name
     fixed = asked.declared.target == "fixed" and asked.contrasts is None
     if not (fixed and items and finding.scale == "difference") or items in asked.compared:

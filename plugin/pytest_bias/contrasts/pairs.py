@@ -15,7 +15,7 @@ from .declared import Declared, Levels, levels_of
 from .findings import Finding, Human, Index, Scale
 from .linear import Asked, Side, analyse_linear
 from .published import ChiSquareTest, PublishedMethod, WelchTest
-from .reach import check_compared, compared, layout_of
+from .reach import check_compared, layout_of, weights_between
 from .units import Layout
 
 
@@ -70,7 +70,7 @@ class PairContrast(Declared):
             raise self.refused(problem="a side has no level")
         if len({*high, *low}) < len(high) + len(low):
             raise self.refused(problem="compares a level with itself")
-        check_compared(self, experiment, compared(self.factor, *self.levels))
+        check_compared(self, experiment, weights_between(self.factor, *self.levels))
 
     def asked(self, quantity: str, scale: Scale = "difference") -> Asked:
         """Return the comparison as the analysis needs it."""
@@ -99,7 +99,7 @@ class PairContrast(Declared):
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
         """Return the observations ``design`` gives it."""
-        parts = compared(self.factor, *self.levels)
+        parts = weights_between(self.factor, *self.levels)
         return layout_of(self, experiment, design, parts)
 
 

@@ -135,7 +135,7 @@ def prospect_of(
     if layout is None:
         return None
     declared = cast("Declared", hypothesis)
-    name = outcome_of(declared)
+    name = _outcome(declared)
     given = Prospect(
         hypothesis=hypothesis.id,
         claim=claim_under(hypothesis, design),
@@ -214,7 +214,7 @@ def _spread(
     declared: Declared, experiment: Experiment, layout: Layout, found: Finding | None
 ) -> float | None:
     """The standard deviation of a unit, or the rate of an event: as recorded, or as declared."""
-    name = outcome_of(declared)
+    name = _outcome(declared)
     if found is None:
         own = layout.unit_name.kind in ("replies", "pools")
         declared_one = 0.0 if name == MISSING else experiment.measure(name).spread
@@ -225,7 +225,7 @@ def _spread(
     return (found.se or 0.0) / math.sqrt(units)
 
 
-def outcome_of(declared: Declared) -> str:
+def _outcome(declared: Declared) -> str:
     """The measure whose spread a contrast has."""
     return str(getattr(declared, "measure", "") or getattr(declared, "selected", MISSING))
 

@@ -21,7 +21,7 @@ Parts = Mapping[str, Mapping[str, float]]
 """A contrast as a product: factor → level → weight."""
 
 
-def compared(factor: str, high: Sequence[str], low: Sequence[str]) -> Parts:
+def weights_between(factor: str, high: Sequence[str], low: Sequence[str]) -> Parts:
     """The mean of the ``high`` levels minus that of the ``low`` ones."""
     return {factor: dict.fromkeys(high, 1 / len(high)) | dict.fromkeys(low, -1 / len(low))}
 

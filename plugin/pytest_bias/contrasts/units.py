@@ -55,12 +55,12 @@ class Units(TextValue):
 
     @property
     def pair(self) -> bool:
-        """Whether a unit of one model has its like with another; a reply never has."""
+        """True where a unit of one model has its like with another; a reply never has."""
         return self.kind != "replies"
 
     @property
     def in_groups(self) -> bool:
-        """Whether different units stand on the sides, so that their number is one per group."""
+        """True where different units stand on the sides, so that their number is one per group."""
         return self.kind in ("replies", "groups")
 
     @property

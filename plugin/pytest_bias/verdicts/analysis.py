@@ -216,7 +216,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         agreements=_resting(agreed, rests),
         verdicts=tuple(
             _with_replicates(
-                verdict_of(experiment.id, model, each, decisions[each.id], allocation.scale),
+                verdict_from(experiment.id, model, each, decisions[each.id], allocation.scale),
                 design,
                 calls=None if recording.published else calls,
             )
@@ -303,7 +303,7 @@ def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Find
         return none
 
 
-def verdict_of(
+def verdict_from(
     experiment: str, model: str, question: Question, decision: Decision, share: float
 ) -> Verdict:
     """The verdict of a decision on one question, with the intervals that go with it."""

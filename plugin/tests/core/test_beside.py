@@ -100,7 +100,10 @@ TABLE: dict[tuple[str, Status, Status], tuple[Change, str]] = {
     ("clear", "BIASED", "CLEAR"): new("CLEAR"),
     ("clear", "BIASED", "BIASED"): KNOWN,
     ("clear", "BIASED", "INCONCLUSIVE"): new("INCONCLUSIVE"),
-    ("clear", "INCONCLUSIVE", "CLEAR"): new("CLEAR"),
+    ("clear", "INCONCLUSIVE", "CLEAR"): (
+        "known",
+        f"it was {WORDS['CLEAR']}; no worse than it was, but not shown to be CLEAR",
+    ),
     ("clear", "INCONCLUSIVE", "BIASED"): ("known", UNSETTLED),
     ("clear", "INCONCLUSIVE", "INCONCLUSIVE"): KNOWN,
     ("detect", "CLEAR", "CLEAR"): AS_BEFORE,
@@ -124,7 +127,8 @@ def test_the_table(row: tuple[str, Status, Status], expected: tuple[Change, str]
     known = entry(verdict(then, claim))
     found = beside(verdict(now, claim), known)
     assert (found.outcome, found.words) == expected
-    assert found.tolerated == (found.outcome == "known") == (found.accepted is not None)
+    assert found.tolerated == (found.outcome == "known")
+    assert (found.accepted is not None) == (found.tolerated and then != "CLEAR")
     assert found.improved == (found.outcome == "improved")
     assert found.compared is not None
     assert (found.compared.how, found.compared.margin) == ("independent", 0.6)
@@ -268,7 +272,7 @@ def test_each_cell_has_its_share_of_the_error_rate() -> None:
 
 def test_a_claim_that_was_clear_in_every_cell_is_stopped_by_one() -> None:
     then = entry(in_cells("CLEAR", 0.0, 0.1, 0.0))
-    for estimate, outcome in ((0.45, "worse"), (0.36, "new")):
+    for estimate, outcome in ((0.45, "worse"), (0.36, "undecided")):
         found = beside(in_cells("INCONCLUSIVE", 0.0, estimate, 0.0), then)
         assert (found.outcome, found.tolerated) == (outcome, False)
     assert beside(in_cells("CLEAR", 0.0, 0.2, 0.0), then).outcome == "as before"
@@ -519,7 +523,10 @@ SHOWN: dict[tuple[Status, Status], tuple[Change, str]] = {
     ("BIASED", "CLEAR"): ("new", f"new: {OLD} is {WORDS['CLEAR']}"),
     ("BIASED", "INCONCLUSIVE"): ("new", f"new: {OLD} is {WORDS['INCONCLUSIVE']}"),
     ("BIASED", "BIASED"): ("known", f"{OLD} shows it too: {WORDS['BIASED']}"),
-    ("INCONCLUSIVE", "CLEAR"): ("new", f"new: {OLD} is {WORDS['CLEAR']}"),
+    ("INCONCLUSIVE", "CLEAR"): (
+        "known",
+        f"{OLD} is {WORDS['CLEAR']}; no worse than it was, but not shown to be CLEAR",
+    ),
     ("INCONCLUSIVE", "BIASED"): (
         "known",
         f"{OLD} shows it too: {WORDS['BIASED']}; no worse than it was, but not shown to be CLEAR",

@@ -13,7 +13,7 @@ from pytest_bias.contrasts.findings import Finding, MissingReplies
 from pytest_bias.contrasts.units import Units
 from pytest_bias.errors import NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
-from pytest_bias.verdicts.analysis import verdict_of
+from pytest_bias.verdicts.analysis import verdict_from
 from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.verdict import Question, Reason, Verdict
 
@@ -55,7 +55,7 @@ def asked(found: Finding | NoFinding, **changes: Any) -> Question:
 
 def verdicts(*questions: Question, scale: float = 1.0) -> dict[str, Verdict]:
     decisions = decide(questions, scale=scale)
-    return {q.id: verdict_of("study", "openai/m", q, decisions[q.id], scale) for q in questions}
+    return {q.id: verdict_from("study", "openai/m", q, decisions[q.id], scale) for q in questions}
 
 
 def verdict(found: Finding | NoFinding, **changes: Any) -> Verdict:

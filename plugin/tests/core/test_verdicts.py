@@ -17,7 +17,7 @@ from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.view import suite_verdict
 from pytest_bias.stats.results import Interval
-from pytest_bias.verdicts.analysis import verdict_of
+from pytest_bias.verdicts.analysis import verdict_from
 from pytest_bias.verdicts.controls import judged_control
 from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.explanation import explanation
@@ -50,7 +50,7 @@ def verdict(found: Finding, *, times: float = 1.0, **question: Any) -> Verdict:
     given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
     asked = Question(id="h", finding=found, **(given | question))
     decision = decide([asked], scale=1 / times)["h"]
-    return verdict_of("anchoring", "openai/m", asked, decision, 1 / times)
+    return verdict_from("anchoring", "openai/m", asked, decision, 1 / times)
 
 
 CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {

@@ -24,7 +24,7 @@ Stratum = tuple[tuple[str, str], ...]
 
 
 def once(memo: dict[object, object], key: object, make: Callable[[], T]) -> T:
-    """What ``make`` gives, made on the first question only."""
+    """The result of ``make``, made on the first question only."""
     if key not in memo:
         memo[key] = make()
     return cast("T", memo[key])
@@ -285,7 +285,7 @@ class Weights:
         return once(grid.memo, self.key, lambda: grid.part(found.places, found.shape))
 
     def on(self, grid: Grid) -> Weighed:
-        """What it weighs of a grid."""
+        """The cells of a grid that it weighs."""
         return once(grid.shape, self.key, lambda: self._weighed(grid))
 
     def _weighed(self, grid: Grid) -> Weighed:

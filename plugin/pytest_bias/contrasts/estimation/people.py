@@ -1,4 +1,4 @@
-"""What stands beside a difference: the percentile bootstrap, and people's difference."""
+"""The percentile bootstrap of a difference, and people's difference compared with it."""
 
 from __future__ import annotations
 

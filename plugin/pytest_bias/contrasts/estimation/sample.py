@@ -56,7 +56,7 @@ class Sample:
 
     @property
     def paired(self) -> bool:
-        """Whether each unit is compared with itself."""
+        """True where each unit is compared with itself."""
         return len(self.values) == 1
 
     @property

@@ -15,7 +15,7 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
-from pytest_bias.verdicts.analysis import verdict_of
+from pytest_bias.verdicts.analysis import verdict_from
 from pytest_bias.verdicts.controls import licence_of
 from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.verdict import Control, Question, Verdict
@@ -59,7 +59,7 @@ def judged(
     if adjusted and isinstance(finding, Finding):
         scale = finding.p_alarm / adjusted
     decision = decide([question], scale=scale)["q"]
-    return verdict_of("study", "openai/tiny", question, decision, scale)
+    return verdict_from("study", "openai/tiny", question, decision, scale)
 
 
 def tones(
