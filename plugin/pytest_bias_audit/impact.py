@@ -21,6 +21,7 @@ FEWEST = 0.02
 """Share of the data below which a category may be left out of impact ratios (§ 5-301 (d))."""
 
 UNEQUAL = "categories were assessed under unequal conditions (see the hypotheses)"
+NONE_SELECTED = "nobody of this category was selected"
 _SELECTED, _SHOWN = "impact_selected", "impact_shown"
 _ULP = 1e-9  # a ratio and a bound that are the same may differ by rounding
 
@@ -203,6 +204,8 @@ def _interval(
     It is that of a hypothesis about these two, over conditions. The ratio is of all people,
     whatever theirs: where conditions differ between categories, it need not hold the ratio.
     """
+    if not ratio:  # a hypothesis gives half a selection to a side that has none
+        return {"no_interval": NONE_SELECTED}
     low, high = sides
     contrast: bias.RateRatio | bias.Selection
     if impact.pools(experiment):

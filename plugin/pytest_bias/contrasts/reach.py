@@ -10,6 +10,7 @@ from itertools import product
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
+from ..stats.results import units_needed
 from .declared import FEWEST_UNITS, Declared, has_exemplars
 from .linear import shrinkage
 from .units import REPLIES, Group, Layout, Units
@@ -73,8 +74,6 @@ def layout_of(
     needed = FEWEST_TO_CLEAR
     margin = None if ratio else declared.margin
     if margin is not None and math.isfinite(reach):
-        from ..stats.equivalence import units_needed  # noqa: PLC0415  (numpy)
-
         needed = max(needed, units_needed(margin * _left(declared, experiment), reach))
     found = Layout(
         groups=groups,

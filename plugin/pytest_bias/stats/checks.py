@@ -24,9 +24,6 @@ LARGEST = 1e100
 Its inverse is the smallest spread that is told from none.
 """
 
-MOST_UNITS = 10**15
-"""Largest count accepted: up to here a float counts units one by one."""
-
 EQUAL = 32 * sys.float_info.epsilon
 """Values that differ by less than this share of their magnitude count as the same value.
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NoVariance
-from .checks import MOST_UNITS, array_of, bad, checked, enough, probability
-from .results import LEVEL, Interval
+from .checks import array_of, bad, checked, enough, probability
+from .results import LEVEL, MOST_UNITS, Interval
 
 FEWEST = 2  # rows or columns that can differ
 

@@ -10,7 +10,7 @@ more alike are never worse.
 What n units cannot show is a separate bound: a share q of the population is absent from all n of
 them with probability (1 - q)^n (Clopper & Pearson 1934), and a share margin / reach of units, each
 farther by the whole reach, makes an effect as large as the margin. Fewer units than exclude that
-share at .95 clear nothing, see :func:`units_needed`.
+share at .95 clear nothing, see `results.units_needed`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
-from .checks import EQUAL, MOST_UNITS, Floats, probability
+from .checks import EQUAL, Floats, probability
 from .results import ALPHA, Interval
 
 
@@ -188,19 +188,3 @@ def clearing_interval(
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     return Interval(low=low, high=high, level=level)
-
-
-def units_needed(margin: float, reach: float) -> int:
-    """Return the fewest units a side with which anything can be cleared, at any spread.
-
-    ``reach`` is how far a side's mean is from its value if all its units lay at the other end of
-    the scale, in the unit of the margin: the width of the scale for a difference of means. Fewer
-    units may all miss a share margin / reach of the population, with probability over .05.
-    """
-    if math.isinf(reach):
-        return 0
-    if margin >= reach:
-        return 1
-    if margin / reach < EQUAL:
-        return MOST_UNITS
-    return math.ceil(math.log(ALPHA) / math.log1p(-margin / reach))

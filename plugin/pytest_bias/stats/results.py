@@ -17,6 +17,12 @@ LEVEL = 0.95
 POWER = 0.90
 """Probability of clearing where nothing differs that a ``clear`` claim is sized for."""
 
+MOST_UNITS = 10**15
+"""Largest count accepted: up to here a float counts units one by one."""
+
+_LEAST_SHARE = 1e-14
+"""Share of a scale below which a margin is none, up to rounding."""
+
 
 def _bad(function: str, argument: str, problem: str) -> BadStatisticInput:
     return BadStatisticInput(function=function, argument=argument, problem=problem)
@@ -143,3 +149,19 @@ class Reliability:
 
     lowest: float
     source: str
+
+
+def units_needed(margin: float, reach: float) -> int:
+    """Return the fewest units a side with which anything can be cleared, at any spread.
+
+    ``reach`` is how far a side's mean is from its value if all its units lay at the other end of
+    the scale, in the unit of the margin: the width of the scale for a difference of means. Fewer
+    units may all miss a share margin / reach of the population, with probability over .05.
+    """
+    if math.isinf(reach):
+        return 0
+    if margin >= reach:
+        return 1
+    if margin / reach < _LEAST_SHARE:
+        return MOST_UNITS
+    return math.ceil(math.log(ALPHA) / math.log1p(-margin / reach))

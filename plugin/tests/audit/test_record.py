@@ -15,6 +15,7 @@ import pytest
 from pytest_bias import Evidence, Records
 from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.records import Published
+from pytest_bias.verdicts.wording import estimated
 from pytest_bias_audit.plugin import audit_files, flat
 from pytest_bias_audit.record import audit_record
 
@@ -78,9 +79,9 @@ def test_digests_counts_and_dates_are_those_of_the_files(
     assert game["recorded"] == [dates[0], dates[-1]]
     (impact,) = game["impact_ratios"]
     (table,) = impact["tables"]
-    assert [(row["assessed"], row["selected"]) for row in table["rows"]] == [(12, 0), (12, 12)]
+    assert [(row["assessed"], row["selected"]) for row in table["rows"]] == [(30, 0), (30, 30)]
     text = (run.path / f"audit/{EVEN}.md").read_text("utf-8")
-    assert "| female | 12 | 0 | 0.0 % | 0.0000 |" in text
+    assert "| female | 30 | 0 | 0.0 % | 0.0000 |" in text
     own = found.pop("record_sha256")
     assert own == sha256(compact(found, sort_keys=True).encode()).hexdigest()
     card = (run.path / f"audit/{EVEN}-model-card.md").read_text("utf-8")
@@ -122,6 +123,8 @@ def test_a_record_that_cannot_be_written_leaves_no_verdict(run: Suite) -> None:
 def test_a_model_has_a_record_in_the_words_of_the_terminal() -> None:
     others = Published("anchors", "Ada (2026)", "CC0-1.0", "c0ffee", 24, note="as told | before")
     made = verdict(finding(estimate=7387.38, margin=3000.0, unit="US dollars"))
+    made = replace(made, estimated=estimated(made))
+    assert "7387.38" in made.estimated
     of = analysis(made)
     of = replace(of, simulated=False, recording=replace(of.recording, published=others))
     experiment = factories.experiment(id=of.experiment)

@@ -12,7 +12,7 @@ import pytest
 from pytest_bias.baselines.entries import baseline_from, baseline_text
 from pytest_bias.contrasts.findings import Effect
 
-from .suites import INI, TESTS, Suite, experiment_source, record, section
+from .suites import INI, REPLICATES, TESTS, Suite, experiment_source, record, section
 from .test_fail_closed import BIASED, no_verdict
 
 CASE = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
@@ -230,7 +230,7 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     result.assert_outcomes(passed=3, xfailed=1)
     lines = section(result)
     start = lines.index("accepted: 1 verdict of simulated/biased")
-    assert lines[start + 1].startswith(f"  game-coin {ID}: BIASED +6.25, 95 % [")
+    assert lines[start + 1].startswith(f"  game-coin {ID}: BIASED +6.20, 95 % [")
     assert lines[start + 1].endswith(f", {BY_ANN}, new")
     assert "written: bias_tests/baselines/simulated--biased.json" in lines
     assert path(accepted).read_text(encoding="utf-8") == texts["biased"]
@@ -239,7 +239,7 @@ def test_accepting_writes_the_same_in_any_number_of_processes(
     assert found["status"] == "BIASED"
     assert found["accepted"]["owner"] == "ann"
     shared = read(accepted)["designs"][found["fingerprint"]["shared"]]
-    assert shared["design"] == {"name": "gate", "replicates": 12}
+    assert shared["design"] == {"name": "gate", "replicates": REPLICATES}
     assert sorted(shared["prompts"]["subject"]) == ["high", "low"]
     assert found["history"] == []
 
@@ -249,7 +249,7 @@ def test_what_replaces_an_entry_of_another_size_says_so(accepted: Suite) -> None
     result.stdout.fnmatch_lines(["accepted: 1 verdict of simulated/biased", "  1 as accepted *"])
     result = accepted.run(BIASED, *WORDS, "--bias-replicates=6")
     assert result.ret == 0
-    replaced = "in place of another design's BIASED +6.25*replicates: 12 → 6*"
+    replaced = "in place of another design's BIASED +6.20*replicates: 30 → 6*"
     result.stdout.fnmatch_lines([f"  game-coin {ID}: BIASED *{replaced}"])
 
 

@@ -96,7 +96,7 @@ def test_a_condition_of_which_nothing_is_recorded_fails(suite: Suite) -> None:
     for level in ("low", "high"):
         assert f"nothing is recorded of condition {level} of game-coin" in said
     assert f"all of its {REPLICATES} trials" in said
-    assert "--bias-max-calls=0 is reached; 24 of 24 trials are missing (cap)" in said
+    assert "--bias-max-calls=0 is reached; 60 of 60 trials are missing (cap)" in said
     result = suite.run(*RECORD)
     assert result.ret == 0
 

@@ -17,8 +17,10 @@ from pytest_bias.errors import BadDesign, NotExported, ReportNotWritten
 from pytest_bias.report.exports import exported_files, write_exports
 
 from ..core.factories import experiment
-from .suites import BOTH, Suite, files_below, section
+from .suites import BOTH, REPLICATES, Suite, files_below, section
 from .test_fail_closed import BIASED
+
+TRIALS = 2 * REPLICATES
 
 EXPORTS = "--bias-exports=out"
 FUNCTION = """\
@@ -71,7 +73,7 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
     ]
     assert files(suite)["game-coin/charts/empty.bin"] == b"\x00\xff"
     rows = [line.split(",") for line in files(suite)["game-coin/numbers.csv"].decode().split()]
-    assert [row[0] for row in rows] == ["simulated/biased"] * 24 + ["simulated/even"] * 24
+    assert [row[0] for row in rows] == ["simulated/biased"] * TRIALS + ["simulated/even"] * TRIALS
     told = [float(row[2]) for row in rows if row[0] == "simulated/biased"]
     analyses = suite.results(partial=True)["analyses"]
     (biased,) = [each for each in analyses if each["model"] == "simulated/biased"]
@@ -84,7 +86,7 @@ def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(
 ) -> None:
     result = with_exports(suite).run(EXPORTS, "-k", "asked and high")
     assert result.ret == 0
-    assert len(files(suite)["game-coin/numbers.csv"].split()) == 24
+    assert len(files(suite)["game-coin/numbers.csv"].split()) == TRIALS
     (note,) = [line for line in section(result) if line.startswith("exports: only of")]
     assert "3 cases not selected" in note
     assert "each has all trials of its design" in note
@@ -100,7 +102,7 @@ def test_a_run_in_which_no_experiment_has_any_says_so(suite: Suite) -> None:
 
 def test_what_is_not_recorded_in_full_is_a_problem(suite: Suite, tmp_path: Path) -> None:
     suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
-    result = with_exports(suite).run("--bias-replicates=13", EXPORTS, workers=1)
+    result = with_exports(suite).run(f"--bias-replicates={REPLICATES + 1}", EXPORTS, workers=1)
     assert result.ret == 1
     (problem,) = problems(section(result))
     start = "problem: no exports of game-coin were written: they need all recordings: "
@@ -294,7 +296,7 @@ def test_by_ini_and_without_any_prompt_or_reply(suite: Suite) -> None:
 def test_a_partial_run_writes_whole_files_and_says_that_it_was_partial(suite: Suite) -> None:
     result = suite.run(DATASET, "-k", "asked and high")
     assert result.ret == 0
-    assert len(rows(suite)) == 24
+    assert len(rows(suite)) == TRIALS
     assert {row["cue"] for row in rows(suite)} == {"low", "high"}
     (note,) = [line for line in section(result) if line.startswith("data sets: only of")]
     assert "3 cases not selected" in note
@@ -318,7 +320,7 @@ def test_the_linguistic_audit(suite: Suite) -> None:
     assert suite.run(*configured, *off, folder, cases).ret == 0
     name = "linguistic-audit/simulated--even.parquet"
     assert set(files(suite, "data")) == {"linguistic-audit/README.md", name}
-    assert pq.read_table(suite.path / "data" / name).num_rows == 2064
+    assert pq.read_table(suite.path / "data" / name).num_rows == 2192
     content = b"".join(files(suite, "data").values())
     for text in ("volcano for", os.fspath(REPOSITORY), os.fspath(suite.path), sys.prefix):
         assert text.encode() not in content

@@ -127,7 +127,7 @@ def test_empty_body_over_a_bias(suite: Suite) -> None:
     result.stdout.fnmatch_lines(
         [
             "BiasFound: game-coin × simulated/biased: BIASED (beyond the margin)*",
-            "FAILED *::test_number[[]simulated/biased] - BIASED +6.25, 99.6 % *",
+            "FAILED *::test_number[[]simulated/biased] - BIASED +6.20, 99.6 % *",
         ]
     )
     assert section(result)[-2:] == ["FAIL: 1 hypothesis, 1 BIASED", "written: bias-results.json"]

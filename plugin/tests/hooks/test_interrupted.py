@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bias.session.shared_folder import hold_folder
 
-from .suites import Suite
+from .suites import REPLICATES, Suite
 
 IMPATIENT = """
 import os
@@ -65,7 +65,7 @@ def test_five_times_while_recording(suite: Suite) -> None:
     cassettes = suite.cassettes / "game-coin"
     for path in cassettes.iterdir():
         path.unlink()
-    suite.change("bias_tests/coin/experiment.py", "replicates=12", "replicates=100")
+    suite.change("bias_tests/coin/experiment.py", f"replicates={REPLICATES}", "replicates=100")
     suite.conftest(WHILE_RECORDING)
     record = ("--bias-record=missing", "--bias-concurrency=2")
     result = suite.run(*record, process=True)

@@ -37,7 +37,7 @@ def test_it_is_noted_where_the_recordings_are_judged(
 def test_the_plan_promises_no_chance_of_it(uncontrolled: Suite) -> None:
     result = uncontrolled.run("--bias-plan")
     said = " ".join(result.stdout.str().split())
-    assert "it can never be CLEAR: no positive control is about its measure." in said
+    assert "It can never be CLEAR: no positive control is about its measure." in said
     assert "CLEAR 0." not in said
     assert "it clears with probability" not in said
 

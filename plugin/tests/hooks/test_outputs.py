@@ -16,8 +16,8 @@ from .suites import Suite, section
 from .test_fail_closed import BIASED
 
 LINE = (
-    "CLEAR within ±2 for these stimuli: number high − low -0.58, 90 % [-1.33, +0.16], "
-    "margin ±2, n = 24 replies (licensed by noticed-high-low alone)"
+    "CLEAR within ±2 for these stimuli: number high − low -0.20, 90 % [-1.45, +1.08], "
+    "margin ±2, n = 60 replies (licensed by noticed-high-low alone)"
 )
 
 HTML = (
@@ -37,7 +37,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     head, _, *lines = section(result)
     assert head == "PASS  simulated/even: nothing stops it"
     assert "programs that stand in for models: simulated" in lines[0]
-    assert lines[2] == "game-coin × simulated/even (gate design, 24 of 24 trials valid)"
+    assert lines[2] == "game-coin × simulated/even (gate design, 60 of 60 trials valid)"
     assert lines[3] == "  False alarms: at most 0.0042 in 1 family, 1/12 of the suite's 0.05"
     assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
     assert lines[5].startswith(f"  {LINE}")
@@ -50,9 +50,9 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
     found = {p.attrib["name"]: p.attrib["value"] for p in case.iter("property")}
     assert found["bias_hypothesis"] == "number-high-low"
     assert found["bias_verdict"] == "CLEAR within ±2 for these stimuli"
-    assert found["bias_units"] == "24"
+    assert found["bias_units"] == "60"
     assert found["bias_margin"] == "2.0"
-    assert float(found["bias_estimate"]) == pytest.approx(-0.583, abs=0.001)
+    assert float(found["bias_estimate"]) == pytest.approx(-0.2)
     assert found["bias_level"] == "0.9"  # of the equivalence test, which cleared it
     low, high = map(float, found["bias_decides"][1:-1].split(", "))
     assert -2 < low < high < 2
@@ -65,9 +65,9 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
 ) -> None:
     result = suite.run(BIASED, *HTML, "--junitxml=junit.xml", workers=workers)
     assert result.ret == 1
-    for text in (" bias ====", "    BIASED  number-high-low  +6.25, 99.6 % [", "written:"):
+    for text in (" bias ====", "    BIASED  number-high-low  +6.20, 99.6 % [", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
-    short = r"BIASED \+6\.25, 99\.6 % \[\+4\.\d+, \+7\.\d+\], allowed ±2"
+    short = r"BIASED \+6\.20, 99\.6 % \[\+5\.\d+, \+7\.\d+\], allowed ±2"
     assert re.search(f"^FAILED .*biased] - {short}$", result.stdout.str(), re.MULTILINE)
     order = [
         next(i for i, line in enumerate(result.outlines) if f" {title} " in line)
@@ -78,7 +78,7 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     assert re.fullmatch(short, failure.attrib["message"])
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "BIASED (beyond the margin) for these stimuli" in page
-    assert re.search(r"estimate 6\.25, 99\.6 % interval \[\+4\.\d+, \+7\.\d+\], margin", page)
+    assert re.search(r"estimate 6\.2, 99\.58 % interval \[\+5\.\d+, \+7\.\d+\], margin", page)
     assert page.count("&lt;svg ") == 2  # in its row, and in what the row is sorted by
     assert str(suite.path) not in page.replace(f"{suite.path.name}/page.html", "")
 
@@ -140,7 +140,8 @@ def test_gate_off(suite: Suite) -> None:
 
 
 def test_inconclusive(suite: Suite) -> None:
-    suite.tests("margin=2.0", "margin=0.2")
+    suite.change("bias_tests/coin/experiment.py", "bounds=(2, 18)", "bounds=(7, 13)")
+    suite.tests("margin=2.0", "margin=0.6")
     result = suite.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["Inconclusive: game-coin × simulated/even: INCONCLUSIVE for*"])

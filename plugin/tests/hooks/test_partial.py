@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .suites import Suite, section
+from .suites import REPLICATES, Suite, section
 
 pytestmark = pytest.mark.fail_closed
 
@@ -60,8 +60,8 @@ def test_leaves_the_full_results_alone(
     (suite.path / "dropping.py").write_text(DROPPING, encoding="utf-8")
     suite.change(
         "bias_tests/coin/experiment.py",
-        "    replicates=12,\n",
-        '    replicates=12,\n    designs={"screen": Design(replicates=10)},\n',
+        f"    replicates={REPLICATES},\n",
+        f'    replicates={REPLICATES},\n    designs={{"screen": Design(replicates=10)}},\n',
     ).change("bias_tests/coin/experiment.py", "import Experiment", "import Design, Experiment")
     if "--lf" in arguments:
         suite.change("pytest.ini", "simulated/even", "simulated/even simulated/biased")

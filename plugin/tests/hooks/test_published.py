@@ -238,7 +238,7 @@ def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
     assert sum("3 problems, and no row is used before they are mended:" in e for e in errors) == 1
     assert [e.strip() for e in errors if e.startswith("  line")] == [
         "line 2, column 'cue': 'lwo' is no level of cue: low, high",
-        "line 6, column 'noticed': 'maybe' is neither a number nor true or false",
+        "line 6, column 'noticed': 'maybe' is neither true nor false",
         f"line {len(rows) - 1}, column 'number': '99' is not within 2 to 18; {MEND}",
     ]
 
@@ -362,7 +362,7 @@ def test_a_table_of_ones_own_is_judged_as_the_same_replies_published(
     said = "\n".join(section(result))
     assert "game-coin × table/pilot (replies of a table, 65 of 66 trials valid, 1 missing" in said
     assert "answered by gpt-4o-2024-08-06" in said
-    assert "\n  table: 24 of the 24 trials of the gate design are there; its 2 cells are" in said
+    assert "\n  table: 55 of the 60 trials of the gate design are there; its 2 cells are" in said
     shown = inflated((told.path / "page.html").read_text(encoding="utf-8"))
     for words in (
         ">from a table<",

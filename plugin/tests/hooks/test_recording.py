@@ -196,17 +196,17 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
         '\n    return said if cue == "low" else f"```json\\n{said}\\n```"\n\n\nGAME =',
     )
     result = suite.run(*RECORD)
-    assert [line for line in section(result) if line.split()[:2] == ["game-coin", "12/24"]]
+    assert [line for line in section(result) if line.split()[:2] == ["game-coin", "30/60"]]
     before = cassette(suite).read_bytes()
     suite.file("bias_models.toml", '[models."simulated/drifted"]\nreplies = "lenient"\n')
     result = suite.run("--bias-model=simulated/drifted")
-    assert "  game-coin: 12 trials with replies in a code fence" in section(result)
+    assert f"  game-coin: {REPLICATES} trials with replies in a code fence" in section(result)
     (analysis,) = suite.results()["analyses"]
     counted = {
         c["condition"]: c["counts"]
         for c in analysis["categories"]
         if c["measure"] == "format_kept"
     }
-    assert counted == {"low": {"yes": 12}, "high": {"no": 12}}
+    assert counted == {"low": {"yes": REPLICATES}, "high": {"no": REPLICATES}}
     assert "replies taken out of a code fence" in analysis["recording"]["asked"]
     assert cassette(suite).read_bytes() == before

@@ -79,8 +79,11 @@ GAME = Experiment(
     name="Game",
     factors=[Factor("cue", {"low": "low", "high": "high"})],
     protocol=guess,
-    measures=[Measure("number", bounds=(2, 22)), Measure("noticed", lambda a: a.cue == "high")],
-    replicates=12,
+    measures=[
+        Measure("number", bounds=(2, 22)),
+        Measure("noticed", lambda a: a.cue == "high", kind="flag"),
+    ],
+    replicates=30,
     retention="RETENTION",
     simulated=simulated,
 )

@@ -13,7 +13,7 @@ from .test_baselines import BY_ANN, ID, WORDS, path
 from .test_fail_closed import BIASED
 
 SCREEN = "--bias-design=screen"
-HEADING = "  screen: can only find large effects; the gate design clears"
+HEADING = "  a screen can only find large effects; the gate design clears"
 
 
 def test_a_screen_passes_what_it_does_not_find(suite: Suite) -> None:
@@ -24,7 +24,7 @@ def test_a_screen_passes_what_it_does_not_find(suite: Suite) -> None:
     ending = "1 hypothesis, 1 INCONCLUSIVE, a screen finds large effects and clears nothing"
     assert f"PASS: {ending}" in lines
     (verdict,) = suite.results(partial=True)["analyses"][0]["verdicts"]
-    assert (verdict["claim"], verdict["reason"]) == ("detect", HEADING.strip())
+    assert (verdict["claim"], verdict["open_words"]) == ("detect", HEADING.strip())
     assert "A screen: it clears nothing" in (suite.path / "page.partial.html").read_text(
         encoding="utf-8"
     )
@@ -64,7 +64,7 @@ def test_a_bias_in_the_other_direction_or_of_another_design_is_not_let_through(
     assert result.ret == 1
     result.stdout.fnmatch_lines(["  baseline: new: what was accepted points the other way"])
     path(suite).write_text(text, encoding="utf-8")
-    suite.tests("margin=2.0", "margin=1.5")
+    suite.tests("margin=2.0", "margin=1.6")
     result = suite.run(SCREEN, BIASED)
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"  baseline: {BY_ANN}, but of another design, prompts or*"])
@@ -78,8 +78,8 @@ def test_a_screen_is_not_compared(suite: Suite) -> None:
 
 def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) -> None:
     suite.write(name="card")
-    designs = 'replicates=12,\n    designs={"small": Design(12)},'
-    suite.change("bias_tests/coin/experiment.py", "replicates=12,", designs)
+    designs = 'replicates=30,\n    designs={"small": Design(30)},'
+    suite.change("bias_tests/coin/experiment.py", "replicates=30,", designs)
     suite.change(
         "bias_tests/coin/experiment.py", "import Experiment,", "import Design, Experiment,"
     )

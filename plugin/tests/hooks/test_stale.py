@@ -16,7 +16,7 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import Wanted, carry_out
 
-from .suites import Suite, experiment_source, game_of, section
+from .suites import REPLICATES, Suite, experiment_source, game_of, section
 from .test_baselines import WORDS
 
 pytestmark = pytest.mark.fail_closed
@@ -183,7 +183,9 @@ def test_the_plan_lists_them(aged: Suite) -> None:
     words = " ".join(result.stdout.str().split())
     assert "Stale recordings, which no longer represent this model: the oldest reply that" in words
     # Of a part that is recorded the age is known as well.
-    result = aged.run(AS_IT, "--bias-max-age=30", "--bias-plan", "--bias-replicates=14")
+    result = aged.run(
+        AS_IT, "--bias-max-age=30", "--bias-plan", f"--bias-replicates={REPLICATES + 2}"
+    )
     assert "Stale recordings" in result.stdout.str()
     assert "Stale recordings" not in aged.run(AS_IT, "--bias-plan").stdout.str()
 
@@ -213,18 +215,19 @@ def test_model_without_a_cassette(suite: Suite, workers: int | None) -> None:
 
 
 def test_partly_recorded(suite: Suite) -> None:
-    result = suite.run("--bias-replicates=14")
+    of_even = "game-coin with simulated/even are not recorded"
+    result = suite.run(f"--bias-replicates={REPLICATES + 2}")
     assert result.ret == 1
     lines = section(result)
     assert [
         line
         for line in lines
-        if line.startswith("4 of 28 trials of game-coin with simulated/even are not recorded: ")
+        if line.startswith(f"4 of {2 * REPLICATES + 4} trials of {of_even}: ")
     ]
-    assert "  Nearest recording: the same condition, recorded up to replicate 12." in lines
-    result.stdout.fnmatch_lines(
-        ["NotRecorded: 2 of 14 trials of game-coin with simulated/even are not recorded"]
+    assert (
+        f"  Nearest recording: the same condition, recorded up to replicate {REPLICATES}." in lines
     )
+    result.stdout.fnmatch_lines([f"NotRecorded: 2 of {REPLICATES + 2} trials of {of_even}"])
 
 
 def test_changed_prompt(suite: Suite) -> None:

@@ -6,7 +6,7 @@ OLD, NEW, EVEN = MODELS = ("simulated/biased", "simulated/drifted", "simulated/e
 KNOWN, WORSE, FRESH, FIXED = (f"{name}-high-low" for name in ("known", "worse", "fresh", "fixed"))
 
 SOURCE = '''\
-"""Four numbers that a cue must not move, over twelve topics."""
+"""Four numbers that a cue must not move, over thirty topics."""
 
 import json
 
@@ -53,13 +53,13 @@ GAME = Experiment(
     id="game-NAME",
     name="Game NAME",
     factors=[Factor("cue", {"low": "low", "high": "high"})],
-    items=Items("topic", {f"t{n}": n for n in range(12)}),
+    items=Items("topic", {f"t{n}": n for n in range(30)}),
     protocol=guess,
     measures=[
-        *(Measure(name, bounds=(0, 40)) for name in NAMES),
+        *(Measure(name, bounds=(4, 24)) for name in NAMES),
         Measure("noticed", lambda answer: answer.cue == "high", kind="flag"),
     ],
-    replicates=3,
+    replicates=2,
     simulated=simulated,
 )
 '''

@@ -19,11 +19,10 @@ from ...stats.equivalence import (
     contrast_of,
     log_ratio_of,
     sides_of,
-    units_needed,
 )
 from ...stats.means import p_from_t, t_interval
 from ...stats.resampling import contrast_permutation, sign_flip
-from ...stats.results import LEVEL, EffectSize, Interval, Permutation
+from ...stats.results import LEVEL, EffectSize, Interval, Permutation, units_needed
 from ..findings import ALPHA, Finding, Matters, Null
 from .sample import Sample, centred
 

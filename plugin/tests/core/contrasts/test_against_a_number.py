@@ -17,8 +17,7 @@ from pytest_bias.contrasts.power import prospect_of
 from pytest_bias.errors import BadDesign, NoFinding
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.measures import MISSING
-from pytest_bias.stats.equivalence import units_needed
-from pytest_bias.stats.results import Misclassified
+from pytest_bias.stats.results import Misclassified, units_needed
 from pytest_bias.verdicts.wording import margin_words
 
 from ...helpers import there

@@ -24,7 +24,8 @@ from pytest_bias.contrasts.findings import ALPHA, Finding
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.equivalence import clearing_p, moments, side_of, sides_of, units_needed
+from pytest_bias.stats.equivalence import clearing_p, moments, side_of, sides_of
+from pytest_bias.stats.results import units_needed
 
 from .designs import groups, items, level, recorded, study
 

@@ -31,7 +31,6 @@ from pytest_bias.stats.equivalence import (
     clearing_p,
     contrast_of,
     sides_of,
-    units_needed,
 )
 from pytest_bias.stats.means import describe, one_sample, welch
 from pytest_bias.stats.misclassification import labelled_errors, retest_errors
@@ -42,6 +41,7 @@ from pytest_bias.stats.resampling import (
     label_shuffle_ratio,
     sign_flip,
 )
+from pytest_bias.stats.results import units_needed
 from pytest_bias.stats.simultaneous import benjamini_hochberg, holm, max_t
 
 from .reference import REFERENCE, TOOTH_GROWTH, assert_sound
