@@ -30,7 +30,7 @@ const field = (at, high, span) => [
 const drawn = (row, at, y, span, wide) => {
   const [thick, ...thin] = row.shown;
   const line = (kind, interval, high, data) => interval && s(`path.${kind}.t-${row.tone}`, { d: ends(row, interval, at, high), ...data });
-  return [line("worst", row.worst, y + 7), wide && line("hair", row.wide, y), line("thin", thin.at(-1), y), thick && line("thick", thick, y, { "data-low": thick[0], "data-high": thick[1] }),
+  return [wide && line("hair", row.wide, y), line("thin", thin.at(-1), y), thick && line("thick", thick, y, { "data-low": thick[0], "data-high": thick[1] }),
     s(`path.mark.t-${row.tone}`, { d: point(row.tone, inMargins(row, row.estimate), at, y, span), "data-id": row.id, "data-model": row.m, "data-estimate": row.estimate, "data-margin": row.margin, "data-verdict": row.label })];
 };
 // Labels below a picture: the middle one, and as many on either side as the longest leaves room for; those at the ends stay inside.
@@ -56,7 +56,7 @@ const FAR = 40;
 const interval = rows => {
   const of = rows.filter(row => row.margin && row.estimate !== null);
   if (!of.length) return null;
-  const far = of.flatMap(row => [row.estimate, ...row.shown.flatMap(i => i.slice(0, 2)), ...(row.wide || []).slice(0, 2), ...(row.worst || [])].map(v => Math.abs(inMargins(row, v))));
+  const far = of.flatMap(row => [row.estimate, ...row.shown.flatMap(i => i.slice(0, 2)), ...(row.wide || []).slice(0, 2)].map(v => Math.abs(inMargins(row, v))));
   const span = Math.min(FAR, Math.max(1.6, ...far) * 1.08), W = room(), LEFT = W < 600 ? 4 : 150, WIDE = W - LEFT - 20, at = scaleOf(span, LEFT, WIDE);
   const high = of.length * 38 + 8, one = of[0], margin = one.margin, ratio = one.scale === "ratio";
   const value = k => ratio ? margin ** k : k * margin;
@@ -67,7 +67,7 @@ const interval = rows => {
     of.map((row, i) => [s("text", { x: 0, y: i * 38 + (W < 600 ? 12 : 26), class: "label" }, row.m.length > 20 ? row.m.slice(0, 19) + "…" : row.m), s("g", drawn(row, at, i * 38 + 22, span, true))]),
     axis(ticks.map(k => [at(k), said(value(k)), Math.abs(k) === 1 && "axis edge"]), most, span / 4, W, high + 15),
     s("text", { x: LEFT + WIDE / 2, y: high + 34, class: "axis" }, `${one.unit || one.quantity || ""}${ratio ? " (log scale)" : ""}`)),
-  h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", of.some(row => row.worst) && "; dashed: estimates with what is missing at its worst, where the verdict must hold", far.some(v => v > FAR) && "; an estimate beyond what is drawn is an arrow, and lines end at the edge", "."));
+  h("figcaption", "Band: the margin. Thick: the interval tested", of.some(row => row.shown.length > 1) && "; thin beside it: at the level of the alarm after Holm", "; hairline: 95 %", far.some(v => v > FAR) && "; an estimate beyond what is drawn is an arrow, and lines end at the edge", "."));
 };
 const dumbbell = row => {
   const [was, now] = [row.before && inMargins(row, row.before[2]), inMargins(row, row.now[2])];
