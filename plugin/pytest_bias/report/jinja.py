@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ..baselines.table import counts_words, notes_words
-from ..verdicts.wording import cell_words, interval_words, margin_words, number_words, range_words
+from ..verdicts.wording import interval_words, least_sure_words, margin_words, number_words
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
 from .numbers import writable
 from .published import NOT_KNOWN
@@ -23,7 +23,7 @@ _FILTERS = {
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(cell_words, interval_words, margin_words, number_words, range_words),
+    *(interval_words, least_sure_words, margin_words, number_words),
     *(counts_words, notes_words, simulated_words),
 )
 """Functions that templates call by their names."""

@@ -8,7 +8,6 @@ from ..contrasts.findings import Finding, HumanComparison, p_words
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
     bounds_words,
-    cell_words,
     fine_digits,
     interval_words,
     margin_words,
@@ -120,9 +119,10 @@ def _estimate(verdict: Verdict, finding: Finding) -> str:
 def cell_rows(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
     """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
     for name, cell in finding.cells.items():
-        shown = "shown" if cell.clears else "not shown"
-        within = "" if cell.p_clear is None else f"{shown}, {p_words(cell.p_clear)}"
-        yield name, cell_words(name, finding), margin_words(cell), within
+        tested = "shown" if cell.clears else "not shown"
+        within = "" if cell.p_clear is None else f"{tested}, {p_words(cell.p_clear)}"
+        shown = () if cell.clearing is None else (cell.clearing,)
+        yield name, interval_words(cell, shown), margin_words(cell), within
     yield from ((name, "too few replies", "", "not shown") for name in finding.bare_cells)
 
 

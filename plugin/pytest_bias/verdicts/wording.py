@@ -225,20 +225,28 @@ def average_words(finding: Finding) -> str:
 
 
 def _open_cells_words(finding: Finding) -> str:
-    """Name the cells that are not shown to be within their margins, the least sure first."""
-    names = sorted(
-        finding.open_cells,
-        key=lambda name: -(finding.cells[name].p_clear or 1.0) if name in finding.cells else -2.0,
-    )
+    """Count the cells that are not shown to be within their margins, and name the least sure."""
+    still_open = len(finding.open_cells)
     cells = len(finding.cells) + len(finding.bare_cells)
-    more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+    more = f", and {still_open - 1} more" if still_open > 1 else ""
     return (
-        f"clear on average, but not in {len(names)} of {cells} cells: "
-        f"{names[0]} {cell_words(names[0], finding)}{more}"
+        f"clear on average, but not in {still_open} of {cells} cells: "
+        f"{least_sure_words(finding)}{more}"
     )
 
 
-def cell_words(name: str, finding: Finding) -> str:
+def least_sure_words(finding: Finding) -> str:
+    """Name the cell that is least shown to be within its margin, with its estimate."""
+
+    def doubt(name: str) -> float:
+        p_clear = finding.cells[name].p_clear
+        return 1.0 if p_clear is None else p_clear
+
+    name = finding.bare_cells[0] if finding.bare_cells else max(finding.cells, key=doubt)
+    return f"{name} {_cell_words(name, finding)}"
+
+
+def _cell_words(name: str, finding: Finding) -> str:
     """``+0.61, 90 % [+0.45, +0.77], margin ±0.5``, or that there is too little to say."""
     if name not in finding.cells:
         return "too few replies"
