@@ -713,12 +713,12 @@ def test_the_shipped_cassettes_can_be_recorded_again(tmp_path: Path, subject: st
         assert interaction.messages == shipped[key].messages
 
 
-@pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
+@pytest.mark.parametrize("subject", ["even", "biased", "drifted", "messy"])
 def test_the_shipped_cassettes_are_whole_and_nothing_else(subject: str) -> None:
     model = f"simulated/{subject}"
     cassette = Cassette(cassette_path(REPOSITORY / "cassettes", ANCHORING.id, model))
     assert cassette.header is not None
     assert cassette.header.provenance.simulated
-    assert "openai" in cassette.header.provenance.wire
+    assert cassette.header.provenance.wire == WIRE
     found = outcomes(ANCHORING, REPOSITORY / "cassettes", model)
     assert sum(outcome.interactions for outcome in found) == len(cassette)
