@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page, Route
 
-from pytest_bias.contrasts.findings import WorstCase
 from pytest_bias.report.page import report_html
 from pytest_bias.report.view import RunView
 
@@ -125,10 +124,9 @@ def written(tmp_path: Path, view: RunView, *replies: Any) -> Path:
 def hard() -> RunView:
     """All that makes a page wide, long or sparse."""
     long = "a-very-long-name-that-no-line-of-a-narrow-screen-can-hold-" * 3
-    worst = WorstCase(needed=True, lowest=-1.0, highest=2.0, p_alarm=0.3, p_clear=0.4)
     conditions = tuple(f"{long}-{number}" for number in range(6))
     open_question = factory.undecided(
-        factory.finding(p_alarm=0.4, worst_case=worst, unit=long, margin=0.01), "undecided"
+        factory.finding(p_alarm=0.4, unit=long, margin=0.01), "undecided"
     )
     return factory.view(
         factory.analysis(
