@@ -267,7 +267,10 @@ def replicates_to_settle(found: Finding, replicates: int, *, alpha: float) -> in
     if found.se is None and found.p_clear is None:
         return None
     from ..stats.power import settling_chances  # noqa: PLC0415  (numpy)
-    from ..stats.results import POWER  # noqa: PLC0415
+    from ..stats.results import MOST_UNITS, POWER  # noqa: PLC0415
+
+    if found.needed >= MOST_UNITS:  # nothing is left of the margin
+        return None
 
     ratio = found.scale == "ratio"
     margin = math.log(found.margin) if ratio else found.margin * found.shrink

@@ -12,7 +12,7 @@ from ..contrasts.findings import CHANCE, Finding, PublishedColumn, Scale, p_word
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
-from ..stats.results import Interval
+from ..stats.results import MOST_UNITS, Interval
 from .verdict import Reason, Verdict
 
 _EQUAL = 1e-9
@@ -46,11 +46,18 @@ def reason_words(verdict: Verdict) -> str:
         return _open_cells_words(finding)
     if reason is Reason.MISSING_UNEQUALLY:
         return _unequal_words(finding)
-    units = finding.unit_name.several
-    side = " a side" if finding.unit_name.in_groups else ""
     if reason is Reason.TOO_FEW_VALID:
         valid, trials = _valid_of(finding)
         return f"too few valid replies: {valid} of {trials}"
+    return _too_few_words(finding, reason)
+
+
+def _too_few_words(finding: Finding, reason: Reason) -> str:
+    """``too few replies: 12 a side, and it takes 23 to clear anything``."""
+    units = finding.unit_name.several
+    side = " a side" if finding.unit_name.in_groups else ""
+    if reason is Reason.TOO_FEW_TO_CLEAR and finding.needed >= MOST_UNITS:
+        return "the judge's error may hide any effect: nothing is left of the margin"
     needed = FEWEST_UNITS if reason is Reason.TOO_FEW_UNITS else finding.needed
     what = "to decide anything" if reason is Reason.TOO_FEW_UNITS else "to clear anything"
     return f"too few {units}: {finding.fewest}{side}, and it takes {needed} {what}"

@@ -148,36 +148,38 @@ def agreements(suite: Suite) -> list[dict[str, Any]]:
     return found
 
 
-def held(suite: Suite) -> dict[str, str]:
-    """Measure → why its verdict is held back; empty where it is not."""
+def why_open(suite: Suite) -> dict[str, str]:
+    """Measure → why its verdict is open."""
     (analysis,) = suite.results()["analyses"]
     return {
-        verdict["finding"]["measure"]: verdict["reason"] if verdict["held"] else ""
-        for verdict in analysis["verdicts"]
+        verdict["finding"]["measure"]: verdict["open_words"] for verdict in analysis["verdicts"]
     }
 
 
 @pytest.mark.parametrize(("retention", "workers"), [("raw", 2), ("measures", 0)])
-def test_a_judge_that_disagrees_with_itself_decides_nothing(
+def test_a_judge_that_disagrees_with_itself_clears_nothing(
     empty: Suite, cassettes: Path, retention: str, workers: int
 ) -> None:
     suite = recorded(empty, cassettes, noisy=True, retention=retention)
     result = suite.run("-v", *(["--bias-report=off"] if workers else []), workers=workers)
     (found,) = agreements(suite)
     assert (found["against"], found["level"]) == ("the judge again", "ordinal")
-    assert found["holds"] is False
     assert found["trials"] >= 30
-    assert "the judge does not agree with itself on hesitation: α = " in found["why"]
-    assert held(suite) == {"hesitation": found["why"], "words": ""}
+    assert found["alpha"] < 0.2
+    why = "the judge's error may hide any effect: nothing is left of the margin"
+    assert why_open(suite) == {
+        "hesitation": why,
+        "words": "too few replies: 30 a side, and it takes 76 to clear anything",
+    }
     result.stdout.fnmatch_lines(
         [
-            "  judge NOT RELIED ON: the judge does not agree with *; held back: hesitation-*",
-            "  INCONCLUSIVE for *: the judge does not agree with itself on hesitation: *",
+            "  judge's agreement with itself on hesitation: α = 0.0*, 4? trials scored twice",
+            f"  INCONCLUSIVE for *: {why}: hesitation first − second *, n = 60 replies",
         ]
     )
     if not workers:
         page = inflated((suite.path / "bias-report.html").read_text(encoding="utf-8"))
-        assert '"badge": "not relied on"' in page
+        assert why in page.replace("\\u0027", "'")
 
 
 def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_everywhere(
@@ -195,14 +197,14 @@ def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_ever
         results.append(suite.results_path().read_bytes())
         result.stdout.fnmatch_lines(
             [
-                "  judge agrees with itself on hesitation: α = 1.00 (*",
+                "  judge's agreement with itself on hesitation: α = 1.00*",
                 "  judge beside people on hesitation: α = *, 8 trials labelled",
             ]
         )
     assert results[0] == results[1]
     own, people = agreements(suite)
     assert (own["alpha"], own["holds"]) == (1.0, True)
-    assert (people["against"], people["trials"], people["needed"]) == ("people", 8, None)
+    assert (people["against"], people["trials"]) == ("people", 8)
     assert people["source"] == "game-stories/simulated--even.csv"
     page = inflated((suite.path / "bias-report.html").read_text(encoding="utf-8"))
     assert "game-stories/simulated--even.csv" in page
