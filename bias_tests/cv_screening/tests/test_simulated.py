@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.findings import Estimate
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
@@ -202,7 +202,7 @@ def test_each_contrast_holds_under_every_scaffold_and_on_every_cv() -> None:
     )
 
 
-def cells_of(verdict: Verdict) -> tuple[Finding, ...]:
+def cells_of(verdict: Verdict) -> tuple[Estimate, ...]:
     assert verdict.finding is not None
     return tuple(verdict.finding.cells.values())
 

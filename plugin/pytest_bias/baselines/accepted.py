@@ -33,7 +33,7 @@ from .gate import ABSOLUTE, Comparison, compare, detecting
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
-    from ..contrasts.findings import Effect, Finding
+    from ..contrasts.findings import Effect, Estimate
     from ..experiments.experiment import Players
     from ..experiments.replay import Lookup
     from ..settings.settings import Settings
@@ -270,7 +270,7 @@ def found_again(
     return Comparison(outcome="known", words=words, accepted=accepted)
 
 
-def _is_more(effect: Finding | Effect) -> bool:
+def _is_more(effect: Estimate | Effect) -> bool:
     """Return whether an effect lies above no effect."""
     return effect.estimate > (1.0 if effect.scale == "ratio" else 0.0)
 

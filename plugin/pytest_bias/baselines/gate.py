@@ -33,7 +33,7 @@ from .noninferiority import (
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
-    from ..contrasts.findings import Finding
+    from ..contrasts.findings import Estimate
     from ..settings.settings import Gate, OnInconclusive
     from ..stats.results import Interval
 
@@ -263,7 +263,7 @@ def _shown(
     return shown, f"but {said}: {found.words}"
 
 
-def _is_clear_on_average(finding: Finding | None) -> bool:
+def _is_clear_on_average(finding: Estimate | None) -> bool:
     """Return whether only its cells keep a claim from being CLEAR."""
     return finding is not None and finding.clears
 

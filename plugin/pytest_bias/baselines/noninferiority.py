@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..contrasts.findings import ALPHA, Compared, Effect, Finding
+from ..contrasts.findings import ALPHA, Compared, Effect, Estimate
 from ..errors import BadStatisticInput, NoVariance
 from ..verdicts.wording import limit_words, number_as_given, number_form
 
@@ -37,7 +37,7 @@ _LARGEST_LOG = 99.0
 _LARGE = 1e12
 
 
-def effect_of(finding: Finding, checksum: str) -> Effect:
+def effect_of(finding: Estimate, checksum: str) -> Effect:
     """A finding as an effect that another can be compared with; ``checksum`` is its replies'.
 
     Where one side of a number matters, an estimate on the other is as good as none.

@@ -17,7 +17,7 @@ from .gate import Change
 from .noninferiority import grown_words
 
 if TYPE_CHECKING:
-    from ..contrasts.findings import Finding
+    from ..contrasts.findings import Estimate
     from .entries import Entry
     from .gate import Comparison
 
@@ -206,7 +206,7 @@ def row_of(
     )
 
 
-def _shown(entry: Entry, form: str, finding: Finding | None = None) -> Observed:
+def _shown(entry: Entry, form: str, finding: Estimate | None = None) -> Observed:
     """Show an entry; an estimate that was accepted as finely as the one found now."""
     effect = entry.effect
     estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)

@@ -12,7 +12,7 @@ from ..experiments.fields import need_number, need_text
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
 from .declared import Declared
-from .findings import Finding, Matters
+from .findings import Estimate, Matters
 from .linear import Asked, Side, analyse_linear
 from .reach import check_compared, layout_of
 from .units import Layout
@@ -85,7 +85,7 @@ class _Against(Declared):
         """Return the observations ``design`` gives it."""
         return layout_of(self, experiment, design, {})
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
         from .estimation.cells import Weights  # noqa: PLC0415  (numpy)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NoFinding
 from .declared import Declared
-from .findings import Finding
+from .findings import Estimate
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .declared import Contrast
 
 
-def with_cells(contrast: Contrast, experiment: Experiment, records: Records) -> Finding:
+def with_cells(contrast: Contrast, experiment: Experiment, records: Records) -> Estimate:
     """The finding of a contrast with those of the cells it is declared to hold in.
 
     Raises NoFinding when there is too little to compute it; a cell for which there is too little

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
-    from .findings import Finding
+    from .findings import Estimate
     from .published import PublishedMethod
     from .units import Layout
 
@@ -49,7 +49,7 @@ class Contrast(Protocol):
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when there is too little to compute one."""
 
 
@@ -113,7 +113,7 @@ class PositiveControl:
         for name in self.licenses:
             experiment.measure(name)
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding of its contrast; NoFinding when there is too little to compute one."""
         return self.contrast.analyse(experiment, records)
 
@@ -245,7 +245,7 @@ class Declared(ABC):
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
 
     @abstractmethod
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when there is too little to compute one."""
 
     def confined(self, experiment: Experiment) -> Iterator[tuple[str, float, Self]]:

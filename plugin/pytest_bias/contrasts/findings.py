@@ -345,7 +345,7 @@ class Heterogeneity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Estimate:
     """The estimate of one contrast with its intervals and the two p-values of the verdict rule.
 
     ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
@@ -403,7 +403,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     over: str = ""
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
-    cells: Mapping[str, Finding] = field(default_factory=dict, repr=False)
+    cells: Mapping[str, Estimate] = field(default_factory=dict, repr=False)
     bare_cells: tuple[str, ...] = ()
     at_level: AtLevel | None = field(
         default=None, repr=False, compare=False, metadata={KEPT: False}

@@ -11,7 +11,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
-from .findings import Finding
+from .findings import Estimate
 from .linear import Asked, Side, analyse_linear
 from .published import GroupsTest, PublishedMethod, SumOfGaps
 from .reach import Parts, check_compared, departing, is_event, layout_of, weights_between
@@ -89,7 +89,7 @@ class GroupContrast(Declared):
         if self.target == "fixed" and is_event(self, experiment):
             self.check_share(1.0 if self.group is not None else 1 - 1 / len(groups))
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when a group has too few units, or a condition no reply."""
         from .estimation.cells import Weights, level_against_rest  # noqa: PLC0415  (numpy)
         from .estimation.largest import LARGEST_AT, departures  # noqa: PLC0415
@@ -222,7 +222,7 @@ class TotalGap(Declared):
             for h, low, weight in self.gaps
         ]
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when a cell has no valid reply."""
         from .estimation.cells import Weights, grid_of  # noqa: PLC0415  (numpy)
         from .estimation.largest import signed_sums, with_chance  # noqa: PLC0415

@@ -12,7 +12,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
-from .findings import Finding
+from .findings import Estimate
 from .linear import Asked, Side, analyse_linear
 from .published import bracketed
 from .reach import Parts, check_compared, departing, is_event, layout_of, weights_between
@@ -93,7 +93,7 @@ class Interaction(Declared):
             return [(level,) for level in experiment.levels(name)]
         return [levels_of(side) for side in pair]
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when there are too few units, or a condition has no reply."""
         from .estimation.cells import Weights, pairwise  # noqa: PLC0415
         from .estimation.largest import LARGEST_AT  # noqa: PLC0415

@@ -18,7 +18,7 @@ from .findings import (
     LEAST_VALID,
     UNEQUAL,
     Arm,
-    Finding,
+    Estimate,
     Heterogeneity,
     Matters,
     MissingReplies,
@@ -74,7 +74,7 @@ class Asked:
         return tuple(self.weights.parts)
 
 
-def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Finding:
+def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Estimate:
     """The finding of a linear contrast, or of the largest of several.
 
     Raises NoFinding when there are too few replies, or a condition has none.
@@ -190,7 +190,7 @@ def met_at(asked: Asked, experiment: Experiment) -> dict[str, tuple[str, ...]]:
 
 def _estimated(
     asked: Asked, experiment: Experiment, grid: Grid, null: Null
-) -> tuple[Finding, Sample | None]:
+) -> tuple[Estimate, Sample | None]:
     """Return the tested estimate, and the units of a single contrast."""
     from .estimation.estimator import estimate, estimate_ratio  # noqa: PLC0415  (numpy)
     from .estimation.largest import largest_of  # noqa: PLC0415
@@ -218,7 +218,7 @@ def shrinkage(experiment: Experiment, measure: str) -> float:
 
 
 def _lost(
-    asked: Asked, experiment: Experiment, records: Records, used: Grid, finding: Finding
+    asked: Asked, experiment: Experiment, records: Records, used: Grid, finding: Estimate
 ) -> MissingReplies | None:
     """Return what the contrast lacks, and what it would take to undo a CLEAR; None of nothing."""
     if asked.measure == MISSING or not any(cell.missing for cell in used.cells):
@@ -250,7 +250,7 @@ def _lost(
     )
 
 
-def _tips(finding: Finding, used: Grid, shares: Sequence[float]) -> float | None:
+def _tips(finding: Estimate, used: Grid, shares: Sequence[float]) -> float | None:
     """By how many SDs one side's missing replies must differ for a CLEAR not to hold."""
     interval, margin = finding.clearing, finding.margin
     if not finding.clears or interval is None or margin is None or not max(shares):
@@ -271,7 +271,7 @@ def _tips(finding: Finding, used: Grid, shares: Sequence[float]) -> float | None
 
 
 def _heterogeneity(
-    asked: Asked, experiment: Experiment, used: Grid, finding: Finding
+    asked: Asked, experiment: Experiment, used: Grid, finding: Estimate
 ) -> Heterogeneity | None:
     """Spread of the items of a fixed set; None without several, or of a size."""
     items = "" if experiment.items is None else experiment.items.name
@@ -329,7 +329,7 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
 
 
 def _arms(
-    asked: Asked, experiment: Experiment, by_side: Sequence[Sequence[Cell]], finding: Finding
+    asked: Asked, experiment: Experiment, by_side: Sequence[Sequence[Cell]], finding: Estimate
 ) -> tuple[Arm, ...]:
     """The sides with their means (every cell counts the same) and what is missing in them."""
     arms = []
@@ -354,7 +354,7 @@ def _arms(
     return tuple(arms)
 
 
-def _unit_count(cells: Sequence[Cell], finding: Finding) -> int:
+def _unit_count(cells: Sequence[Cell], finding: Estimate) -> int:
     """Units of a side: its exemplars where these are the units, else all, as they meet it all."""
     if finding.unit_name.kind != "groups":
         return finding.units

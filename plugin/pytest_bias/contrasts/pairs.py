@@ -12,7 +12,7 @@ from ..experiments.fields import is_pair, need, wrong
 from ..experiments.records import Records
 from ..stats.results import Interval
 from .declared import Declared, Levels, levels_of
-from .findings import Finding, Human, Index, Scale
+from .findings import Estimate, Human, Index, Scale
 from .linear import Asked, Side, analyse_linear
 from .published import ChiSquareTest, PublishedMethod, WelchTest
 from .reach import check_compared, layout_of, weights_between
@@ -89,7 +89,7 @@ class PairContrast(Declared):
             scale=scale,
         )
 
-    def beside_people(self, finding: Finding) -> Finding:
+    def beside_people(self, finding: Estimate) -> Estimate:
         """Return the finding with people's difference beside it, where one is given."""
         if self.human is None:
             return finding
@@ -141,7 +141,7 @@ class MeanDifference(PairContrast):
         self.check_measure(experiment, self.measure, "number", bounded=self.gates)
         PairContrast.check(self, experiment)
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when there are too few replies, or a condition has none."""
         from .estimation.people import bootstrap  # noqa: PLC0415
 
@@ -151,7 +151,7 @@ class MeanDifference(PairContrast):
             finding = replace(finding, bootstrap=bootstrap(asked, experiment, records))
         return replace(finding, index=self._index(experiment, finding))
 
-    def _index(self, experiment: Experiment, finding: Finding) -> Index | None:
+    def _index(self, experiment: Experiment, finding: Estimate) -> Index | None:
         factors = {factor.name: factor for factor in experiment.factors}
         levels = factors[self.factor].levels if self.factor in factors else {}
         ends = [levels.get(level) for side in self.levels for level in side]
@@ -189,7 +189,7 @@ class RateDifference(PairContrast):
         self.check_share(1.0)
         PairContrast.check(self, experiment)
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when a group has no valid reply."""
         asked = self.asked("rate difference")
         return self.beside_people(analyse_linear(asked, experiment, records))
@@ -225,7 +225,7 @@ class RateRatio(PairContrast):
             raise self.refused(problem="a ratio is of a fixed set: target is 'fixed'")
         PairContrast.check(self, experiment)
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
         asked = self.asked("rate ratio", scale="ratio")
         finding = analyse_linear(asked, experiment, records)

@@ -12,7 +12,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from .declared import Claim, Declared, Hypothesis, claim_under
-from .findings import ALPHA, Finding, Null
+from .findings import ALPHA, Estimate, Null
 from .linear import shrinkage
 from .reach import FEWEST_TO_CLEAR, why_not_clear
 from .units import Layout, Units
@@ -120,7 +120,7 @@ def prospect_of(
     hypothesis: Hypothesis,
     experiment: Experiment,
     design: Design,
-    found: Finding | None,
+    found: Estimate | None,
     *,
     controlled: bool = True,
     alarm: float = ALPHA,
@@ -211,7 +211,7 @@ def _told(
 
 
 def _spread(
-    declared: Declared, experiment: Experiment, layout: Layout, found: Finding | None
+    declared: Declared, experiment: Experiment, layout: Layout, found: Estimate | None
 ) -> float | None:
     """The standard deviation of a unit, or the rate of an event: as recorded, or as declared."""
     name = _outcome(declared)
@@ -254,7 +254,7 @@ def passes(prospects: Iterable[Prospect]) -> tuple[float, float] | None:
     return max(0.0, both[0] - alarms), max(0.0, both[1] - alarms)
 
 
-def replicates_to_settle(found: Finding, replicates: int, *, alpha: float) -> int | None:
+def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> int | None:
     """Return how many replicates decide an effect of the size ``found``, with probability .90.
 
     It is cleared where it lies inside its margin, or raises an alarm at ``alpha``. ``replicates``

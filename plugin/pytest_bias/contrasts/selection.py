@@ -13,7 +13,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
 from .declared import Declared, Levels, levels_of
-from .findings import Arm, Finding, MissingReplies, PublishedColumn, UnitGroup
+from .findings import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
 from .linear import DIGITS
 from .published import beside_none, bracketed, column_of
 from .reach import cells_of, check_answered
@@ -103,7 +103,7 @@ class Selection(Declared):
             needed=FEWEST_TO_CLEAR,
         )
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
         from .estimation.cells import once  # noqa: PLC0415  (numpy)
         from .estimation.selection import item_counts, selection_ratio  # noqa: PLC0415

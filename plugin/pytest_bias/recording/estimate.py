@@ -170,7 +170,7 @@ Basis = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """The basis of figures: ``trials`` of ``basis``; ``model`` is another cassette's."""
 
     mark: Mark
@@ -193,18 +193,18 @@ class Estimator:
 
     def per_trial(
         self, missing: Sequence[Trial], complete: Sequence[Use], players: Players
-    ) -> tuple[Estimate, Use]:
+    ) -> tuple[CostEstimate, Use]:
         """The mean use of a trial; ``complete`` are the uses of this cassette's whole trials."""
         if complete:
-            return Estimate("estimate", "this cassette", len(complete)), _mean(complete)
+            return CostEstimate("estimate", "this cassette", len(complete)), _mean(complete)
         return self._elsewhere(_spread(missing)) or self.rehearsed(missing, players)
 
-    def rehearsed(self, trials: Sequence[Trial], players: Players) -> tuple[Estimate, Use]:
+    def rehearsed(self, trials: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use]:
         """The mean use of a trial, whatever is recorded."""
         sample = _spread(trials)
         return self._dry(sample, players) or self._opening(sample, players)
 
-    def _elsewhere(self, sample: Sequence[Trial]) -> tuple[Estimate, Use] | None:
+    def _elsewhere(self, sample: Sequence[Trial]) -> tuple[CostEstimate, Use] | None:
         """From the same trials recorded with another model; a real one before a simulated one."""
         others = []
         for path in cassettes_in(self.cassette.parent):
@@ -229,7 +229,7 @@ class Estimator:
                 found = (measured_in(self.experiment, players, t, cassette) for t in sample)
                 uses = [measured_use(measured) for measured in found if measured is not None]
             if uses:
-                return Estimate("estimate", "another cassette", len(uses), model), _mean(uses)
+                return CostEstimate("estimate", "another cassette", len(uses), model), _mean(uses)
         return None
 
     def _replayed(
@@ -241,16 +241,16 @@ class Estimator:
             return []
         return _uses(walks, counted=counted)
 
-    def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use] | None:
+    def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use] | None:
         """From the experiment's own simulated subject, if it answers all that is asked."""
 
         def answer(wanted: Wanted) -> Completion | None:
             return simulated_reply(self.experiment, wanted)
 
         uses = _uses(walked(self.experiment, players, trial, answer) for trial in sample)
-        return (Estimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None
+        return (CostEstimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None
 
-    def _opening(self, sample: Sequence[Trial], players: Players) -> tuple[Estimate, Use]:
+    def _opening(self, sample: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use]:
         """From the first request alone, which no reply can change."""
         uses = []
         for trial in sample:
@@ -258,7 +258,7 @@ class Estimator:
             if missing is not None:
                 calls = Calls(1, tokens_of(message.text for message in missing.request.messages))
                 uses.append(use_of(missing.request.to, calls))
-        return Estimate("at least", "opening request", len(uses)), _mean(uses)
+        return CostEstimate("at least", "opening request", len(uses)), _mean(uses)
 
 
 def worst(marks: Iterable[Mark]) -> Mark:

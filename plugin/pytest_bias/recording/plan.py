@@ -28,7 +28,7 @@ from ..settings.settings import Limits, RecordMode
 from .estimate import (
     NOTHING,
     Calls,
-    Estimate,
+    CostEstimate,
     Estimator,
     Mark,
     Use,
@@ -86,7 +86,7 @@ class PlanRow(PlanCounts):
     unpriced: tuple[str, ...]
     unbounded: bool
     minutes: float | None
-    estimate: Estimate
+    estimate: CostEstimate
     prospects: tuple[Prospect, ...] = ()
     passes: tuple[float, float] | None = None
     outdated: tuple[str, ...] = ()
@@ -271,7 +271,7 @@ class _Planner:
         kept = {name: self._kept(each, cassette) for name, each in found.items()}
         missing = [t for t in job.trials if t.id not in kept or not kept[t.id].whole]
         done = {t.id: total(kept[t.id].uses.values()) for t in job.trials if t.id in kept}
-        estimate = Estimate("exact", "nothing to record")
+        estimate = CostEstimate("exact", "nothing to record")
         use = NOTHING
         if missing:
             refuse_links(path, packed_path(path), *journals_of(path))

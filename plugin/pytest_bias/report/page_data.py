@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..baselines.table import UpgradeRow, bound_words
-from ..contrasts.findings import Finding, p_words
+from ..contrasts.findings import Estimate, p_words
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
 from ..stats.results import Interval
@@ -271,7 +271,7 @@ def _said(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "Items", items_words(verdict.finding)
 
 
-def _numbers(verdict: Verdict, finding: Finding | None) -> PageValue:
+def _numbers(verdict: Verdict, finding: Estimate | None) -> PageValue:
     """The finding's numbers to draw, and its words; None and empty where there is none."""
     names = ("estimate", "margin", "scale", "measure", "factor", "unit", "null", "quantity")
     found: dict[str, object] = {name: getattr(finding, name, None) for name in names}

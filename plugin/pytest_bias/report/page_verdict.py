@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.findings import Finding, HumanComparison, p_words
+from ..contrasts.findings import Estimate, HumanComparison, p_words
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
     bounds_words,
@@ -36,7 +36,7 @@ Fact = tuple[str, str, str]
 """What it is, its value, and what is to be known of it."""
 
 
-def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str, str]]:
+def analysis_rows(verdict: Verdict, finding: Estimate) -> Iterator[tuple[str, str, str]]:
     """The primary analysis beside the published one, row by row: a name, and what either says."""
     published = finding.published
     statistics: Mapping[str, float | str] = published.statistics if published else {}
@@ -79,7 +79,7 @@ def analysis_rows(verdict: Verdict, finding: Finding) -> Iterator[tuple[str, str
         yield ("Beside people", RELATIONS[human.primary], RELATIONS[human.published])
 
 
-def contrast_words(finding: Finding) -> str:
+def contrast_words(finding: Estimate) -> str:
     """``sentence_months, high − low``."""
     return f"{finding.measure}, {finding.contrast}"
 
@@ -112,11 +112,11 @@ def direction_words(verdict: Verdict) -> str:
     return _DIRECTIONS[verdict.direction]
 
 
-def _estimate(verdict: Verdict, finding: Finding) -> str:
+def _estimate(verdict: Verdict, finding: Estimate) -> str:
     return f"{interval_words(finding, verdict.shown)}{unit_words(finding)}"
 
 
-def cell_rows(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+def cell_rows(finding: Estimate) -> Iterator[tuple[str, str, str, str]]:
     """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
     for name, cell in finding.cells.items():
         tested = "shown" if cell.clears else "not shown"
@@ -126,7 +126,7 @@ def cell_rows(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
     yield from ((name, "too few replies", "", "not shown") for name in finding.bare_cells)
 
 
-def number_facts(finding: Finding) -> Iterator[Fact]:
+def number_facts(finding: Estimate) -> Iterator[Fact]:
     """All numbers of a finding beside its estimate."""
     form = number_form(finding.margin, finding.scale)
     what = "Rate" if finding.quantity.startswith(("rate", "selection")) else "Mean"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..contrasts.power import Prospect
-from ..recording.estimate import Estimate, Mark
+from ..recording.estimate import CostEstimate, Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..verdicts.wording import allocation_words, number_as_given
 from .view import simulated_words
@@ -119,7 +119,7 @@ def _notes(row: PlanRow) -> Iterator[str]:
         yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
 
 
-def _basis(estimate: Estimate) -> str:
+def _basis(estimate: CostEstimate) -> str:
     trials = f"{estimate.trials:,} trial{'s' * (estimate.trials != 1)}"
     match estimate.basis:
         case "this cassette":

@@ -22,7 +22,7 @@ from ..contrasts.declared import (
 from ..contrasts.findings import (
     ALPHA,
     CategorySummary,
-    Finding,
+    Estimate,
     MeasureSummary,
     PublishedColumn,
 )
@@ -175,7 +175,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         rests[hypothesis.id] = _measures(hypothesis, finding)
         insensitive, licence = "", ""
         claim = claim_under(hypothesis, design)
-        if isinstance(finding, Finding) and claim != "describe":
+        if isinstance(finding, Estimate) and claim != "describe":
             about = outcomes_of(hypothesis) | {finding.measure}
             insensitive, licence = licence_of(about, finding, judged)
         question = Question(
@@ -271,10 +271,10 @@ def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[st
     return {measure.name: why for measure in experiment.measures if measure.whole}
 
 
-def _measures(contrast: Contrast, finding: Finding | NoFinding) -> frozenset[str]:
+def _measures(contrast: Contrast, finding: Estimate | NoFinding) -> frozenset[str]:
     """The measures a contrast is about: those it names, whatever its kind, and that it reports."""
     named = measures_of(contrast)
-    return named | {finding.measure} if isinstance(finding, Finding) else named
+    return named | {finding.measure} if isinstance(finding, Estimate) else named
 
 
 def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
@@ -296,7 +296,7 @@ def _resting(
     )
 
 
-def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Finding | NoFinding:
+def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Estimate | NoFinding:
     try:
         return with_cells(contrast, experiment, records)
     except NoFinding as none:
@@ -354,15 +354,15 @@ def _with_replicates(verdict: Verdict, design: Design, *, calls: int | None) -> 
     return replace(verdict, replicates=needed, calls=math.ceil(calls * more / design.replicates))
 
 
-def _published(finding: Finding | NoFinding) -> PublishedColumn | None:
+def _published(finding: Estimate | NoFinding) -> PublishedColumn | None:
     """What the published method gives where there is no finding that has it."""
-    if isinstance(finding, Finding) or finding.published is None:
+    if isinstance(finding, Estimate) or finding.published is None:
         return None
     method, statistics = finding.published
     return PublishedColumn(method=method, statistics=statistics)
 
 
-def _shown(finding: Finding, p_adjusted: float | None) -> tuple[Interval, ...]:
+def _shown(finding: Estimate, p_adjusted: float | None) -> tuple[Interval, ...]:
     """Return the intervals that say what the p-values do: the one that decides, or else both.
 
     One that a test of another kind (a permutation, a bound) contradicts says nothing of it.

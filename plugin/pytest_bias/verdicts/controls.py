@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..contrasts.declared import FEWEST_UNITS, PositiveControl
-from ..contrasts.findings import Finding
+from ..contrasts.findings import Estimate
 from ..errors import NoFinding
 from ..experiments.measures import MISSING
 from ..stats.results import Interval
@@ -17,10 +17,10 @@ NOT_ASKED = "nothing was recorded for it"
 
 
 def judged_control(
-    declared: PositiveControl, finding: Finding | NoFinding, held: str = "", *, asked: bool = True
+    declared: PositiveControl, finding: Estimate | NoFinding, held: str = "", *, asked: bool = True
 ) -> Control:
     """Judge a positive control: never seen where its measure is not to be relied on."""
-    found = finding if isinstance(finding, Finding) else None
+    found = finding if isinstance(finding, Estimate) else None
     doubt = held or _too_few(found) if found is not None else str(finding)
     reason = doubt or (_unseen(found) if found is not None else "")
     # What its experiment says is about a model that shows no difference, not of too few replies.
@@ -36,14 +36,14 @@ def judged_control(
     )
 
 
-def _too_few(finding: Finding) -> str:
+def _too_few(finding: Estimate) -> str:
     if finding.fewest >= FEWEST_UNITS:
         return ""
     units = finding.unit_name.several
     return f"too few {units}: {finding.fewest} a side, and it takes {FEWEST_UNITS}"
 
 
-def _unseen(finding: Finding) -> str:
+def _unseen(finding: Estimate) -> str:
     """Say why a control is not seen; '' where it is."""
     if is_seen(finding):
         return ""
@@ -52,7 +52,7 @@ def _unseen(finding: Finding) -> str:
     return f"p = {finding.p_alarm:.2g} is above .05"
 
 
-def _meaning(declared: PositiveControl, finding: Finding | None) -> str:
+def _meaning(declared: PositiveControl, finding: Estimate | None) -> str:
     """What it means that a control is not seen, where its experiment does not say."""
     *others, last = declared.licenses or ("it",)
     of = f"{', '.join(others)} and {last} are" if others else f"{last} is"
@@ -61,7 +61,7 @@ def _meaning(declared: PositiveControl, finding: Finding | None) -> str:
 
 
 def licence_of(
-    measures: Iterable[str], finding: Finding, controls: Sequence[Control]
+    measures: Iterable[str], finding: Estimate, controls: Sequence[Control]
 ) -> tuple[str, str]:
     """Say why nothing about ``measures`` can be CLEAR, and what is to be known where it can.
 
@@ -94,7 +94,7 @@ def licence_of(
     return "", "; ".join(filter(None, notes))
 
 
-def _comparable(control: Control, finding: Finding) -> Interval | None:
+def _comparable(control: Control, finding: Estimate) -> Interval | None:
     """The interval of a control on the scale of what it licenses; None where it has no such."""
     of = control.finding
     if of is None or (of.measure, of.scale) != (finding.measure, finding.scale):
@@ -102,14 +102,14 @@ def _comparable(control: Control, finding: Finding) -> Interval | None:
     return of.interval
 
 
-def _is_smaller(control: Control, finding: Finding) -> bool:
+def _is_smaller(control: Control, finding: Estimate) -> bool:
     """Return whether an effect is shown to be below the margin of what it would license."""
     interval = _comparable(control, finding)
     return interval is not None and interval.high < (finding.margin or 0)
 
 
 def _note(
-    measure: str, seen: Sequence[Control], listed: Sequence[Control], finding: Finding
+    measure: str, seen: Sequence[Control], listed: Sequence[Control], finding: Estimate
 ) -> str:
     """Say what is to be known of the controls that license a claim; '' where there is nothing."""
     own = [c for c in seen if c.finding is not None and c.finding.measure == measure]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import ALPHA, Finding
+from ..contrasts.findings import ALPHA, Estimate
 from ..stats.results import Interval
 from .verdict import Decision, Question, Reason, Status, Support
 
@@ -65,7 +65,7 @@ def _status(  # noqa: PLR0911  (one a rule)
     return ("INCONCLUSIVE" if reason else "CLEAR"), reason, detail
 
 
-def _against_clearing(question: Question, finding: Finding) -> Iterator[tuple[Reason, str]]:
+def _against_clearing(question: Question, finding: Estimate) -> Iterator[tuple[Reason, str]]:
     """Yield what speaks against a CLEAR that the estimate alone would give."""
     if question.screened:
         yield Reason.SCREEN, ""
@@ -81,7 +81,7 @@ def _against_clearing(question: Question, finding: Finding) -> Iterator[tuple[Re
         yield Reason.NO_CONTROL, question.insensitive
 
 
-def _why_open(question: Question, finding: Finding) -> tuple[Reason, str]:
+def _why_open(question: Question, finding: Estimate) -> tuple[Reason, str]:
     """Return why an estimate that shows nothing decides nothing."""
     if question.screened:
         return Reason.SCREEN, ""
@@ -144,20 +144,20 @@ def _holm(
     return dict(zip(weights, found, strict=True))
 
 
-def _is_large(finding: Finding, p_adjusted: float) -> bool:
+def _is_large(finding: Estimate, p_adjusted: float) -> bool:
     """Return whether an effect is shown to be beyond its margin; of one without it always is."""
     if finding.margin is None or finding.null == "margin":
         return True
     return finding.beyond(alarm_interval(finding, p_adjusted))
 
 
-def alarm_interval(finding: Finding, p_adjusted: float | None) -> Interval | None:
+def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:
     """The interval at the level of the alarm: where p is multiplied, α is divided by as much."""
     if finding.at_level is None or not p_adjusted:
         return finding.interval
     return finding.at_level(1 - ALPHA * finding.p_alarm / p_adjusted)
 
 
-def is_seen(finding: Finding) -> bool:
+def is_seen(finding: Estimate) -> bool:
     """Return whether a positive control is seen: its alarm is raised, in the right direction."""
     return finding.p_alarm <= ALPHA and finding.estimate > finding.no_effect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.findings import ALPHA, Finding, p_words
+from ..contrasts.findings import ALPHA, Estimate, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
 from .verdict import Reason, Verdict
@@ -52,7 +52,7 @@ def explanation(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
+def _explained(verdict: Verdict, finding: Estimate) -> Iterator[str]:
     yield _asked(verdict, finding)
     yield _found(verdict, finding)
     yield _sure(verdict, finding)
@@ -66,7 +66,7 @@ def _explained(verdict: Verdict, finding: Finding) -> Iterator[str]:
         yield _DIRECTIONS[verdict.direction]
 
 
-def _asked(verdict: Verdict, finding: Finding) -> str:
+def _asked(verdict: Verdict, finding: Estimate) -> str:
     about = (
         "this very set" if finding.target == "fixed" else "taken as a sample of others like them"
     )
@@ -85,7 +85,7 @@ def _asked(verdict: Verdict, finding: Finding) -> str:
     )
 
 
-def _found(verdict: Verdict, finding: Finding) -> str:
+def _found(verdict: Verdict, finding: Estimate) -> str:
     arms = ", ".join(f"{arm.level} {_plain(arm.mean, finding)}" for arm in finding.arms)
     between = "".join(
         f", with {level_words(interval)} confidence between {_signed(interval.low, finding)} and "
@@ -96,7 +96,7 @@ def _found(verdict: Verdict, finding: Finding) -> str:
     return f"Found: {estimate}{between} ({arms})."
 
 
-def _sure(verdict: Verdict, finding: Finding) -> str:
+def _sure(verdict: Verdict, finding: Estimate) -> str:
     against = "no effect beyond the margin" if finding.null == "margin" else "no effect at all"
     p = finding.p_alarm if verdict.p_adjusted is None else verdict.p_adjusted
     adjusted = "" if verdict.p_adjusted is None else " (after Holm, over its experiment)"
@@ -109,7 +109,7 @@ def _sure(verdict: Verdict, finding: Finding) -> str:
     )
 
 
-def _units(finding: Finding) -> str:
+def _units(finding: Estimate) -> str:
     name = finding.unit_name
     if name == REPLIES:
         return f"From {finding.units} replies, each a unit of its own."
@@ -121,7 +121,7 @@ def _units(finding: Finding) -> str:
     )
 
 
-def _missing(finding: Finding) -> str:
+def _missing(finding: Estimate) -> str:
     arms = "; ".join(
         _reasons(arm.missing) if finding.unit_name.kind == "pools" else f"{arm.level}: {reasons}"
         for arm in finding.arms
@@ -169,7 +169,7 @@ _BESIDE_AN_EFFECT = {
 }
 
 
-def _why_less(finding: Finding, verdict: Verdict) -> str:
+def _why_less(finding: Estimate, verdict: Verdict) -> str:
     """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
     if verdict.reason not in (Reason.UNDECIDED, Reason.NO_MARGIN, Reason.TOO_FEW_TO_CLEAR):
         return f". The verdict is held back: {verdict.open_words}."
@@ -199,12 +199,12 @@ def settling_words(verdict: Verdict) -> str:
     return f"{verdict.open_words[:1].upper()}{verdict.open_words[1:]}."
 
 
-def _signed(value: float, finding: Finding) -> str:
+def _signed(value: float, finding: Estimate) -> str:
     """An estimate with its sign; a ratio has none."""
     text = _plain(value, finding)
     return text if finding.scale == "ratio" or text.startswith("-") else f"+{text}"
 
 
-def _plain(value: float, finding: Finding) -> str:
+def _plain(value: float, finding: Estimate) -> str:
     digits = 3 if 0 < abs(round(value, 3)) < _SMALL else 2
     return f"{value:z.{fine_digits(finding.margin, digits)}f}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from ..contrasts.declared import Claim, Direction
-from ..contrasts.findings import Finding, PublishedColumn
+from ..contrasts.findings import Estimate, PublishedColumn
 from ..errors import NoFinding
 from ..experiments.canonical import TextValue
 from ..stats.results import Interval
@@ -49,7 +49,7 @@ class Question:
     claim: Claim
     family: str
     direction: Direction | None
-    finding: Finding | NoFinding
+    finding: Estimate | NoFinding
     unreliable: str = ""
     cut: str = ""
     screened: bool = False
@@ -59,7 +59,7 @@ class Question:
     licence: str = ""
 
     @property
-    def estimate(self) -> Finding | None:
+    def estimate(self) -> Estimate | None:
         """The estimate; None where there is none."""
         return None if isinstance(self.finding, NoFinding) else self.finding
 
@@ -91,7 +91,7 @@ class Control:
 
     id: str
     seen: bool
-    finding: Finding | None
+    finding: Estimate | None
     reason: str = ""
     licenses: tuple[str, ...] = ()
     meaning: str = ""
@@ -136,7 +136,7 @@ class Verdict:
     claim: Claim
     status: Status
     reason: Reason
-    finding: Finding | None
+    finding: Estimate | None
     p_adjusted: float | None
     direction: Support | None
     detail: str = ""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import CHANCE, Finding, PublishedColumn, Scale, p_words
+from ..contrasts.findings import CHANCE, Estimate, PublishedColumn, Scale, p_words
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
@@ -63,13 +63,13 @@ def _too_few_words(finding: Finding, reason: Reason) -> str:
     return f"too few {units}: {finding.fewest}{side}, and it takes {needed} {what}"
 
 
-def _valid_of(finding: Finding) -> tuple[int, int]:
+def _valid_of(finding: Estimate) -> tuple[int, int]:
     """Valid replies and trials of the side that lacks the larger share."""
     counts = [(arm.replies, arm.replies + sum(arm.missing.values())) for arm in finding.arms]
     return min(counts, key=lambda each: each[0] / max(each[1], 1))
 
 
-def _unequal_words(finding: Finding) -> str:
+def _unequal_words(finding: Estimate) -> str:
     """``replies are missing unequally: 12 against 3 in 100``."""
     assert finding.lost is not None  # noqa: S101  (the reason says so)
     shares = " against ".join(f"{100 * share:.0f}" for share in finding.lost.shares)
@@ -95,7 +95,7 @@ def verdict_words(verdict: Verdict) -> str:
     return f"{verdict.label} {where}: {reason}" if reason else f"{verdict.label} {where}"
 
 
-def _cells_words(verdict: Verdict, finding: Finding) -> str:
+def _cells_words(verdict: Verdict, finding: Estimate) -> str:
     """Name the cells that are biased, the farthest out first."""
     cells = sorted(verdict.biased_cells, key=lambda name: -abs(_size(finding.cells[name])))
     first = finding.cells[cells[0]]
@@ -103,11 +103,11 @@ def _cells_words(verdict: Verdict, finding: Finding) -> str:
     return f"{cells[0]}, {interval_words(first)}{more}"
 
 
-def _size(finding: Finding) -> float:
+def _size(finding: Estimate) -> float:
     return math.log(finding.estimate) if finding.scale == "ratio" else finding.estimate
 
 
-def _described(verdict: Verdict, finding: Finding) -> str:
+def _described(verdict: Verdict, finding: Estimate) -> str:
     """Word what a description shows; that an effect is shown is no verdict on bias."""
     if verdict.status == "CLEAR":
         return f"no effect beyond {margin_words(finding)}"
@@ -129,7 +129,7 @@ def estimated(verdict: Verdict) -> str:
     return f"{interval_words(finding, verdict.shown[:1])}{unit_words(finding)}{allowed}"
 
 
-def tipping_words(finding: Finding) -> str:
+def tipping_words(finding: Estimate) -> str:
     """What it would take of missing replies to undo a CLEAR; empty where too few are missing."""
     lost = finding.lost
     if lost is None or max(lost.shares) <= _FEW_MISSING or lost.tips is None:
@@ -146,7 +146,7 @@ _FEW_MISSING = 0.02
 """Share of missing replies up to which nothing is said of what they could undo."""
 
 
-def items_words(finding: Finding) -> str:
+def items_words(finding: Estimate) -> str:
     """How much the items of a fixed set differ in their own effects; empty without several."""
     items = finding.items
     if items is None:
@@ -179,7 +179,7 @@ def value_of(name: str, value: float | str) -> str:
     return p_words(value) if name == "p" else f"{name} = {value:z.4g}"
 
 
-def margin_words(finding: Finding) -> str:
+def margin_words(finding: Estimate) -> str:
     """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one.
 
     Where one side of a number matters, ``-0.05 or more``.
@@ -213,7 +213,7 @@ def number_as_given(value: float) -> str:
     return f"{Decimal(f'{value:.15g}'):f}" if "e" in words else words
 
 
-def estimate_words(finding: Finding, shown: Sequence[Interval] | None = None) -> str:
+def estimate_words(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
     """``mean difference high − low of score: +1.80, 95 % [+1.50, +2.10], margin ±0.6``."""
     return (
         f"{finding.quantity} {finding.contrast} of {finding.measure}: "
@@ -221,7 +221,7 @@ def estimate_words(finding: Finding, shown: Sequence[Interval] | None = None) ->
     )
 
 
-def average_words(finding: Finding) -> str:
+def average_words(finding: Estimate) -> str:
     """``, on average over cv (3), and in none of 7 cells beyond ±0.5``; empty of no average."""
     average = f", on average over {finding.over}" if finding.over else ""
     if not finding.cells:
@@ -231,7 +231,7 @@ def average_words(finding: Finding) -> str:
     return f"{average}, and in none of {len(finding.cells)} cells beyond {beyond}"
 
 
-def _open_cells_words(finding: Finding) -> str:
+def _open_cells_words(finding: Estimate) -> str:
     """Count the cells that are not shown to be within their margins, and name the least sure."""
     still_open = len(finding.open_cells)
     cells = len(finding.cells) + len(finding.bare_cells)
@@ -242,7 +242,7 @@ def _open_cells_words(finding: Finding) -> str:
     )
 
 
-def least_sure_words(finding: Finding) -> str:
+def least_sure_words(finding: Estimate) -> str:
     """Name the cell that is least shown to be within its margin, with its estimate."""
 
     def doubt(name: str) -> float:
@@ -253,7 +253,7 @@ def least_sure_words(finding: Finding) -> str:
     return f"{name} {_cell_words(name, finding)}"
 
 
-def _cell_words(name: str, finding: Finding) -> str:
+def _cell_words(name: str, finding: Estimate) -> str:
     """``+0.61, 90 % [+0.45, +0.77], margin ±0.5``, or that there is too little to say."""
     if name not in finding.cells:
         return "too few replies"
@@ -262,17 +262,17 @@ def _cell_words(name: str, finding: Finding) -> str:
     return f"{interval_words(cell, shown)}, margin {margin_words(cell)}"
 
 
-def unit_words(finding: Finding) -> str:
+def unit_words(finding: Estimate) -> str:
     """`` points``, to follow a number; empty without a unit."""
     return f" {finding.unit}" if finding.unit else ""
 
 
-def beside_margin(finding: Finding) -> str:
+def beside_margin(finding: Estimate) -> str:
     """``, margin ±0.6``, to follow an estimate; empty without a margin."""
     return "" if finding.margin is None else f", margin {margin_words(finding)}"
 
 
-def interval_words(finding: Finding, shown: Sequence[Interval] | None = None) -> str:
+def interval_words(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
     """``+1.80, 90 % [+1.50, +2.10]``: the estimate and what a verdict shows of its intervals.
 
     Without a verdict it is the one at 95 %, where it has one.
@@ -350,7 +350,7 @@ def digits_beside(values: Sequence[float], edges: Sequence[float], digits: int =
     return digits
 
 
-def units_words(finding: Finding) -> str:
+def units_words(finding: Estimate) -> str:
     """``n = 240 replies``; where units are not replies, of how many replies they are made."""
     if finding.unit_name == REPLIES:
         return f"n = {finding.units} replies"
@@ -368,7 +368,7 @@ def settle_words(verdict: Verdict) -> str:
     )
 
 
-def arms_words(finding: Finding) -> str:
+def arms_words(finding: Estimate) -> str:
     """Every side: level, value, mean or rate, units, missing."""
     parts = []
     for arm in finding.arms:

@@ -28,7 +28,7 @@ from .analyses import Workbench
 
 if TYPE_CHECKING:
     from ..cassettes.store import Cassette
-    from ..contrasts.findings import Finding
+    from ..contrasts.findings import Estimate
     from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
     from ..settings.settings import Limits, Settings
@@ -232,7 +232,7 @@ def prospects_of(
     registered: Registered,
     design: Design,
     allocation: Allocation,
-    found: Mapping[str, Finding | None],
+    found: Mapping[str, Estimate | None],
 ) -> tuple[Prospect, ...]:
     """Prospects of each hypothesis under ``design``, at the spread that was ``found``, if any."""
     hypotheses = registered.hypotheses

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pytest_bias.baselines.table import Upgrade
-from pytest_bias.contrasts.findings import Arm, Finding
+from pytest_bias.contrasts.findings import Arm, Estimate
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import Measure
@@ -201,7 +201,7 @@ def made_up(rng: random.Random, number: int) -> Verdict:
     status: Status = "BIASED" if abs(middle) - half >= 1 else "INCONCLUSIVE"
     if abs(middle) + half <= 1:
         status = "CLEAR"
-    found: Finding = factory.finding(
+    found: Estimate = factory.finding(
         estimate=value(middle), interval=decides, margin=margin, null="margin",
         scale="ratio" if ratio else "difference", unit="", bootstrap=None, index=None,
         effect_size=None, human=None,

@@ -17,7 +17,7 @@ from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.places import cassette_path, packed_path
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.contrasts.findings import Arm, Finding
+from pytest_bias.contrasts.findings import Arm, Estimate
 from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
@@ -229,7 +229,7 @@ def rows(
     )
 
 
-def finding(**changes: Any) -> Finding:
+def finding(**changes: Any) -> Estimate:
     """A difference of a month, alarming: what rules and baselines are tried on."""
     arm = Arm(level="high", value="9", units=120, replies=120, missing={}, mean=6.0)
     given: dict[str, Any] = {
@@ -252,7 +252,7 @@ def finding(**changes: Any) -> Finding:
         "fewest": 120,
         "unit_name": REPLIES,
     }
-    return Finding(**(given | changes))
+    return Estimate(**(given | changes))
 
 
 def recording(**changes: Any) -> Recording:

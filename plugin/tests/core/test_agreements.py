@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.findings import Estimate
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, BadLabels, UnknownName
@@ -251,7 +251,7 @@ class Custom:
     family: str = "custom"
     direction: str | None = None
 
-    def analyse(self, experiment: Experiment, records: Records) -> Finding:
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         return SCORE.analyse(experiment, records)
 
 

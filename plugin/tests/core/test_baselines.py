@@ -27,7 +27,7 @@ from pytest_bias.baselines.entries import (
 from pytest_bias.baselines.fingerprints import differences, fingerprint_of
 from pytest_bias.baselines.gate import BaselineDiffers, Comparison, describe_verdict
 from pytest_bias.contrasts.declared import Claim
-from pytest_bias.contrasts.findings import Finding, UnitGroup
+from pytest_bias.contrasts.findings import Estimate, UnitGroup
 from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import digest, dumps
@@ -46,7 +46,7 @@ from .report.factory import verdict as made
 from .test_settings import given as given_settings
 
 
-def verdict(found: Finding | None, status: Status = "BIASED") -> Verdict:
+def verdict(found: Estimate | None, status: Status = "BIASED") -> Verdict:
     words = f"{status} for this vignette"
     return made(found, id="h", model="openai/m", status=status, words=words, direction=None)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.findings import Finding, Human
+from pytest_bias.contrasts.findings import Estimate, Human
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Factor
@@ -39,7 +39,9 @@ def difference(**changes: Any) -> MeanDifference:
     return MeanDifference("score", "demand", **(given | changes))
 
 
-def analysed(high: Sequence[float | None], low: Sequence[float | None], **changes: Any) -> Finding:
+def analysed(
+    high: Sequence[float | None], low: Sequence[float | None], **changes: Any
+) -> Estimate:
     of = changes.pop("of", TINY)
     return difference(**changes).analyse(of, rows(of, {"high": high, "low": low}))
 
@@ -176,7 +178,7 @@ def test_similar_is_only_what_is_shown_to_be() -> None:
     assert human.primary == "SIMILAR"
 
 
-def rate(high: Sequence[bool | None], low: Sequence[bool | None]) -> Finding:
+def rate(high: Sequence[bool | None], low: Sequence[bool | None]) -> Estimate:
     of = experiment(factors=TINY.factors, measures=[FLAG])
     records = rows(of, {"high": high, "low": low})
     return RateDifference("score", "demand", high="high", low="low").analyse(of, records)

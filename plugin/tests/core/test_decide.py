@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_bias import MeanDifference
-from pytest_bias.contrasts.findings import Finding, MissingReplies
+from pytest_bias.contrasts.findings import Estimate, MissingReplies
 from pytest_bias.contrasts.units import Units
 from pytest_bias.errors import NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
@@ -30,11 +30,11 @@ CLEARED: dict[str, Any] = {
 }
 
 
-def cleared(**changes: Any) -> Finding:
+def cleared(**changes: Any) -> Estimate:
     return finding(**(CLEARED | changes))
 
 
-def open_(**changes: Any) -> Finding:
+def open_(**changes: Any) -> Estimate:
     return finding(**({"p_alarm": 0.4, "clearing": between(0.2, 1.4, 0.9)} | changes))
 
 
@@ -42,7 +42,7 @@ def lost(high: float, low: float, p_beyond: float = 1.0, tips: float | None = 2.
     return MissingReplies(shares=(high, low), difference=high - low, p_beyond=p_beyond, tips=tips)
 
 
-def asked(found: Finding | NoFinding, **changes: Any) -> Question:
+def asked(found: Estimate | NoFinding, **changes: Any) -> Question:
     given: dict[str, Any] = {
         "id": "h",
         "claim": "clear",
@@ -58,14 +58,14 @@ def verdicts(*questions: Question, scale: float = 1.0) -> dict[str, Verdict]:
     return {q.id: verdict_from("study", "openai/m", q, decisions[q.id], scale) for q in questions}
 
 
-def verdict(found: Finding | NoFinding, **changes: Any) -> Verdict:
+def verdict(found: Estimate | NoFinding, **changes: Any) -> Verdict:
     return verdicts(asked(found, **changes))["h"]
 
 
 CELL = finding(margin=1.2, estimate=3.0, p_alarm=0.001, interval=between(2, 4), null="margin")
 ARMS = tuple(replace(arm, missing={"refusal": 40}) for arm in finding().arms)
 
-RULES: dict[str, tuple[Finding | NoFinding, dict[str, Any], str, Reason, str]] = {
+RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] = {
     "clear": (cleared(), {}, "CLEAR", Reason.NONE, ""),
     "clear though an effect is shown": (cleared(p_alarm=1e-6), {}, "CLEAR", Reason.NONE, ""),
     "biased": (finding(p_alarm=0.05), {}, "BIASED", Reason.NONE, ""),
@@ -322,7 +322,7 @@ def test_what_is_shown_never_contradicts_the_verdict() -> None:
     assert both.shown == (between(0.2, 1.4, 0.9), between(-0.1, 1.5))
 
 
-def rulings(shift: float, lost: tuple[int, int], n: int = 30) -> Finding:
+def rulings(shift: float, lost: tuple[int, int], n: int = 30) -> Estimate:
     """Months after two demands, SD 1, with so many rulings missing on the two sides."""
     of = study(
         factors=[Factor("demand", {"high": 9, "low": 3})],

@@ -22,7 +22,7 @@ from pytest_bias import (
     Selection,
     TotalGap,
 )
-from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.findings import Estimate
 from pytest_bias.contrasts.power import Prospect, passes, prospect_of, replicates_to_settle
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items
@@ -272,7 +272,7 @@ def test_a_spread_below_0_is_refused() -> None:
 # --- the suite ----------------------------------------------------------------------------------
 
 
-def ends_well(claim: Any, found: Finding) -> bool:
+def ends_well(claim: Any, found: Estimate) -> bool:
     if claim.claim == "clear":
         return there(found.p_clear) <= 0.05
     return found.p_alarm > ALARM
@@ -317,7 +317,7 @@ def test_false_alarms_of_what_may_only_be_found_are_taken_off() -> None:
 # --- what settles it ----------------------------------------------------------------------------
 
 
-def seen(shift: float, sd: float, n: int = 30, **changes: Any) -> Finding:
+def seen(shift: float, sd: float, n: int = 30, **changes: Any) -> Estimate:
     """A recording of two groups whose means differ by just so much."""
     even = np.linspace(-1, 1, n)
     even *= sd / even.std(ddof=1)

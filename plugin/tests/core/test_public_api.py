@@ -18,8 +18,8 @@ import pytest_bias
 import pytest_bias.stats
 from pytest_bias import (
     Analysis,
+    Estimate,
     Experiment,
-    Finding,
     Reply,
     Results,
     Subject,
@@ -55,7 +55,7 @@ def _judged(frame: pd.DataFrame) -> None:
     assert_type(results.experiment, Experiment)
     assert_type(results.analysis, Analysis)
     assert_type(results.verdicts, tuple[Verdict, ...])
-    assert_type(results.verdicts[0].finding, Finding | None)
+    assert_type(results.verdicts[0].finding, Estimate | None)
     assert_type(results.trials, pd.DataFrame)
     assert_type(results.findings, pd.DataFrame)
     assert_type(results.to_json(), str)

@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.findings import Finding, p_words
+from pytest_bias.contrasts.findings import Estimate, p_words
 from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.view import suite_verdict
@@ -45,7 +45,7 @@ CLEARED = {
 }
 
 
-def verdict(found: Finding, *, times: float = 1.0, **question: Any) -> Verdict:
+def verdict(found: Estimate, *, times: float = 1.0, **question: Any) -> Verdict:
     """The verdict of a finding whose alarm is one of ``times`` as many."""
     given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
     asked = Question(id="h", finding=found, **(given | question))
@@ -53,7 +53,7 @@ def verdict(found: Finding, *, times: float = 1.0, **question: Any) -> Verdict:
     return verdict_from("anchoring", "openai/m", asked, decision, 1 / times)
 
 
-CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
+CONTROLS: dict[str, tuple[Estimate | TooFewUnits, bool, str]] = {
     "seen": (finding(p_alarm=0.05), True, ""),
     "not shown": (finding(p_alarm=0.051), False, "p = 0.051 is above .05"),
     "the other way": (finding(estimate=-1.5), False, "its estimate is not above 0"),
@@ -67,7 +67,7 @@ CONTROLS: dict[str, tuple[Finding | TooFewUnits, bool, str]] = {
 
 
 @pytest.mark.parametrize(("found", "seen", "reason"), CONTROLS.values(), ids=CONTROLS)
-def test_controls(found: Finding | TooFewUnits, seen: bool, reason: str) -> None:  # noqa: FBT001
+def test_controls(found: Estimate | TooFewUnits, seen: bool, reason: str) -> None:  # noqa: FBT001
     control = judged_control(READ, found)
     assert control.seen is seen
     assert reason in control.reason
@@ -76,7 +76,7 @@ def test_controls(found: Finding | TooFewUnits, seen: bool, reason: str) -> None
 
 def by_t(
     estimate: float, se: float, df: float, margin: float, null: Literal["zero", "margin"]
-) -> Finding:
+) -> Estimate:
     """A finding whose p-values and intervals are Student's t."""
 
     def at_level(level: float) -> Interval:

@@ -23,7 +23,7 @@ from ...stats.equivalence import (
 from ...stats.means import p_from_t, t_interval
 from ...stats.resampling import contrast_permutation, sign_flip
 from ...stats.results import LEVEL, EffectSize, Interval, Permutation, units_needed
-from ..findings import ALPHA, Finding, Matters, Null
+from ..findings import ALPHA, Estimate, Matters, Null
 from .sample import Sample, centred
 
 SEED = 1
@@ -42,7 +42,7 @@ def estimate(
     null: Null = "zero",
     shrink: float = 1.0,
     matters: Matters = "either",
-) -> Finding:
+) -> Estimate:
     """Estimate and test a weighted sum of means.
 
     ``margin`` is in the unit of the contrast, ``shrink`` what is left of a difference in how its
@@ -71,7 +71,7 @@ def estimate(
     if (matters == "above" and value < 0) or (matters == "below" and value > 0):
         p_alarm = 1.0
     shown = se > 0 and not sample.flags
-    return Finding(
+    return Estimate(
         estimate=value,
         interval=(
             t_interval(value, se, df, level=LEVEL)
@@ -98,7 +98,7 @@ def estimate(
     )
 
 
-def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero") -> Finding:
+def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero") -> Estimate:
     """Estimate and test the ratio of two rates, on the log scale (delta method).
 
     ``margin`` is the larger limit. A side without any event has half an event added, as the other
@@ -124,7 +124,7 @@ def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero")
         for level in (LEVEL, 1 - 2 * ALPHA)
     )
     how = "t test of the log ratio, with one further unit a side"
-    return Finding(
+    return Estimate(
         estimate=math.exp(log),
         interval=interval,
         clearing=clearing,

@@ -19,7 +19,7 @@ from ...stats.checks import Floats
 from ...stats.equivalence import moments
 from ...stats.results import LEVEL, Interval
 from ...stats.simultaneous import max_t
-from ..findings import ALPHA, CHANCE, Finding, Null, p_words
+from ..findings import ALPHA, CHANCE, Estimate, Null, p_words
 from .cells import Grid, Weights
 from .estimator import SEED, estimate
 from .sample import Names, Sample, sample_of
@@ -42,7 +42,7 @@ class LargestInterval:
     end the farthest lower one of all intervals together (Bonferroni).
     """
 
-    each: Sequence[tuple[float, Finding]]
+    each: Sequence[tuple[float, Estimate]]
 
     def __call__(self, level: float) -> Interval | None:
         """Return the interval at a confidence level; None where one contrast has none."""
@@ -66,7 +66,7 @@ def largest_of(
     margin: float | None,
     null: Null,
     shrink: float,
-) -> Finding:
+) -> Estimate:
     """Estimate and test the largest of the absolute values of ``contrasts``, by words.
 
     ``names`` are those of the units of a population, None for a fixed set. Raises NoFinding where
@@ -116,7 +116,7 @@ def largest_of(
     )
 
 
-def _farthest(each: Sequence[tuple[float, Finding]]) -> Interval | None:
+def _farthest(each: Sequence[tuple[float, Estimate]]) -> Interval | None:
     """Return the interval that lies within the margin where each contrast's own does."""
     ends = [
         max(times * one.clearing.high, -times * one.clearing.low)
@@ -128,7 +128,7 @@ def _farthest(each: Sequence[tuple[float, Finding]]) -> Interval | None:
     return Interval(low=0.0, high=max(ends), level=1 - 2 * ALPHA)
 
 
-def _joint(samples: Mapping[str, Sample], each: Mapping[str, Finding]) -> float:
+def _joint(samples: Mapping[str, Sample], each: Mapping[str, Estimate]) -> float:
     """Return the p-value of the largest |t| of contrasts of the same units.
 
     It is never above Bonferroni's, which the sampled one misses where it is small.
@@ -160,7 +160,7 @@ def _covariance(samples: Sequence[Sample]) -> Floats:
     return found
 
 
-def with_chance(finding: Finding, samples: Sequence[tuple[Sample, float]]) -> Finding:
+def with_chance(finding: Estimate, samples: Sequence[tuple[Sample, float]]) -> Estimate:
     """Add what a sum of absolute gaps comes to on average where there is no difference.
 
     ``samples`` are the gaps with what each is multiplied by. A normal estimate without an effect

@@ -7,7 +7,7 @@ from ...experiments.records import Records
 from ...stats.means import difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
-from ..findings import Finding, Human, HumanComparison, Relation
+from ..findings import Estimate, Human, HumanComparison, Relation
 from ..linear import Asked, met_at
 from .cells import grid_of
 from .estimator import SEED
@@ -24,7 +24,7 @@ def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstr
     return bootstrap_difference(high.values, low.values, seed=SEED)
 
 
-def compared_with_people(finding: Finding, people: Human) -> HumanComparison:
+def compared_with_people(finding: Estimate, people: Human) -> HumanComparison:
     """A model's difference compared with the published one of people.
 
     Primary: interval of the difference of the two differences, both standard errors, degrees of

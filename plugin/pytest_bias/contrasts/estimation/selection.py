@@ -20,7 +20,7 @@ from ...stats.checks import Floats, enough, probability
 from ...stats.means import p_from_t
 from ...stats.resampling import label_shuffle_ratio
 from ...stats.results import LEVEL, Interval
-from ..findings import ALPHA, Finding, Null
+from ..findings import ALPHA, Estimate, Null
 from ..units import Units
 from .cells import once
 from .estimator import SEED
@@ -50,7 +50,7 @@ def selection_ratio(
     margin: float | None,
     null: Null,
     memo: dict[object, object],
-) -> tuple[Finding, list[float]]:
+) -> tuple[Estimate, list[float]]:
     """Selection rate of the items in ``group`` divided by that of all others.
 
     With it comes its logarithm as each pool gives it, in the order of the pools.
@@ -80,7 +80,7 @@ def selection_ratio(
     if margin is not None:
         p_clear = 1.0 if n < FEWEST_TO_CLEAR else _clearing_p(sums, math.log(margin))
     few = margin is not None and n < FEWEST_TO_CLEAR
-    return Finding(
+    return Estimate(
         estimate=math.exp(log_ratio),
         interval=_interval(sums, LEVEL),
         clearing=_interval(sums, 1 - 2 * ALPHA),

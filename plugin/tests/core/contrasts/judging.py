@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pytest_bias.contrasts.declared import Claim, Direction
-from pytest_bias.contrasts.findings import Finding, PublishedColumn
+from pytest_bias.contrasts.findings import Estimate, PublishedColumn
 from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Trial
@@ -35,7 +35,7 @@ NAMED = study(
 
 
 def judged(
-    finding: Finding | NoFinding,
+    finding: Estimate | NoFinding,
     *,
     claim: Claim = "clear",
     direction: Direction | None = None,
@@ -44,7 +44,7 @@ def judged(
 ) -> Verdict:
     """Decide on a finding; its alarm's p is taken as adjusted unless another is given."""
     insensitive = ""
-    if isinstance(finding, Finding):
+    if isinstance(finding, Estimate):
         given = [] if control is None else [replace(control, licenses=(finding.measure,))]
         insensitive, _ = licence_of([finding.measure], finding, given)
     question = Question(
@@ -56,7 +56,7 @@ def judged(
         insensitive=insensitive,
     )
     scale = 1.0
-    if adjusted and isinstance(finding, Finding):
+    if adjusted and isinstance(finding, Estimate):
         scale = finding.p_alarm / adjusted
     decision = decide([question], scale=scale)["q"]
     return verdict_from("study", "openai/tiny", question, decision, scale)
@@ -64,7 +64,7 @@ def judged(
 
 def tones(
     shift: float, sd: float = 1.0, margin: float | None = 0.5, lost: int = 0, **changes: Any
-) -> Finding:
+) -> Estimate:
     """Forty replies a tone, ``lost`` of those at the high one missing."""
     rng = np.random.default_rng(5)
     noise = {t: rng.permutation(np.linspace(-1.7, 1.7, 40)) * sd for t in TONE.levels}
@@ -79,7 +79,7 @@ def tones(
     return question.analyse(OF, recorded(OF, draw))
 
 
-def with_p(finding: Finding, p: float) -> Finding:
+def with_p(finding: Estimate, p: float) -> Estimate:
     """The same with a published method that says ``p``."""
     return replace(finding, published=PublishedColumn(method="a test", statistics={"p": p}))
 
@@ -91,7 +91,7 @@ def flags(high: int, low: int) -> Records:
     )
 
 
-def of_names(of: Experiment, question: Any, shift: float = 0.0) -> Finding:
+def of_names(of: Experiment, question: Any, shift: float = 0.0) -> Estimate:
     """Names differ, and those of the first group lie ``shift`` above the others."""
     rng = np.random.default_rng(3)
     own: dict[object, float] = {}
@@ -100,5 +100,5 @@ def of_names(of: Experiment, question: Any, shift: float = 0.0) -> Finding:
         base = own.setdefault((trial.item, trial.exemplars.get("group")), rng.normal(0, 0.4))
         return float(base + shift * (level(trial, "group") == "white") + rng.normal(0, 0.4))
 
-    found: Finding = question.analyse(of, recorded(of, draw))
+    found: Estimate = question.analyse(of, recorded(of, draw))
     return found

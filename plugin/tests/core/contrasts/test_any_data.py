@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.contrasts.findings import Finding
+from pytest_bias.contrasts.findings import Estimate
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
@@ -73,7 +73,7 @@ def records_of(of: Experiment, value: Value) -> Records:
     return Records(tuple(rows))
 
 
-def judged(found: Finding | NoFinding) -> Decision:
+def judged(found: Estimate | NoFinding) -> Decision:
     """The decision on a finding that is a family by itself."""
     question = Question(id="h", claim="clear", family="h", direction=None, finding=found)
     return decide([question], scale=1.0)["h"]
@@ -227,7 +227,7 @@ def test_odd_data_give_a_sound_finding_or_none(name: str, kind: str, gone: str, 
 
 def sound_or_none(of: Experiment, hypothesis: Hypothesis, rows: Records) -> None:
     """A sound finding with a verdict, or an INCONCLUSIVE one that says why there is none."""
-    found: Finding | NoFinding
+    found: Estimate | NoFinding
     try:
         found = hypothesis.analyse(of, rows)
     except NoFinding as none:
@@ -306,7 +306,7 @@ def rows_of(name: str, seed: int, **given: Any) -> Records:
     return drawn(EVERY[name][0], seed, flags=name.startswith("flags"), **given)
 
 
-def numbers(found: Finding, *, sign: int = 1, unit: float = 1.0) -> list[float]:
+def numbers(found: Estimate, *, sign: int = 1, unit: float = 1.0) -> list[float]:
     """Estimate, interval and p-values of a finding, of the other sign or in another unit."""
     ends = [] if found.interval is None else [found.interval.low, found.interval.high]
     scaled = sorted(sign * end / unit for end in ends)

@@ -20,7 +20,7 @@ from pytest_bias import (
     TotalGap,
 )
 from pytest_bias.contrasts.declared import Declared
-from pytest_bias.contrasts.findings import ALPHA, Finding
+from pytest_bias.contrasts.findings import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
@@ -89,7 +89,7 @@ KINDS: dict[str, tuple[Any, str, Callable[..., Declared]]] = {
 MARGINS = {"score": (0.5, 1.0, 2.0), "yes": (0.1, 0.2)}
 
 
-def analysed(kind: str, draw: Callable[[Trial], float | bool], margin: float) -> Finding:
+def analysed(kind: str, draw: Callable[[Trial], float | bool], margin: float) -> Estimate:
     of, measure, declare = KINDS[kind]
     margin = 1 / (1 - margin) if kind == "ratio" else margin
     question = declare(margin=margin, claim="detect")

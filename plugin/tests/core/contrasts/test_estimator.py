@@ -20,7 +20,7 @@ from pytest_bias.contrasts.estimation.cells import (
 from pytest_bias.contrasts.estimation.estimator import estimate, estimate_ratio
 from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
 from pytest_bias.contrasts.estimation.sample import sample_of
-from pytest_bias.contrasts.findings import CHANCE, Finding
+from pytest_bias.contrasts.findings import CHANCE, Estimate
 from pytest_bias.contrasts.groups import TotalGap
 from pytest_bias.errors import IncompleteDesign, NoVariance
 
@@ -42,7 +42,7 @@ def two(a: Any, b: Any, **given: Any) -> Grid:
 HIGH_LOW = pairwise("tone", ["high"], ["low"])
 
 
-def difference(of: Grid, margin: float | None = 0.6, **given: Any) -> Finding:
+def difference(of: Grid, margin: float | None = 0.6, **given: Any) -> Estimate:
     return estimate(sample_of(of, HIGH_LOW, None), margin=margin, **given)
 
 
@@ -286,7 +286,7 @@ def test_a_missing_reply_may_count_as_an_event_that_did_not_happen() -> None:
 def test_an_item_that_a_condition_has_no_reply_to_leaves_the_battery() -> None:
     of = study(items=items(10), replicates=4)
 
-    def draw(bare: int) -> Finding:
+    def draw(bare: int) -> Estimate:
         lost = {f"s{n}" for n in range(bare)}
         records = recorded(
             of,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.findings import Finding, Human, HumanComparison
+from pytest_bias.contrasts.findings import Estimate, Human, HumanComparison
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.experiments.design import Trial
 from pytest_bias.stats.means import p_from_t
@@ -35,7 +35,7 @@ def mean(trial: Trial) -> float:
     return 3.0 + 2.05 * high + (trial.replicate % 3 - 1) / 4
 
 
-def beside(contrast: Any, draw: Any, measure: str) -> tuple[Finding, HumanComparison]:
+def beside(contrast: Any, draw: Any, measure: str) -> tuple[Estimate, HumanComparison]:
     contrast.check(OF)
     finding = contrast.analyse(OF, recorded(OF, draw, measure))
     return finding, there(finding.human)

@@ -9,7 +9,7 @@ from pytest_bias.baselines.entries import is_stopped
 from pytest_bias.contrasts.findings import (
     Arm,
     CategorySummary,
-    Finding,
+    Estimate,
     HumanComparison,
     Index,
     MeasureSummary,
@@ -57,7 +57,7 @@ def human(**changed: Any) -> HumanComparison:
     return HumanComparison(**fields | changed)
 
 
-def finding(**changed: Any) -> Finding:
+def finding(**changed: Any) -> Estimate:
     fields: dict[str, Any] = {
         "quantity": "mean difference",
         "measure": "sentence_months",
@@ -87,10 +87,10 @@ def finding(**changed: Any) -> Finding:
             statistics={"t": 2.9, "df": 9.3, "p": 1e-12, "d": 1.2},
         ),
     }
-    return Finding(**fields | changed)
+    return Estimate(**fields | changed)
 
 
-def deterministic() -> Finding:
+def deterministic() -> Estimate:
     """Every reply of a group is the same: nothing that divides by a variance exists."""
     return finding(
         estimate=0.0,
@@ -106,7 +106,7 @@ def deterministic() -> Finding:
     )
 
 
-def verdict(found: Finding | None = None, **changed: Any) -> Verdict:
+def verdict(found: Estimate | None = None, **changed: Any) -> Verdict:
     fields: dict[str, Any] = {
         "id": "sentence_months-high-low",
         "experiment": "anchoring",
@@ -126,7 +126,7 @@ def verdict(found: Finding | None = None, **changed: Any) -> Verdict:
     return replace(made, words=words, open_words=reason_words(made))
 
 
-def undecided(found: Finding | None, detail: str = "", **changed: Any) -> Verdict:
+def undecided(found: Estimate | None, detail: str = "", **changed: Any) -> Verdict:
     reason = Reason.UNRELIABLE if detail else Reason.UNDECIDED
     fields: dict[str, Any] = {"status": "INCONCLUSIVE", "reason": reason, "detail": detail}
     return verdict(found, **fields | {"direction": "not shown"} | changed)
