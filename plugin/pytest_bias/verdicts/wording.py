@@ -52,7 +52,7 @@ def reason_words(verdict: Verdict) -> str:
     return _too_few_words(finding, reason)
 
 
-def _too_few_words(finding: Finding, reason: Reason) -> str:
+def _too_few_words(finding: Estimate, reason: Reason) -> str:
     """``too few replies: 12 a side, and it takes 23 to clear anything``."""
     units = finding.unit_name.several
     side = " a side" if finding.unit_name.in_groups else ""
