@@ -219,13 +219,13 @@ def test_the_number_of_rows_is_said_and_slash_goes_to_the_search(opened_up: Open
     assert page.evaluate("document.activeElement.id") == "search"
     said = page.locator("[role=status][aria-live=polite]")
     page.locator("select[name=verdict]").select_option("stops")
-    assert said.inner_text() == "13 hypotheses"
+    assert said.inner_text() == "11 hypotheses"
     opened_up.at(f"#/replies/{NARRATIVE}")
     assert said.inner_text() == "5,760 trials"
     page.locator("input[name=q]").fill(TRIAL)
     assert said.inner_text() == "1 trial"
     opened_up.at("#/upgrade?outcome=stops")
-    assert said.inner_text() == "13 rows"
+    assert said.inner_text() == "11 rows"
     opened_up.at("#/")
     assert said.inner_text() == ""
 
