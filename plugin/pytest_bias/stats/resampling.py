@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,14 +133,22 @@ def label_shuffle_ratio(
     enough(min(int(codes.sum()), int((1 - codes).sum())), "items")
     totals = counts.sum(axis=0)
 
-    def statistic(rows: Codes) -> Floats:
-        inside = rows.astype(np.float64) @ counts
+    def log_ratios(inside: Floats) -> Floats:
         logs = [np.log(np.maximum(part, UNCOUNTED)) for part in (inside, totals - inside)]
         found: Floats = logs[0][:, 0] - logs[0][:, 1] - logs[1][:, 0] + logs[1][:, 1]
         return found
 
     within = np.zeros(codes.size, dtype=np.intp)
-    return _Relabelled(codes, within, resamples=resamples, seed=seed).test(statistic, sides=2)
+    relabelled = _Relabelled(codes, within, resamples=resamples, seed=seed)
+    if relabelled.exact:
+        return relabelled.test(lambda rows: log_ratios(rows.astype(np.float64) @ counts), sides=2)
+    # items with the same counts are interchangeable: how many of each kind get the label is enough
+    kinds, times = np.unique(counts, axis=0, return_counts=True)
+    rng, chosen = np.random.default_rng(seed), int(codes.sum())
+    draw = partial(rng.multivariate_hypergeometric, times, chosen, method="marginals")
+    nulls = (log_ratios(draw(size) @ kinds) for size in relabelled.sizes(len(times)))
+    observed = float(log_ratios(codes[None].astype(np.float64) @ counts)[0])
+    return relabelled.compared(observed, nulls, sides=2)
 
 
 class _Relabelled:
@@ -159,18 +168,22 @@ class _Relabelled:
         self.exact = log_total <= math.log(max(ALWAYS_EXACT, resamples)) + TIE
 
     def test(self, statistic: Callable[[Codes], Floats], *, sides: int) -> Permutation:
-        """Return the p-value of large statistics, or twice that of the smaller tail.
+        """Return the p-value of large statistics, or twice that of the smaller tail."""
+        observed = float(statistic(self.codes[None])[0])
+        every = self._every() if self.exact else self._drawn()
+        return self.compared(observed, map(statistic, every), sides=sides)
+
+    def compared(self, observed: float, nulls: Iterable[Floats], *, sides: int) -> Permutation:
+        """Return the p-value of an observed statistic among those of relabellings.
 
         Where relabellings are drawn, no more are where p is above .1 by the first 1,000 or more.
         That is valid: no test at a level up to .1 alarms more often for it (after Besag & Clifford
         1991).
         """
-        observed = float(statistic(self.codes[None])[0])
         reached, seen = np.zeros(2), 0
-        for rows in self._every() if self.exact else self._drawn():
-            null = statistic(rows)
+        for null in nulls:
             reached += (null >= observed - TIE).sum(), (null <= observed + TIE).sum()
-            seen += len(rows)
+            seen += len(null)
             if not self.exact and seen >= FIRST and self._found(reached, seen, sides).p > PLAIN:
                 break
         return self._found(reached, seen, sides)
@@ -188,17 +201,22 @@ class _Relabelled:
             error=error,
         )
 
-    def _drawn(self) -> Iterator[Codes]:
-        rng = np.random.default_rng(self.seed)
-        most, left = max(1, CHUNK // self.codes.size), self.resamples
+    def sizes(self, width: int) -> Iterator[int]:
+        """Yield how many relabellings, each of so many numbers, are drawn at once."""
+        most, left = max(1, CHUNK // width), self.resamples
         size = min(FIRST, left, most)
         while left:
+            yield size
+            left -= size
+            size = min(left, most)
+
+    def _drawn(self) -> Iterator[Codes]:
+        rng = np.random.default_rng(self.seed)
+        for size in self.sizes(self.codes.size):
             rows = np.tile(self.codes, (size, 1))
             for places in self.blocks:
                 rows[:, places] = rng.permuted(rows[:, places], axis=1)
             yield rows
-            left -= size
-            size = min(left, most)
 
     def _every(self) -> Iterator[Codes]:
         rows = max(1, CHUNK // self.codes.size)

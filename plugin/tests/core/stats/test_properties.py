@@ -22,6 +22,7 @@ from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused
 )
 
 from pytest_bias.errors import NoVariance, TooFewUnits
+from pytest_bias.stats import resampling
 from pytest_bias.stats.agreement import Measurement, cohen_kappa, krippendorff_alpha
 from pytest_bias.stats.anova import one_way
 from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson
@@ -379,6 +380,20 @@ def test_labels_of_items_are_shuffled_with_their_counts() -> None:
     assert many.p == pytest.approx(2 / 1000)
     even = label_shuffle_ratio([1] * 900, [9] * 900, [True, False] * 450, seed=1)
     assert even.p == 1
+
+
+def test_drawn_shuffles_of_labels_agree_with_every_shuffle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(5)
+    shown = rng.integers(3, 9, 16)
+    flags = [item < 8 for item in range(16)]
+    selected = rng.binomial(shown, np.where(flags, 0.5, 0.3))
+    every = label_shuffle_ratio(selected, shown, flags, seed=1)
+    monkeypatch.setattr(resampling, "ALWAYS_EXACT", 1)
+    drawn = label_shuffle_ratio(selected, shown, flags, resamples=10_000, seed=1)
+    assert (every.exact, drawn.exact) == (True, False)
+    assert drawn.p == pytest.approx(every.p, abs=4 * drawn.error)
 
 
 def test_the_bootstrap_interval_is_seeded_and_close_to_students() -> None:
