@@ -403,8 +403,8 @@ def stopped_by(
 
 
 def stopped_by_control(control: Control, place: str, *, gate: Gate) -> BiasError | None:
-    """The error the gate raises for a positive control that was not seen; None when it was."""
-    if gate == "off" or control.seen or not control.asked:
+    """The error the gate raises for a control that is needed and was not seen; None otherwise."""
+    if gate == "off" or control.seen or not (control.asked and control.needed):
         return None
     return ControlNotSeen(
         f"positive control {control.id} was not seen: {control.reason}; {control.meaning}\n"

@@ -40,7 +40,7 @@ from ..experiments.records import (
     records_of,
 )
 from ..stats.results import Interval
-from .controls import NOT_ASKED, judged_control, licence_of
+from .controls import NOT_ASKED, judged_control, licence_of, with_needed
 from .decide import alarm_interval, decide
 from .judge_agreement import (
     AgreementFound,
@@ -99,8 +99,8 @@ class Analysis:
 
     @property
     def unseen(self) -> tuple[Control, ...]:
-        """The positive controls that were asked for and not seen."""
-        return tuple(c for c in self.controls if c.asked and not c.seen)
+        """The positive controls that were asked for and needed, and not seen."""
+        return tuple(c for c in self.controls if c.asked and c.needed and not c.seen)
 
 
 def is_screen(analysis: Analysis) -> bool:
@@ -169,6 +169,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         why = _held(held, rests[control.id])
         judged.append(judged_control(control, finding, why, asked=there))
     questions: list[Question] = []
+    claimed: set[str] = set()
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
         finding = _found(hypothesis, experiment, rows)
@@ -178,6 +179,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         if isinstance(finding, Estimate) and claim != "describe":
             about = outcomes_of(hypothesis) | {finding.measure}
             insensitive, licence = licence_of(about, finding, judged)
+            claimed |= about
         question = Question(
             id=hypothesis.id,
             claim=claim,
@@ -211,7 +213,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         counts=counts,
         numbers=tuple(numbers),
         categories=tuple(categories),
-        controls=tuple(judged),
+        controls=tuple(with_needed(judged, claimed)),
         figures=_figures(experiment, plain),
         agreements=_resting(agreed, rests),
         verdicts=tuple(

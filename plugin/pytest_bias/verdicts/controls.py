@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from ..contrasts.declared import FEWEST_UNITS, PositiveControl
 from ..contrasts.findings import Estimate
@@ -60,6 +61,38 @@ def _meaning(declared: PositiveControl, finding: Estimate | None) -> str:
     return f"{what} is not shown to differ, so that {of} alike elsewhere says nothing"
 
 
+def with_needed(controls: Sequence[Control], measures: Collection[str]) -> list[Control]:
+    """``controls``, of which one that is not seen is needed only where no other is instead.
+
+    ``measures`` are those that claims are about. A control that licenses none of them is needed:
+    it says that the model attends to what it is asked.
+    """
+    return [_with_need(control, controls, measures) for control in controls]
+
+
+def _with_need(
+    control: Control, controls: Sequence[Control], measures: Collection[str]
+) -> Control:
+    licensed = [measure for measure in control.licenses if measure in measures]
+    if control.seen or not control.asked or not licensed:
+        return control
+    instead = [
+        next((each for each in _deciding(measure, controls) if each.seen), None)
+        for measure in licensed
+    ]
+    if None in instead:
+        return control
+    others = " and ".join(sorted({each.id for each in instead if each is not None}))
+    return replace(control, needed=False, meaning=f"not needed, as {others} is seen")
+
+
+def _deciding(measure: str, controls: Sequence[Control]) -> list[Control]:
+    """The recorded controls of a measure: of its own where there are, else what licenses it."""
+    asked = [control for control in controls if control.asked and measure in control.licenses]
+    own = [each for each in asked if each.finding and each.finding.measure == measure]
+    return own or asked
+
+
 def licence_of(
     measures: Iterable[str], finding: Estimate, controls: Sequence[Control]
 ) -> tuple[str, str]:
@@ -73,8 +106,7 @@ def licence_of(
     notes: list[str] = []
     for measure in sorted({*measures} - {MISSING}):
         listed = [control for control in controls if measure in control.licenses]
-        own = [c for c in listed if c.asked and c.finding and c.finding.measure == measure]
-        asked = own or [control for control in listed if control.asked]
+        asked = _deciding(measure, controls)
         if not asked:
             return f"no assay sensitivity: no positive control of {measure} was recorded", ""
         seen = [control for control in asked if control.seen]

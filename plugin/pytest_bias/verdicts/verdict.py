@@ -86,7 +86,8 @@ class Control:
 
     It is about the replies there are. ``licenses`` are the measures of which nothing can be CLEAR
     without it; ``meaning`` says what it means for this model that it is not seen. ``asked`` is
-    whether the design has trials for it.
+    whether the design has trials for it; ``needed`` is False where it is not seen and another of
+    every measure that it licenses is.
     """
 
     id: str
@@ -96,6 +97,7 @@ class Control:
     licenses: tuple[str, ...] = ()
     meaning: str = ""
     asked: bool = True
+    needed: bool = True
 
 
 HypothesisName = tuple[str, str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from pytest_bias import (
     plan,
     positive_control,
 )
+from pytest_bias.baselines.gate import stopped_by_control
 from pytest_bias.contrasts.cases import Registry, cases_of
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NoControl
@@ -34,7 +36,7 @@ from pytest_bias.experiments.records import Record, Records
 from pytest_bias.report.terminal import control_lines
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
-from pytest_bias.verdicts.controls import judged_control, licence_of
+from pytest_bias.verdicts.controls import judged_control, licence_of, with_needed
 from pytest_bias.verdicts.verdict import Control
 
 from .factories import experiment, finding, recording
@@ -185,6 +187,7 @@ OWN, SMALL, TOO_SMALL = (
     control("months", 0.1, 0.5),
 )
 UNSEEN, ORDINAL = control("months", -1, 2), control("ordinal", 0.1, 2)
+UNSEEN_ORDINAL = replace(control("ordinal", -1, 2), licenses=("ordinal", "months"))
 NOT_ASKED = control("months", 1, 2, asked=False)
 OTHER = control("months", 1, 2, licenses="years")
 
@@ -219,6 +222,27 @@ def test_what_controls_license(controls: list[Control], why: str, note: str) -> 
     assert why in insensitive
     assert bool(insensitive) == bool(why)
     assert licence == note
+
+
+@pytest.mark.parametrize(
+    ("controls", "measures", "needed"),
+    [
+        ([UNSEEN, OWN], {"months"}, False),
+        ([UNSEEN, ORDINAL], {"months"}, True),  # its own decides alone
+        ([UNSEEN_ORDINAL, OWN], {"months"}, False),
+        ([UNSEEN_ORDINAL, OWN], {"months", "ordinal"}, True),
+        ([UNSEEN_ORDINAL, NOT_ASKED], {"months"}, True),
+        ([UNSEEN, OWN], {"years"}, True),  # no claim is about what it licenses
+    ],
+)
+def test_one_that_is_not_seen_is_needed_where_no_other_is_seen(
+    controls: list[Control], measures: set[str], *, needed: bool
+) -> None:
+    unseen = with_needed(controls, measures)[0]
+    assert unseen.needed == needed
+    assert (unseen.meaning == f"not needed, as {controls[1].id} is seen") == (not needed)
+    assert (stopped_by_control(unseen, "x", gate="absolute") is None) == (not needed)
+    assert with_needed(controls, measures)[1] == controls[1]
 
 
 def test_missing_replies_are_counted_by_the_harness_and_need_none() -> None:
