@@ -91,7 +91,7 @@ def test_the_api_gives_what_its_page_and_the_readme_show(
     assert isinstance(results, Results)
     of_readme = DOCS.parent.joinpath("README.md").read_text("utf-8")
     (told,) = re.findall(r"^```text\n(    BIASED.*?)\n```$", of_readme, re.DOTALL | re.MULTILINE)
-    named = tuple(verdict.named for verdict in results.view.verdicts)
+    named = tuple(each.named for each in results.view.verdicts if each.status == "BIASED")
     assert told in "\n".join(brief_lines(replace(results.view, failing=named)))
 
 

@@ -89,7 +89,7 @@ _SEEDS = [
     for recording in (["--bias-record=missing"], []):
         done = run_here(pytester, "-v", "--bias-model=simulated/even", *recording)
         done.assert_outcomes(passed=5)
-        done.stdout.fnmatch_lines(["*(gate design, 179 of 180 trials valid, 1 missing: 1 *)"])
+        done.stdout.fnmatch_lines(["*(gate design, 239 of 240 trials valid, 1 missing: 1 *)"])
     report = inflated((pytester.path / "bias-report.html").read_text("utf-8"))
     assert '{"out_of_bounds_minutes": 1}' in report
 
