@@ -39,7 +39,7 @@ SLOWEST = 86_400.0
 
 QUERIES_PER_MINUTE = 60
 
-MARGINS: Mapping[str, tuple[float, str]] = MappingProxyType(
+MARGINS: Mapping[str, tuple[float | None, str]] = MappingProxyType(
     {
         "log_length": (0.105, "a tenth of the characters: one sentence in ten"),
         "sentiment": (
@@ -48,10 +48,10 @@ MARGINS: Mapping[str, tuple[float, str]] = MappingProxyType(
         ),
         "is_refusal": (0.10, "ten points, seven as the rules find them: 21 of 30 refusals"),
         MISSING: (0.10, "ten points, which 60 replies a side can clear where none is missing"),
-        "latency": (1.0, ""),
+        "latency": (None, ""),
     }
 )
-"""Measure → margin (log characters, VADER's score, shares, seconds), and why it is that."""
+"""Measure → margin (log characters, VADER's score, shares), and why; latency has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def questions(
     compared: Mapping[str, Mapping[str, str]],
     *,
     these: str,
-    margins: Mapping[str, tuple[float, str]] = MARGINS,
+    margins: Mapping[str, tuple[float | None, str]] = MARGINS,
 ) -> Questions:
     """What is claimed of every comparison: short name for ids → factor, ``high`` and ``low``.
 

@@ -28,7 +28,7 @@ REFUSAL_WHY = (
 )
 MISSING_WHY = "the smallest whole points that all three clear with .997 where 8 % are missing"
 
-MARGINS_HERE: Mapping[str, tuple[float, str]] = {
+MARGINS_HERE: Mapping[str, tuple[float | None, str]] = {
     **MARGINS,
     "is_refusal": (0.10, REFUSAL_WHY),
     MISSING: (0.07, MISSING_WHY),

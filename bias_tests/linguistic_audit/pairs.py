@@ -240,7 +240,7 @@ class Audit(NamedTuple):
 
 
 def audit_of(
-    pairs: Pairs, *, margins: Mapping[str, tuple[float, str]] = MARGINS, **declared: Any
+    pairs: Pairs, *, margins: Mapping[str, tuple[float | None, str]] = MARGINS, **declared: Any
 ) -> Audit:
     """The audit of pairs: every kind held against the plain texts, with the shipped questions.
 
