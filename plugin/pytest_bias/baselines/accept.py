@@ -187,8 +187,8 @@ def _accepted(
             each.analysis.recording,
             each.fingerprint,
             acceptance=acceptance_of(settings),
-            before=known.get(named),
         )
+        entry = following(entry, known.get(named))
         entry = following(entry, None if followed is None else followed.entry(*named))
         entries[named] = entry
         if how := _against(entry, known.get(named)):
@@ -256,7 +256,7 @@ def _found(entry: Entry) -> str:
     words = DESCRIBED if entry.claim == "describe" else str(entry.status)
     if (effect := entry.effect) is not None:
         ends = () if (of := effect.interval) is None else (of.low, of.high)
-        form = number_form(entry.margin, effect.scale, ends)
+        form = number_form(effect.margin, effect.scale, ends)
         words += f" {with_interval(effect.estimate, of, form)}"
     return f"{words}, {entry.accepted}" if entry.accepted else words
 

@@ -16,7 +16,6 @@ from ..experiments.checks.prompts import Told, told_by
 from ..experiments.design import Design
 from ..settings.model_names import file_stem
 from ..settings.published import PUBLISHED
-from ..settings.settings import is_day
 from ..verdicts.analysis import Analysis
 from .case_report import Standing
 from .entries import (
@@ -80,13 +79,7 @@ def baseline_in(path: Path) -> Baseline | None:
 @lru_cache(maxsize=16)
 def _parsed(data: bytes, path: Path) -> Baseline:
     """The baseline that these bytes are: a run comes to the same file at several places."""
-    found = baseline_from(data.decode(), path)
-    accepted = (entry.accepted for entry in found.claimed.values())
-    for until in sorted({each.until for each in accepted if each is not None}):
-        if not is_day(until):  # compared as a text, "never" would never come
-            problem = f"it accepts something until {until!r}, which is no day as YYYY-MM-DD"
-            raise DamagedBaseline(path=path, problem=problem)
-    return found
+    return baseline_from(data.decode(), path)
 
 
 class Baselines:
@@ -121,7 +114,8 @@ class Baselines:
             beside = Comparison()
             acceptance = acceptance_of(settings)
             if acceptance is not None and is_stopped(verdict.status, verdict.claim):
-                beside = Comparison(accepted=acceptance, words=f"{acceptance}, in this run")
+                words = f"{acceptance}, in this run"
+                beside = Comparison(words=words, accepted=acceptance, tolerated=True)
             told = self.fingerprint(case, players)
             return beside, replace(standing_of(beside, None), fingerprint=told)
         baseline = None if settings.gate == "off" else self.baseline(case.model)
@@ -226,7 +220,6 @@ def beside_entry(
         entry,
         today=today,
         against=against,
-        verdict=verdict,
         among=detecting(each.claim for each in analysis.verdicts),
     )
     return new, beside
@@ -267,7 +260,7 @@ def found_again(
         return Comparison(outcome="new", words=words)
     words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design says "
     words += "whether it is worse"
-    return Comparison(outcome="known", words=words, accepted=accepted)
+    return Comparison(outcome="known", words=words, accepted=accepted, tolerated=True)
 
 
 def _is_more(effect: Estimate | Effect) -> bool:
@@ -288,5 +281,5 @@ def ends_soon(until: str, today: str) -> bool:
 def standing_of(beside: Comparison, entry: Entry | None) -> Standing:
     """Return what the books must know of how a verdict stands beside its entry."""
     expired = entry.accepted if beside.outcome == "expired" and entry is not None else None
-    improved = beside.words if beside.improved else ""
+    improved = beside.words if beside.outcome == "improved" else ""
     return Standing(accepted=beside.accepted, expired=expired, improved=improved)

@@ -22,32 +22,23 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstOld(Strict):
-    """How a verdict stands beside that of the old model of an upgrade.
-
-    ``digest`` is that of the old model's analysis, None where a file tells of it; ``absent`` is
-    whether nothing of it is recorded, ``row`` the line of the table, None of what gates nothing.
-    """
-
-    digest: str | None = None
-    absent: bool = False
-    row: UpgradeRow | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(Strict):
     """How a verdict stands beside what was accepted, as far as the books must know.
 
     ``accepted`` let through what the gate stopped, ``expired`` did so until it ended, and nothing
     else has changed; ``improved`` says that what was accepted is worse. Of a run that accepts,
-    ``fingerprint`` is what the verdict depends on besides replies.
+    ``fingerprint`` is what the verdict depends on besides replies. Of an upgrade ``row`` is the
+    line of its table, ``digest`` that of the old model's analysis (None where a file tells of it),
+    ``absent`` whether nothing of that model is recorded.
     """
 
     accepted: Acceptance | None = None
     expired: Acceptance | None = None
     improved: str = ""
     fingerprint: Mapping[str, object] | None = None
-    upgrade: AgainstOld | None = None
+    row: UpgradeRow | None = None
+    digest: str | None = None
+    absent: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +69,7 @@ class CaseReport(Strict):
     @property
     def row(self) -> UpgradeRow | None:
         """Its line in the table of an upgrade; None where there is none."""
-        return None if self.standing.upgrade is None else self.standing.upgrade.row
+        return self.standing.row
 
     @property
     def known(self) -> bool:
@@ -93,21 +84,7 @@ class CaseReport(Strict):
 
     def to_json(self) -> str:
         """Return the text that :func:`case_report` reads."""
-        # The many conditions of an experiment found the same; a standing may hold a mapping.
-        return dumps(self, "case report") if self.standing != _NOTHING else _told(self)
-
-
-_NOTHING = Standing()
-
-_OWN: dict[str, CaseReport] = {}
-"""What this process wrote, of nothing but texts: it need not be read again."""
-
-
-@lru_cache(maxsize=2**6)
-def _told(report: CaseReport) -> str:
-    text = dumps(report, "case report")
-    _OWN[text] = report
-    return text
+        return dumps(self, "case report")
 
 
 @lru_cache(maxsize=2**6)
@@ -117,8 +94,6 @@ def case_report(text: str) -> CaseReport:
     Raises DamagedReport for another version's report, and for anything else that is none of this
     one.
     """
-    if text in _OWN:
-        return _OWN[text]
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,46 +1,38 @@
 """Accepted verdicts as values, and as text: what one writes, another reads, and damage is told.
 
-Two things stand once in the text that the values have many times: what all hypotheses of an
-experiment share of their fingerprints (factors, items, design, players, digests of prompts), in a
-table to which entries refer by its digest, and the names of units, which the effects of earlier
-versions have as the accepted one has them.
+What all hypotheses of an experiment share of their fingerprints (factors, items, design, players,
+digests of prompts) stands in the text once, in a table to which entries refer by its digest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..contrasts.declared import Claim
+from ..contrasts.declared import FEWEST_UNITS, Claim
 from ..contrasts.findings import Effect
-from ..errors import NEWER, BiasError, Unserialisable, conflict_words
+from ..errors import NEWER, BiasError, NotAsWritten, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
-from ..stats.results import Interval
-from ..verdicts.verdict import Status, Verdict
+from ..verdicts.verdict import Reason, Status, Verdict
 from .fingerprints import differences, encodable
 from .noninferiority import effect_of
 
 if TYPE_CHECKING:
     from ..settings.settings import Gate, OnInconclusive
 
-_FINE = 6
-"""Significant digits of the contrasts of units that the history keeps."""
-_OF_FINDING = ("margin", "target", "scope", "p_alarm", "p_clear")
-FORMAT = 4
-_DESIGNS = "designs"
-"""Where the table stands that entries refer to."""
+FORMAT = 5
+_ANEW = "Delete the file and accept the model's verdicts again (--bias-accept)."
 _OWN = ("hypothesis", "measures", "agreements")
 """What of a fingerprint is a hypothesis' own."""
 _SHARED = "shared"
 """Where a fingerprint has the digest of the rest."""
 _DIGEST = 16
 """Hexadecimal digits of it."""
-_UNITS = "values"
-"""Where the contrasts of units stand: many small numbers, so they share a line."""
 
 
 class Strict:
@@ -66,18 +58,8 @@ class Acceptance(Strict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AcceptedCell(Strict):
-    """A cell that a claim must hold in too: its estimate, with its interval at 90 %."""
-
-    clear: bool
-    margin: float
-    estimate: float | None
-    interval: Interval | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Past(Strict):
-    """An earlier accepted verdict of the same design; units' contrasts to six digits."""
+    """An earlier accepted verdict of the same design."""
 
     words: str
     status: Status
@@ -90,42 +72,32 @@ class Past(Strict):
 class Entry(Strict):
     """An accepted verdict; ``cassette`` is the checksum of the replies it rests on.
 
-    ``effect`` is the estimate, with what each unit contributes where the claim gates; ``history``
-    what this entry replaced, oldest first, so that small steps cannot add up; ``cells`` are those
-    it must hold in too, by name; ``share`` is the share of the suite's alarms on whose scale
-    ``p_adjusted`` is. ``served`` are the models that the provider said answered. What a finding
-    would say is None where there was none.
+    ``effect`` is the estimate, None where there was none; ``cells`` are those the claim must hold
+    in too, by name. ``untrusted`` says why nothing can be decided of it, empty where something
+    can. ``share`` is the share of the suite's alarms that its family has. ``history`` is what this
+    entry replaced, oldest first, so that small steps cannot add up. ``served`` are the models that
+    the provider said answered.
     """
 
     status: Status
     words: str
     claim: Claim
     effect: Effect | None
-    margin: float | None
-    target: str | None
-    scope: str | None
-    p_alarm: float | None
-    p_adjusted: float | None
+    untrusted: str = ""
     share: float
-    p_clear: float | None
-    units: int
     cassette: str
     served: tuple[str, ...] = ()
     judge: str | None
     accepted: Acceptance | None
-    cells: Mapping[str, AcceptedCell] = field(default_factory=dict)
+    cells: Mapping[str, Effect] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
 
     @property
     def versions(self) -> tuple[Effect, ...]:
-        """The effects of all that was accepted for the fingerprint, this one last, each once."""
+        """The effects of all that was accepted for the fingerprint, this one last."""
         every = [past.effect for past in self.history] + [self.effect]
-        found = {(e.cassette, e.estimate): e for e in every if e is not None}
-        if self.effect is not None:
-            found.pop((self.effect.cassette, self.effect.estimate))
-            return (*found.values(), self.effect)
-        return tuple(found.values())
+        return tuple(effect for effect in every if effect is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,55 +145,46 @@ def entry_of(
     fingerprint: Mapping[str, object],
     *,
     acceptance: Acceptance | None = None,
-    before: Entry | None = None,
 ) -> Entry:
-    """The entry of a verdict that is accepted now; ``before`` is the one it replaces.
-
-    Of another design's entry nothing is kept: its effects are of something else.
-    """
-    finding = verdict.finding
-    effect = None if finding is None else effect_of(finding, recording.checksum)
-    if effect is not None and not verdict.gates:
-        effect = replace(effect, by_unit=())  # nothing is ever held against it
-    said: dict[str, Any] = {name: getattr(finding, name, None) for name in _OF_FINDING}
-    cells = {} if finding is None else finding.cells
-    entry = Entry(
+    """The entry of a verdict that is accepted now."""
+    finding, checksum = verdict.finding, recording.checksum
+    return Entry(
         status=verdict.status,
         words=verdict.words,
         claim=verdict.claim,
-        effect=effect,
-        **said,
-        p_adjusted=verdict.p_adjusted,
+        effect=None if finding is None else effect_of(finding, checksum),
+        untrusted=_untrusted(verdict),
         share=verdict.share,
-        units=getattr(finding, "units", 0),
-        cassette=recording.checksum,
+        cassette=checksum,
         served=recording.served,
         judge=recording.judge,
         accepted=acceptance if is_stopped(verdict.status, verdict.claim) else None,
-        cells={
-            name: AcceptedCell(
-                clear=cell.clears,
-                margin=cell.margin or 0.0,
-                estimate=cell.estimate,
-                interval=cell.clearing,
-            )
-            for name, cell in cells.items()
-        },
+        cells={}
+        if finding is None
+        else {name: effect_of(cell, checksum) for name, cell in finding.cells.items()},
         fingerprint=fingerprint,
     )
-    return entry if before is None else following(entry, before)
+
+
+def _untrusted(verdict: Verdict) -> str:
+    """Say why an estimate is not to be trusted, be it as small as it may; else empty."""
+    if verdict.cut:
+        return verdict.cut
+    finding = verdict.finding
+    too_few = finding is not None and finding.fewest < FEWEST_UNITS
+    return verdict.open_words if verdict.reason is Reason.UNRELIABLE or too_few else ""
 
 
 def following(entry: Entry, before: Entry | None) -> Entry:
     """The same after all that was accepted before: by an earlier entry, or of another model.
 
-    Accepting the very same again adds nothing, however it is worded today, and of another design's
-    nothing is kept.
+    Accepting the very same again adds nothing, and of another design's nothing is kept: its
+    effects are of something else.
     """
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
     last, own = _past(before), _past(entry)
-    past = (*before.history, *(() if replace(last, words=own.words) == own else (last,)))
+    past = (*before.history, *(() if last == own else (last,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))
 
@@ -230,19 +193,10 @@ def _past(entry: Entry) -> Past:
     return Past(
         words=entry.words,
         status=entry.status,
-        effect=None if entry.effect is None else _rounded(entry.effect),
+        effect=entry.effect,
         accepted=entry.accepted,
         cassette=entry.cassette,
     )
-
-
-def _rounded(effect: Effect) -> Effect:
-    """The same with contrasts of units as finely as the history keeps them."""
-    groups = (
-        replace(g, values={unit: float(f"{v:.{_FINE}g}") for unit, v in g.values.items()})
-        for g in effect.by_unit
-    )
-    return replace(effect, by_unit=tuple(groups))
 
 
 class DamagedBaseline(BiasError):
@@ -256,51 +210,46 @@ class DamagedBaseline(BiasError):
         super().__init__(f"{path}: {problem}. {mend or restore}")
 
 
-# --- writing ----------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File(Baseline):
+    """A baseline as it stands in its file: what entries share once, under its digest."""
+
+    format: int
+    designs: Mapping[str, Mapping[str, object]]
 
 
 def baseline_text(baseline: Baseline) -> str:
     """The file of a baseline: sorted and indented, the same for the same values on any day."""
-    content = _object(encodable(plain(baseline, "baseline")))
-    designs: dict[str, object] = {}
-    for entry in _entries(content):
-        for names, group in _past_groups(entry):
-            if sorted(group[_UNITS]) == names:
-                group[_UNITS] = [group[_UNITS][unit] for unit in names]
-        whole = entry["fingerprint"]
-        shared = {name: part for name, part in whole.items() if name not in _OWN}
-        name = _name(shared)
+    designs: dict[str, Mapping[str, object]] = {}
+
+    def short(entry: Entry) -> Entry:
+        own = {name: part for name, part in entry.fingerprint.items() if name in _OWN}
+        shared = {name: part for name, part in entry.fingerprint.items() if name not in _OWN}
+        name = digest(dumps(shared))[:_DIGEST]
         designs[name] = shared
-        own = {name: part for name, part in whole.items() if name in _OWN}
-        entry["fingerprint"] = {**own, _SHARED: name}
-    value = {"format": FORMAT, _DESIGNS: designs, **content}
-    return f"{_indented({**value, 'checksum': digest(dumps(value))}, '')}\n"
+        return replace(entry, fingerprint={**own, _SHARED: name})
+
+    file = _File(
+        model=baseline.model,
+        simulated=baseline.simulated,
+        verdicts=_each(baseline, short),
+        format=FORMAT,
+        designs=designs,
+    )
+    value: Any = encodable(plain(file, "baseline"))
+    value["checksum"] = digest(dumps(value))
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=1)
+    # The contrasts of units are many small numbers, so they share a line.
+    return re.sub(r'"values": {[^}]*}', lambda found: re.sub(r"\n *", " ", found[0]), text) + "\n"
 
 
-def _name(shared: object) -> str:
-    return digest(dumps(shared))[:_DIGEST]
-
-
-def _indented(value: object, margin: str, name: str = "") -> str:
-    """JSON with one value a line, but for the contrasts of units."""
-    inner = f"{margin} "
-    if name == _UNITS:
-        return _scalar(value)
-    if isinstance(value, dict) and value:
-        lines = (f"{_scalar(key)}: {_indented(value[key], inner, key)}" for key in sorted(value))
-    elif isinstance(value, list) and value:
-        lines = (_indented(each, inner) for each in value)
-    else:
-        return _scalar(value)
-    start, end = "{}" if isinstance(value, dict) else "[]"
-    return f"{start}\n{inner}" + f",\n{inner}".join(lines) + f"\n{margin}{end}"
-
-
-def _scalar(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-
-# --- reading ----------------------------------------------------------------------------------
+def _each(
+    baseline: Baseline, changed: Callable[[Entry], Entry]
+) -> Mapping[str, Mapping[str, Entry]]:
+    return {
+        experiment: {name: changed(entry) for name, entry in entries.items()}
+        for experiment, entries in baseline.verdicts.items()
+    }
 
 
 def baseline_from(text: str, path: object) -> Baseline:
@@ -311,64 +260,30 @@ def baseline_from(text: str, path: object) -> Baseline:
     """
     damaged = partial(DamagedBaseline, path=path)
     try:
-        value = _object(json.loads(text))
-    except (ValueError, RecursionError) as error:
+        value = parsed_as(dict[str, Any], text)
+    except NotAsWritten as error:
         mend = conflict_words(text, path)
         if mend:
             mend += ". Then accept what the other side had accepted again (--bias-accept)."
         raise damaged(problem=f"it is no baseline ({error})", mend=mend) from None
-    if "analyses" in value:
-        problem = "these are the results of a run, not a baseline"
-        mend = "A baseline is what --bias-accept writes, one for each model."
-        raise damaged(problem=problem, mend=mend)
-    written = value.pop("format", None)
-    if type(written) is not int or written != FORMAT:
+    written = value.get("format")
+    if written != FORMAT:
         problem = f"its format is {written!r}, this version of pytest-bias reads {FORMAT}"
-        mend = f"{NEWER}." if type(written) is int and written > FORMAT else ""
+        mend = f"{NEWER}." if isinstance(written, int) and written > FORMAT else _ANEW
         raise damaged(problem=problem, mend=mend)
     checksum = value.pop("checksum", None)
     try:
-        known = digest(dumps({"format": written, **value}))
-    except (Unserialisable, RecursionError) as error:
-        raise damaged(problem=f"it is no baseline ({error})") from None
-    if checksum != known:
-        problem = "its checksum is not that of its content: it was edited, merged or cut by hand"
-        raise damaged(problem=problem)
-    try:
-        _fill_in(value)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise damaged(problem=f"its designs are not as they were written ({error!r})") from None
-    try:
-        return parsed_as(Baseline, compact(value), strict=True)
+        intact = checksum == digest(dumps(value))
+        file = parsed_as(_File, compact(value), strict=True) if intact else None
     except BiasError as error:  # a value that refuses what it cannot be, among others
         raise damaged(problem=f"it is not as it was written ({error})") from None
+    if file is None:
+        problem = "its checksum is not that of its content: it was edited, merged or cut by hand"
+        raise damaged(problem=problem)
 
+    def whole(entry: Entry) -> Entry:
+        own = {name: part for name, part in entry.fingerprint.items() if name != _SHARED}
+        shared = file.designs.get(str(entry.fingerprint.get(_SHARED)), {})
+        return replace(entry, fingerprint={**shared, **own})
 
-def _fill_in(value: dict[str, Any]) -> None:
-    """Put what stands once into every entry that refers to it."""
-    designs = value.pop(_DESIGNS)
-    for entry in _entries(value):
-        for names, group in _past_groups(entry):
-            if isinstance(group[_UNITS], list):
-                group[_UNITS] = dict(zip(names, group[_UNITS], strict=True))
-        own = dict(entry["fingerprint"])
-        entry["fingerprint"] = {**designs[own.pop(_SHARED)], **own}
-
-
-def _past_groups(entry: Mapping[str, Any]) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Yield the groups of units of earlier effects, with the names that the accepted one has."""
-    names = {g["group"]: sorted(g[_UNITS]) for g in (entry["effect"] or {}).get("by_unit", ())}
-    for past in entry["history"]:
-        for group in (past["effect"] or {}).get("by_unit", ()):
-            yield names.get(group["group"], []), group
-
-
-def _entries(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for entries in value.get("verdicts", {}).values():
-        yield from entries.values()
-
-
-def _object(value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise ValueError("a JSON object is needed")  # noqa: TRY004  (as json says it)
-    return value
+    return Baseline(model=file.model, simulated=file.simulated, verdicts=_each(file, whole))

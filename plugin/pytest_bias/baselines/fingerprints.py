@@ -19,6 +19,8 @@ from ..experiments.messages import Parameters
 PROMPTS = "prompts"
 """Where a fingerprint has the digests of what is told, by player and condition."""
 
+NO_JSON = "(no JSON)"
+"""Stands for a value of a level or an item that JSON does not hold."""
 _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
 _NAMED = 5
@@ -61,7 +63,7 @@ def fingerprint_of(
     value = {
         "hypothesis": {
             "id": hypothesis.id,
-            "kind": type(hypothesis).__name__,
+            "kind": getattr(hypothesis, "kind", "") or None,
             **{name: _shown(value, whole=True) for name, value in given.items()},
         },
         "measures": {
@@ -115,18 +117,16 @@ def _judge(judged_by: str) -> object:
 def _shown(value: object, *, whole: bool) -> object:
     """A value as it is, or as a digest where it is long or ``whole`` is not wanted."""
     if isinstance(value, str):
-        text = str.__str__(value)
-        if whole and len(text) <= _LONGEST:
-            return text
-        return f"sha256:{digest(text)[:16]}"
-    try:
-        value = plain(value)
-    except Unserialisable:
-        return f"a {type(value).__module__}.{type(value).__qualname__}"
-    if isinstance(value, dict | list):
+        value = text = str.__str__(value)
+    else:
+        try:
+            value = plain(value)
+        except Unserialisable:
+            return NO_JSON
+        if not isinstance(value, dict | list):
+            return value
         text = dumps(value)
-        return value if whole and len(text) <= _LONGEST else f"sha256:{digest(text)[:16]}"
-    return value
+    return value if whole and len(text) <= _LONGEST else f"sha256:{digest(text)[:16]}"
 
 
 def _without_none(value: object) -> object:

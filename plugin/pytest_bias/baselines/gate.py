@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..contrasts.declared import FEWEST_UNITS
-from ..contrasts.findings import ALPHA, Compared, Effect, p_words
+from ..contrasts.findings import ALPHA, Compared, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..settings.published import PUBLISHED, TABLE
-from ..verdicts.verdict import Control, HypothesisName, Reason, Status, Verdict
+from ..verdicts.verdict import Control, HypothesisName, Status, Verdict
 from ..verdicts.wording import (
     arms_words,
     estimate_words,
@@ -24,16 +23,12 @@ from ..verdicts.wording import (
     settle_words,
     with_interval,
 )
-from .entries import Acceptance, AcceptedCell, Entry, is_stopped
+from .entries import Acceptance, Entry, is_stopped
 from .fingerprints import differences
-from .noninferiority import (
-    compared_intervals,
-    held,
-)
+from .noninferiority import compared, held
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
-    from ..contrasts.findings import Estimate
     from ..settings.settings import Gate, OnInconclusive
     from ..stats.results import Interval
 
@@ -105,15 +100,6 @@ class Comparison:
     compared: Compared | None = None
     decides: str = ""
 
-    def __post_init__(self) -> None:
-        if self.accepted is not None:
-            object.__setattr__(self, "tolerated", True)
-
-    @property
-    def improved(self) -> bool:
-        """Return whether the baseline was worse than what was found now."""
-        return self.outcome == "improved"
-
 
 ABSOLUTE = Comparison()
 """No baseline: the verdict alone decides."""
@@ -126,17 +112,14 @@ def compare(
     *,
     today: str,
     against: str = "",
-    verdict: Verdict | None = None,
     among: int = 1,
 ) -> Comparison:
     """Compare what a hypothesis shows with what was accepted of it, or shown by another model.
 
-    ``named`` stands in the error. ``new`` is of a run, or as another file of baselines has it;
-    ``old`` is None where there is nothing to hold it against. ``today`` (YYYY-MM-DD) is the day on
-    which an acceptance must hold. ``against`` names the other model whose verdict ``old`` is: what
-    that model shows as well is tolerated, though nobody accepted it. ``verdict`` is the one of
-    this run that ``new`` was made of: it knows whether anything can be decided at all, which no
-    entry keeps. ``among`` is the number of ``detect`` claims of the experiment: of these worse
+    ``named`` stands in the error. ``old`` is None where there is nothing to hold ``new`` against.
+    ``today`` (YYYY-MM-DD) is the day on which an acceptance must hold. ``against`` names the other
+    model whose verdict ``old`` is: what that model shows as well is tolerated, though nobody
+    accepted it. ``among`` is the number of ``detect`` claims of the experiment: of these worse
     must be shown, so that they share its part of the suite's error rate.
 
     Raises BaselineDiffers when the two were reached with different designs.
@@ -151,10 +134,9 @@ def compare(
     found = None
     if new.effect is not None and old.effect is not None:
         alpha = min(ALPHA, ALPHA * new.share) / among if new.claim == "detect" else ALPHA
-        found = held(new.effect, old.versions, margin=new.margin, alpha=alpha)
-    before = _before(new, old)
-    shown, why = _shown(new, old, found, verdict)
-    outcome = outcome_of(new.claim, before, new.status, shown)
+        found = held(new.effect, old.versions, alpha=alpha)
+    shown, why = _shown(new, old, found)
+    outcome = outcome_of(new.claim, old.status, new.status, shown)
     tolerated = _is_tolerated(outcome, new, old)
     if (tolerated or outcome in ("worse", "undecided")) and is_stopped(new.status, new.claim):
         if old.accepted is not None and old.accepted.until < today:
@@ -218,54 +200,30 @@ def _is_tolerated(outcome: Change, new: Entry, old: Entry) -> bool:
     return outcome == "known"
 
 
-def _before(new: Entry, old: Entry) -> Status:
-    """The verdict before, at today's share of the suite's alarms: a share makes nothing new."""
-    p = old.p_adjusted
-    if p is None or p == 1 or old.share == new.share or old.status == "CLEAR":
-        return old.status
-    today = p * old.share / new.share
-    if old.status == "INCONCLUSIVE" and today <= ALPHA < p:
-        return "BIASED"
-    if old.status == "BIASED" and new.status == "INCONCLUSIVE" and p <= ALPHA < today:
-        return "INCONCLUSIVE"
-    return old.status
-
-
-def _shown(
-    new: Entry, old: Entry, found: Compared | None, verdict: Verdict | None
-) -> tuple[Growth, str]:
+def _shown(new: Entry, old: Entry, found: Compared | None) -> tuple[Growth, str]:
     """What is shown of the change, and, where that is not "no worse", why."""
     now, before = new.effect, old.effect
     if found is None or now is None or before is None:
-        if now is None and before is None:
-            return "no worse", ""
-        return "neither", _NO_ESTIMATE if now is None else _NOTHING
-    same = found.how == "same replies"
-    if not same and (why := _untrusted(new, old, verdict)):
-        return "neither", f"but now nothing can be decided: {why}"
-    if not same and (cells := _cells_shown(new, old))[0] != "no worse":
+        lacking = _NO_ESTIMATE if now is None else _NOTHING
+        return ("no worse", "") if now is before else ("neither", lacking)
+    if found.how == "same replies":
+        return "no worse", ""
+    if new.untrusted and not old.untrusted:
+        return "neither", f"but now nothing can be decided: {new.untrusted}"
+    if (cells := _cells_shown(new, old))[0] != "no worse":
         return cells
-    on_average = new.cells and verdict and _is_clear_on_average(verdict.finding)
-    if found.no_worse or on_average:
+    if found.no_worse or (new.cells and now.clears):
         return "no worse", ""
     form = number_form(
-        new.margin, now.scale, (now.estimate, before.estimate), beside=(before.estimate,)
+        now.margin, now.scale, (now.estimate, before.estimate), beside=(before.estimate,)
     )
-    ours, than = (
-        with_interval(effect.estimate, None, form) for effect, entry in ((now, new), (before, old))
-    )
+    ours, than = (with_interval(effect.estimate, None, form) for effect in (now, before))
     if len(old.versions) > 1:
         than += f" and what was accepted before ({len(old.versions)} versions)"
-    shown: Growth = "worse" if found.worse else "neither"
-    said = f"{ours} is shown to be worse than {than}"
-    if not found.worse:
-        said = f"whether {ours} is worse than {than} is open"
-    return shown, f"but {said}: {found.words}"
-
-
-def _is_clear_on_average(finding: Estimate | None) -> bool:
-    """Return whether only its cells keep a claim from being CLEAR."""
-    return finding is not None and finding.clears
+    said = f"whether {ours} is worse than {than} is open"
+    if found.worse:
+        said = f"{ours} is shown to be worse than {than}"
+    return "worse" if found.worse else "neither", f"but {said}: {found.words}"
 
 
 def _cells_shown(new: Entry, old: Entry) -> tuple[Growth, str]:
@@ -274,53 +232,21 @@ def _cells_shown(new: Entry, old: Entry) -> tuple[Growth, str]:
     A claim that was CLEAR was so in every cell: one that is open now must be shown no worse.
     """
     shown: tuple[Growth, str] = "no worse", ""
-    for name, cell in old.cells.items():
+    for name, before in old.cells.items():
         now = new.cells.get(name)
-        if now is None or now.clear:
+        was = f"it was CLEAR in {name} and" if before.clears else f"in {name} it"
+        if now is None:
+            if before.clears:
+                shown = "neither", f"but {was} has too few replies there now"
             continue
-        was = f"it was CLEAR in {name} and" if cell.clear else f"in {name} it"
-        ours, theirs = (_cell_effect(each, new) for each in (now, cell))
-        if ours is None or theirs is None:
-            if cell.clear:
-                return "worse", f"but {was} now has no estimate there"
+        found = compared(now, before, alpha=ALPHA / len(old.cells))
+        if now.clears or found.no_worse:
             continue
-        alpha = ALPHA / len(old.cells)
-        found = compared_intervals(ours, theirs, margin=cell.margin, alpha=alpha)
-        if found is not None and found.worse:
+        if found.worse:
             return "worse", f"but {was} is shown to be worse: {found.words}"
-        if old.status == "CLEAR" and (found is None or not found.no_worse):
+        if old.status == "CLEAR":
             shown = "neither", f"but {was} is not shown to be no worse"
     return shown
-
-
-def _cell_effect(cell: AcceptedCell, entry: Entry) -> Effect | None:
-    """A cell as an effect on the scale of its entry's; None where there is no estimate."""
-    if cell.estimate is None or entry.effect is None:
-        return None
-    return Effect(
-        estimate=cell.estimate,
-        interval=cell.interval,
-        se=None,
-        df=None,
-        scale=entry.effect.scale,
-        cassette="",
-    )
-
-
-def _untrusted(new: Entry, old: Entry, verdict: Verdict | None) -> str:
-    """Return why an estimate is not to be trusted, be it as small as it may; else empty.
-
-    Replies that are cut off look alike, whatever was open before.
-    """
-    if verdict is not None and verdict.cut:
-        return verdict.cut
-    if new.status == old.status == "INCONCLUSIVE":
-        return ""
-    if verdict is None:
-        return f"it has {new.units} unit(s)" if new.units < FEWEST_UNITS else ""
-    finding = verdict.finding
-    too_few = finding is not None and finding.fewest < FEWEST_UNITS
-    return verdict.open_words if verdict.reason is Reason.UNRELIABLE or too_few else ""
 
 
 def _decides(found: Compared | None, new: Entry, named: HypothesisName, against: str) -> str:
@@ -348,10 +274,8 @@ def _words(outcome: Change, new: Entry, old: Entry, why: str, decides: str, agai
     who = before if accepted is None else f"{accepted} ({accepted.reason})"
     match outcome:
         case "improved":
-            was = f"improved: {before}" + (
-                "" if new.status == "CLEAR" else ", and no bias is found now"
-            )
-            return was if against else f"{was}; accept the new baseline"
+            now = "" if new.status == "CLEAR" else ", and no bias is found now"
+            return f"improved: {before}{now}{'' if against else '; accept the new baseline'}"
         case "new":
             return f"new: {against or 'what was accepted'} is {old.words}"
         case "expired":
@@ -359,25 +283,11 @@ def _words(outcome: Change, new: Entry, old: Entry, why: str, decides: str, agai
         case "worse" | "undecided":
             return f"{who}, {why}" + (f"; {decides}" if decides else "")
         case "known":
-            return _known(new, old, against)
+            known = before if accepted is None else f"{accepted}: {accepted.reason}"
+            less = "; no worse than it was, but not shown to be CLEAR"
+            return known if new.status == old.status else f"{known}{less}"
         case _:
             return ""
-
-
-def _known(new: Entry, old: Entry, against: str) -> str:
-    """Return the words under which a verdict is tolerated."""
-    if old.accepted is not None:
-        start = f"{old.accepted}: {old.accepted.reason}"
-    elif old.status == "BIASED":
-        start = f"{against} shows it too: {old.words}" if against else f"it was {old.words}"
-    elif old.status == "CLEAR":
-        start = f"{against} is {old.words}" if against else f"it was {old.words}"
-    elif against:
-        start = f"{against} does not settle it either: {old.words}"
-    else:
-        start = f"it was {old.words} at a smaller share of the suite's alarms"
-    less = new.status != old.status
-    return f"{start}; no worse than it was, but not shown to be CLEAR" if less else start
 
 
 def stopped_by(

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..contrasts.findings import ALPHA, Compared, Effect, Estimate
-from ..errors import BadStatisticInput, NoVariance
+from ..errors import NoVariance
 from ..verdicts.wording import limit_words, number_as_given, number_form
 
 if TYPE_CHECKING:
@@ -25,10 +24,8 @@ FEWEST_PAIRS = 5
 SHARED = 0.9
 """Share of either's units in a group that the other must have as well."""
 
-Z95 = 1.959963984540054
-Z90 = 1.6448536269514722
-
-NORMAL = 1e6
+_Z95 = 1.959963984540054
+_NORMAL = 1e6
 """Degrees of freedom of what is taken as normal."""
 
 _LARGEST_LOG = 99.0
@@ -40,62 +37,46 @@ _LARGE = 1e12
 def effect_of(finding: Estimate, checksum: str) -> Effect:
     """A finding as an effect that another can be compared with; ``checksum`` is its replies'.
 
-    Where one side of a number matters, an estimate on the other is as good as none.
+    Where one side of a number matters, an estimate on the other is as good as none. Replies that
+    are all alike, and sizes, have no standard error: half the interval's width stands for it.
     """
     ends = {"either": (-math.inf, math.inf), "below": (-math.inf, 0.0), "above": (0.0, math.inf)}
     low, high = ends[finding.matters]
+    se, df, interval = finding.se, finding.df, finding.interval
+    if not (se and df) and interval is not None:
+        width = interval.high - interval.low
+        if finding.scale == "ratio":
+            width = math.log(interval.high / interval.low) if interval.low > 0 else 0.0
+        se, df = width / (2 * _Z95), _NORMAL
     return Effect(
         estimate=min(max(finding.estimate, low), high),
-        interval=finding.interval,
-        se=finding.se,
-        df=finding.df,
+        interval=interval,
+        se=se or None,
+        df=df,
         scale=finding.scale,
+        margin=finding.margin,
+        clears=finding.clears,
         cassette=checksum,
         # The mean of units' contrasts is the estimate: of one that was moved it is not.
         by_unit=finding.by_unit if finding.matters == "either" else (),
     )
 
 
-def size_of(effect: Effect) -> float:
-    """The size of an effect whatever its sign; of a ratio that of its logarithm."""
-    if effect.scale != "ratio":
-        return abs(effect.estimate)
-    return abs(math.log(effect.estimate)) if effect.estimate > 0 else math.inf
-
-
-def held(
-    candidate: Effect, versions: Sequence[Effect], *, margin: float | None, alpha: float = ALPHA
-) -> Compared:
+def held(candidate: Effect, versions: Sequence[Effect], *, alpha: float = ALPHA) -> Compared:
     """Compare a candidate with all that was accepted, ``versions``, of which the last counts now.
 
     ``alpha`` is the level at which it is shown to be worse. The very replies that were accepted
     last are let through, whatever came before. Else it is compared with the smallest of all, so
     that small steps cannot add up; of so many the luckiest, so that ``alpha`` is divided.
     """
-    last = versions[-1]
-    if _are_same(candidate, last):
-        return compared(candidate, last, margin=margin, alpha=alpha)
-    smallest = min(versions, key=size_of)
-    return compared(candidate, smallest, margin=margin, alpha=alpha / len(versions))
+    if _are_same(candidate, versions[-1]):
+        return compared(candidate, versions[-1])
+    smallest = min(versions, key=lambda effect: abs(_around_0(effect)))
+    return compared(candidate, smallest, alpha=alpha / len({each.cassette for each in versions}))
 
 
-def compared_intervals(
-    candidate: Effect, best: Effect, *, margin: float, alpha: float
-) -> Compared | None:
-    """Compare two effects of which only 90 % intervals are known; None without both."""
-    lines = [_line(effect, Z90) for effect in (candidate, best)]
-    ours, theirs = lines
-    if ours is None or theirs is None:
-        return None
-    ratio = candidate.scale == "ratio"
-    limit = math.log(margin) if ratio else margin
-    return _independent(ours, theirs, limit, alpha, ratio=ratio)
-
-
-def compared(
-    candidate: Effect, best: Effect, *, margin: float | None, alpha: float = ALPHA
-) -> Compared:
-    """Test that a candidate's effect is smaller than ``best`` plus ``margin``, or larger at all.
+def compared(candidate: Effect, best: Effect, *, alpha: float = ALPHA) -> Compared:
+    """Test that a candidate's effect is smaller than ``best`` plus its margin, or larger at all.
 
     By the two-sign rule (:mod:`pytest_bias.stats.noninferiority`): no worse is shown at .05, worse
     at ``alpha``; what is shown to be no worse is not called worse, however precisely it is known
@@ -105,20 +86,37 @@ def compared(
     Units are paired where both have the same groups, at least 5 units in each and nine tenths of
     either's; else the estimates are taken as independent. The same replies are no worse.
     """
-    ratio = candidate.scale == "ratio"
-    limit = math.log(margin) if margin is not None and ratio else margin
+    ratio, margin = candidate.scale == "ratio", candidate.margin
+    if margin is not None and ratio:
+        margin = math.log(margin)
     if _are_same(candidate, best):
-        return Compared(how="same replies", bound=None, margin=limit, units=0, no_worse=True)
-    if candidate.scale != best.scale:
-        return _not_comparable(limit, f"one is a {candidate.scale}, the other a {best.scale}")
-    found = _paired(candidate, best, limit, alpha, ratio=ratio)
-    if found is not None:
-        return found
-    ours, theirs = _line(candidate, Z95), _line(best, Z95)
-    if ours is None or theirs is None:
-        return _not_comparable(limit, "there is no standard error of both")
-    found = _independent(ours, theirs, limit, alpha, ratio=ratio)
-    return found or _not_comparable(limit, "there is no standard error of both")
+        return Compared(how="same replies", bound=None, margin=margin, units=0, no_worse=True)
+    found, units = _paired(candidate, best, margin, alpha)
+    found = found or _independent(candidate, best, margin, alpha)
+    if found is None:
+        return Compared(
+            how="not comparable",
+            bound=None,
+            margin=margin,
+            units=0,
+            no_worse=False,
+            words="there is no standard error of both, and then only the same replies are",
+        )
+    from ..stats.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
+
+    worse = found.larger and not found.non_inferior
+    decided = worse or found.non_inferior
+    return Compared(
+        how="paired" if units else "independent",
+        bound=found.bound,
+        margin=margin,
+        units=units,
+        no_worse=found.non_inferior,
+        words="" if found.non_inferior else _larger(found, worse=worse, ratio=ratio),
+        least=found.least,
+        worse=worse,
+        times=None if decided else replication_to_decide(found),
+    )
 
 
 def _are_same(candidate: Effect, best: Effect) -> bool:
@@ -127,127 +125,65 @@ def _are_same(candidate: Effect, best: Effect) -> bool:
     return same and candidate.cassette == best.cassette
 
 
-def _not_comparable(margin: float | None, lacking: str) -> Compared:
-    return Compared(
-        how="not comparable",
-        bound=None,
-        margin=margin,
-        units=0,
-        no_worse=False,
-        words=f"{lacking}, and then only the same replies are",
-    )
+def _around_0(effect: Effect) -> float:
+    """Return an estimate around 0: of a ratio its logarithm."""
+    if effect.scale != "ratio":
+        return effect.estimate
+    return math.log(effect.estimate) if effect.estimate > 0 else -math.inf
 
 
 def _paired(
-    candidate: Effect, best: Effect, limit: float | None, alpha: float, *, ratio: bool
-) -> Compared | None:
-    """Compare units with themselves; None where they do not pair, or their differences are one."""
-    theirs = {group.group: group for group in best.by_unit}
+    candidate: Effect, best: Effect, margin: float | None, alpha: float
+) -> tuple[NonInferiority | None, int]:
+    """Compare units with themselves; None and 0 where they do not pair, or nothing varies."""
+    theirs = {(group.group, group.weight): group.values for group in best.by_unit}
+    ours = {(group.group, group.weight): group.values for group in candidate.by_unit}
+    if not ours or ours.keys() != theirs.keys():
+        return None, 0
     groups, names = [], set()
-    for group in candidate.by_unit:
-        other = theirs.get(group.group)
-        if other is None or other.weight != group.weight:
-            return None
-        units = sorted(group.values.keys() & other.values.keys())
-        if len(units) < max(FEWEST_PAIRS, SHARED * max(len(group.values), len(other.values))):
-            return None
-        ours = [group.values[unit] for unit in units]
-        groups.append((group.weight, ours, [other.values[unit] for unit in units]))
+    for key, values in ours.items():
+        others = theirs[key]
+        units = sorted(values.keys() & others.keys())
+        if len(units) < max(FEWEST_PAIRS, SHARED * max(len(values), len(others))):
+            return None, 0
+        pairs = [values[unit] for unit in units], [others[unit] for unit in units]
+        groups.append((key[1], *pairs))
         names |= {*units}
-    if not groups or len(groups) != len(theirs):
-        return None
     from ..stats.noninferiority import non_inferior_paired_groups  # noqa: PLC0415  (numpy)
 
     try:
-        found = non_inferior_paired_groups(groups, margin=limit, alpha_larger=alpha)
-    except (BadStatisticInput, NoVariance):
-        return None
-    return _ruled(found, units=len(names), ratio=ratio)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
-    """An effect around 0: of a ratio its logarithm."""
-
-    estimate: float
-    se: float
-    df: float
-
-
-def _line(effect: Effect, z: float) -> _Line | None:
-    """Return an effect with its standard error, else with half its interval's width over ``z``.
-
-    The interval of replies that are all alike has a width. None of a ratio of 0, and without both.
-    """
-    estimate, ends = effect.estimate, effect.interval
-    if effect.scale == "ratio" and estimate <= 0:
-        return None
-    if effect.scale == "ratio":
-        estimate = math.log(estimate)
-    if effect.se and effect.df:
-        return _Line(estimate=estimate, se=effect.se, df=effect.df)
-    if ends is None or (effect.scale == "ratio" and ends.low <= 0):
-        return None
-    low, high = ends.low, ends.high
-    if effect.scale == "ratio":
-        low, high = math.log(low), math.log(high)
-    return _Line(estimate=estimate, se=(high - low) / (2 * z), df=NORMAL)
+        return non_inferior_paired_groups(groups, margin=margin, alpha_larger=alpha), len(names)
+    except NoVariance:
+        return None, 0
 
 
 def _independent(
-    ours: _Line, theirs: _Line, limit: float | None, alpha: float, *, ratio: bool
-) -> Compared | None:
-    """Compare independent estimates; None where neither has a standard error above 0."""
+    candidate: Effect, best: Effect, margin: float | None, alpha: float
+) -> NonInferiority | None:
+    """Compare independent estimates; None where one has no standard error, or is a ratio of 0."""
+    ours, theirs = _around_0(candidate), _around_0(best)
+    if not (candidate.se and candidate.df and best.se and best.df):
+        return None
+    if not (math.isfinite(ours) and math.isfinite(theirs)):
+        return None
     from ..stats.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (numpy)
 
-    try:
-        found = non_inferior_from_estimates(
-            candidate=ours.estimate,
-            se_candidate=ours.se,
-            df_candidate=ours.df,
-            baseline=theirs.estimate,
-            se_baseline=theirs.se,
-            df_baseline=theirs.df,
-            margin=limit,
-            alpha_larger=alpha,
-        )
-    except (BadStatisticInput, NoVariance):
-        return None
-    return _ruled(found, units=0, ratio=ratio)
-
-
-def _ruled(found: NonInferiority, *, units: int, ratio: bool) -> Compared:
-    """Return the two-sign rule's result in words, with what would decide it."""
-    from ..stats.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
-
-    undecided = not found.non_inferior and not found.larger
-    return _decided(
-        Compared(
-            how="paired" if units else "independent",
-            bound=found.bound,
-            margin=found.margin,
-            units=units,
-            no_worse=found.non_inferior,
-            least=found.least,
-            times=replication_to_decide(found) if undecided else None,
-        ),
-        ratio=ratio,
+    return non_inferior_from_estimates(
+        candidate=ours,
+        se_candidate=candidate.se,
+        df_candidate=candidate.df,
+        baseline=theirs,
+        se_baseline=best.se,
+        df_baseline=best.df,
+        margin=margin,
+        alpha_larger=alpha,
     )
 
 
-def _decided(found: Compared, *, ratio: bool) -> Compared:
-    """The same with what its bounds show, and in words."""
-    assert found.bound is not None  # noqa: S101  (whoever has a least has both)
-    assert found.least is not None  # noqa: S101
-    worse = found.least > 0 and not found.no_worse
-    words = "" if found.no_worse else _larger(found, worse=worse, ratio=ratio)
-    return replace(found, worse=worse, words=words)
-
-
-def _larger(found: Compared, *, worse: bool, ratio: bool) -> str:
+def _larger(found: NonInferiority, *, worse: bool, ratio: bool) -> str:
     """``it is larger by 0.1 to 0.3, margin 0.1``."""
     (least, margin), (bound, _) = (
-        grown_words(by or 0.0, found.margin, ratio=ratio) for by in (found.least, found.bound)
+        grown_words(by, found.margin, ratio=ratio) for by in (found.least, found.bound)
     )
     by = "by a factor of " if ratio else "by "
     by += f"{least.lstrip('+')} to " if worse else ""

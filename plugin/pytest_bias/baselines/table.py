@@ -183,8 +183,8 @@ def row_of(
     """
     finding = None if verdict is None else verdict.finding
     experiment, model, hypothesis = named
-    scale = None if new.effect is None else new.effect.scale
-    form = number_form(new.margin, scale or "difference")
+    scale, margin = (None, None) if new.effect is None else (new.effect.scale, new.effect.margin)
+    form = number_form(margin, scale or "difference")
     return UpgradeRow(
         experiment=experiment,
         model=model,
@@ -193,7 +193,7 @@ def row_of(
         claim=new.claim,
         measure=finding.measure if finding is not None else "",
         contrast=finding.contrast if finding is not None else "",
-        margin="" if new.margin is None else range_words(new.margin, scale),
+        margin="" if margin is None else range_words(margin, scale),
         scale=scale,
         before=None if old is None else _shown(old, form),
         now=_shown(new, form, finding),

@@ -16,8 +16,8 @@ from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, names_file
 from .accepted import Baselines, baseline_in, beside_entry, standing_of
-from .case_report import AgainstOld, CaseReport, Standing
-from .entries import Baseline, DamagedBaseline, Entry, entry_of, is_stopped
+from .case_report import CaseReport, Standing
+from .entries import Baseline, DamagedBaseline, Entry, entry_of, following, is_stopped
 from .gate import BaselineDiffers, Comparison, compare, detecting
 from .table import Claimed, Upgrade, UpgradeRow, row_of, unasked_words, worst_first
 
@@ -148,8 +148,8 @@ class Against:
             )
             row = row_of(verdict.named, new, entry, beside, stops=stops, verdict=verdict)
         absent = entry is None and digest is None and self.file is None
-        said = AgainstOld(digest=digest, absent=absent, row=row)
-        return beside, replace(standing_of(beside, entry), upgrade=said)
+        standing = standing_of(beside, entry)
+        return beside, replace(standing, row=row, digest=digest, absent=absent)
 
     def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:
         """Return the old model's entry, and the digest of its analysis; None where it has none."""
@@ -177,9 +177,9 @@ class Against:
             analysis.verdict(verdict.id),
             recording,
             self._accepted.fingerprint(before, self._players(before)),
-            before=None if known is None else known.entry(verdict.experiment, verdict.id),
         )
-        return entry, digest
+        earlier = None if known is None else known.entry(verdict.experiment, verdict.id)
+        return following(entry, earlier), digest
 
 
 def upgrade_of(
@@ -205,8 +205,8 @@ def upgrade_of(
         if (row := result.row) is not None
     ]
     name = settings.baseline if accepted is None else accepted.model
-    told = [(each, said) for each in results.values() if (said := each.standing.upgrade)]
-    pairs = {(each.experiment, each.model, said.digest) for each, said in told if said.digest}
+    told = [(each, each.standing) for each in results.values()]
+    pairs = {(each.experiment, each.model, of.digest) for each, of in told if of.digest}
     simulated = {name} if accepted is not None and accepted.simulated else set()
     answered = [(name, served) for served in (accepted.served if accepted is not None else ())]
     for experiment, model in sorted({(row.experiment, row.model) for row in rows}):
@@ -217,7 +217,7 @@ def upgrade_of(
         if ours is not None and theirs is not None:
             answered += [(name, served) for served in theirs.recording.served]
             simulated |= {each.model for each in (ours, theirs) if each.simulated}
-    absent = sorted({each.experiment for each, said in told if said.absent})
+    absent = sorted({each.experiment for each, of in told if of.absent})
     return Upgrade(
         old=name,
         new=settings.models,

@@ -125,6 +125,8 @@ class Mean(_Against):
     is, with one side.
     """
 
+    kind: ClassVar[str] = "mean"
+
 
 @dataclass(frozen=True, slots=True)
 class Rate(_Against):
@@ -133,6 +135,8 @@ class Rate(_Against):
     ``measure`` is a flag, or :data:`~pytest_bias.MISSING`; the number and the margin are shares.
     Other parameters are those of :class:`Mean`.
     """
+
+    kind: ClassVar[str] = "rate"
 
     flags: ClassVar[bool] = True
     quantity: ClassVar[str] = "rate"

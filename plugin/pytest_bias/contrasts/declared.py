@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
 from ..errors import BadDesign
 from ..experiments.design import LABEL, frozen_mapping
@@ -196,6 +196,9 @@ class Declared(ABC):
     why
         Why this margin, in one sentence; it stands beside it in plan, report and results.
     """
+
+    kind: ClassVar[str] = ""
+    """Its kind in fingerprints, which no other name of the class changes."""
 
     margin: float | None = None
     claim: Claim | None = None

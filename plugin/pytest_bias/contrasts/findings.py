@@ -49,11 +49,12 @@ class UnitGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """An estimate with all that holding another model's beside it needs.
+    """What holding another model's estimate beside it needs, of a claim or of one of its cells.
 
     ``se`` and ``df`` are on the scale of the estimate, of ratios on the log scale; None where the
     quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
-    ``cassette`` is the checksum of the replies it rests on.
+    ``clears`` is whether it is shown to be within ``margin``. ``cassette`` is the checksum of the
+    replies it rests on.
     """
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
@@ -63,6 +64,8 @@ class Effect:
     se: float | None
     df: float | None
     scale: Scale
+    margin: float | None
+    clears: bool
     cassette: str
     by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
 
@@ -75,9 +78,9 @@ class Compared:
     logarithms) that must lie below ``margin`` (of ratios the logarithm of their limit); None where
     there is none. ``least`` is a lower bound of it, above 0 where the candidate is shown to be
     ``worse``. ``units`` are those that were paired, 0 where nothing pairs. ``no_worse`` and
-    ``worse`` are what decides, and never both; ``words`` say why not the first, or what a "no
-    worse" that is no proof rests on. ``times`` is how many times as many replicates of both would
-    decide it, were nothing changed; None where more of them are not what it lacks.
+    ``worse`` are what decides, and never both; ``words`` say why not the first. ``times`` is how
+    many times as many replicates of both would decide it, were nothing changed; None where more of
+    them are not what it lacks.
     """
 
     how: How

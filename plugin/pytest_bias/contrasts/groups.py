@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
@@ -53,6 +53,8 @@ class GroupContrast(Declared):
     all: p by the joint distribution of all of them (max-T), against a margin by Bonferroni; it is
     clear where every group is within the margin, each at .05 (intersection–union: Berger 1982).
     """
+
+    kind: ClassVar[str] = "group contrast"
 
     measure: str
     factor: str
@@ -158,6 +160,8 @@ class TotalGap(Declared):
     (intersection–union: Berger 1982). See :class:`~pytest_bias.contrasts.declared.Declared` for
     the other parameters.
     """
+
+    kind: ClassVar[str] = "total gap"
 
     measure: str
     factor: str

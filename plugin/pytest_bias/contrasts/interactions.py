@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
@@ -44,6 +44,8 @@ class Interaction(Declared):
 
     See :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
     """
+
+    kind: ClassVar[str] = "interaction"
 
     measure: str
     factors: Mapping[str, Pair | None] = field(default_factory=dict)

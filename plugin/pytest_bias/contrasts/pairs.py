@@ -132,6 +132,8 @@ class MeanDifference(PairContrast):
     :mod:`pytest_bias.stats.equivalence`.
     """
 
+    kind: ClassVar[str] = "mean difference"
+
     published: PublishedMethod | None = field(default_factory=WelchTest, kw_only=True)
 
     flags: ClassVar[bool] = False
@@ -181,6 +183,8 @@ class RateDifference(PairContrast):
     further unit a side, at the end nearer to no effect. For a population: one rate per unit.
     """
 
+    kind: ClassVar[str] = "rate difference"
+
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
 
     def check(self, experiment: Experiment) -> None:
@@ -204,6 +208,8 @@ class RateRatio(PairContrast):
     analysis: t tests of the log ratio of the mean rates of cells (delta method), with one further
     unit a side.
     """
+
+    kind: ClassVar[str] = "rate ratio"
 
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
 

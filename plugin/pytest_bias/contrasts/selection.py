@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, frozen_mapping
@@ -44,6 +44,8 @@ class Selection(Declared):
     pools' linearised log ratios, with one further pool at the worse end. See
     :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
     """
+
+    kind: ClassVar[str] = "selection"
 
     selected: str
     shown: str

@@ -189,7 +189,7 @@ def _leniencies(state: State) -> Iterator[str]:
         result = state.ledger.results.get(case)
         if outcome == "xfailed" and not (result and (result.known or result.fails)):
             yield f"accepted by xfail: {case}"
-        if result is not None and result.standing.improved and result.standing.upgrade is None:
+        if result is not None and result.standing.improved and result.row is None:
             where = f"{result.experiment} × {result.model}, {result.id}"
             yield f"{where}: {result.standing.improved}"  # of an upgrade its table says so
     if state.settings.gate == "off":

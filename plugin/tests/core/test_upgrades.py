@@ -26,12 +26,19 @@ from .factories import finding
 close: Any = pytest.approx
 
 
+def within(margin: float | None, now: Effect, then: Effect) -> Compared:
+    """The two compared with another margin than theirs."""
+    return compared(replace(now, margin=margin), then)
+
+
 def effect(estimate: float, cassette: str = "new", **changes: Any) -> Effect:
     given: dict[str, Any] = {
         "interval": Interval(low=estimate - 0.2, high=estimate + 0.2, level=0.95),
         "se": 0.1,
         "df": 200.0,
         "scale": "difference",
+        "margin": 0.6,
+        "clears": False,
     }
     return Effect(estimate=estimate, cassette=cassette, **(given | changes))
 
@@ -63,15 +70,15 @@ PAIRED = (of_units(units(OURS)), of_units(units(THEIRS), cassette="old"))
 def test_the_same_replies_are_no_worse_whatever_they_show() -> None:
     now = effect(5.0, "abc", se=None, interval=None)
     for margin in (None, 0.1):
-        found = compared(now, now, margin=margin)
+        found = within(margin, now, now)
         assert (found.how, found.no_worse, found.units) == ("same replies", True, 0)
-    other = compared(replace(now, estimate=5.1), now, margin=0.1)
+    other = within(0.1, replace(now, estimate=5.1), now)
     assert not other.no_worse
 
 
 @pytest.mark.parametrize("margin", [0.1, 0.3, 0.5, 1.0])
 def test_units_that_both_have_are_paired(margin: float) -> None:
-    found = compared(*PAIRED, margin=margin)
+    found = within(margin, *PAIRED)
     expected = non_inferior_paired_groups([(1.0, OURS, THEIRS)], margin=margin)
     assert found == Compared(
         how="paired",
@@ -91,9 +98,9 @@ def test_units_that_both_have_are_paired(margin: float) -> None:
 def test_the_order_of_units_and_what_one_alone_has_do_not_matter() -> None:
     ours, theirs = dict(PAIRED[0].by_unit[0].values), PAIRED[1]
     backwards = replace(PAIRED[0].by_unit[0], values=dict(reversed(ours.items())))
-    assert compared(of_units(backwards), theirs, margin=0.5) == compared(*PAIRED, margin=0.5)
+    assert within(0.5, of_units(backwards), theirs) == within(0.5, *PAIRED)
     more = replace(PAIRED[0].by_unit[0], values=ours | {"another": 50.0})
-    assert compared(of_units(more), theirs, margin=0.5) == compared(*PAIRED, margin=0.5)
+    assert within(0.5, of_units(more), theirs) == within(0.5, *PAIRED)
 
 
 def test_groups_are_paired_with_their_weights() -> None:
@@ -104,7 +111,7 @@ def test_groups_are_paired_with_their_weights() -> None:
         )
         for side, name in ((1, "new"), (2, "old"))
     )
-    found = compared(now, then, margin=0.9)
+    found = within(0.9, now, then)
     expected = non_inferior_paired_groups(groups, margin=0.9)
     assert (found.how, found.units) == ("paired", 11)
     assert (found.bound, found.no_worse) == (close(expected.bound), expected.non_inferior)
@@ -115,11 +122,11 @@ def test_pools_pair_on_the_log_scale() -> None:
         of_units(units(values, group="pools"), cassette=name, scale="ratio")
         for values, name in ((OURS, "new"), (THEIRS, "old"))
     )
-    found = compared(now, then, margin=1.6)
+    found = within(1.6, now, then)
     expected = non_inferior_paired_groups([(1.0, OURS, THEIRS)], margin=math.log(1.6))
     assert found.margin == close(math.log(1.6))
     assert (found.how, found.bound) == ("paired", close(expected.bound))
-    worse = compared(then, now, margin=1.05)
+    worse = within(1.05, then, now)
     assert not worse.no_worse
     assert worse.bound is not None
     assert f"by a factor of {math.exp(worse.bound):.2f}, margin 1.05" in worse.words
@@ -128,7 +135,7 @@ def test_pools_pair_on_the_log_scale() -> None:
 def test_other_groups_or_weights_are_not_paired() -> None:
     then = of_units(units(THEIRS, 0.5), cassette="old")
     now = replace(PAIRED[0], se=0.1, df=30.0)
-    assert compared(now, replace(then, se=0.1, df=30.0), margin=1.0).how == "independent"
+    assert within(1.0, now, replace(then, se=0.1, df=30.0)).how == "independent"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +149,7 @@ def test_estimates_that_share_nothing_are_independent(
 ) -> None:
     ours = effect(now, by_unit=by_unit)
     theirs = effect(then, "old", se=0.2, df=50.0, by_unit=(units(draws(9, 2)),) if by_unit else ())
-    found = compared(ours, theirs, margin=0.6)
+    found = within(0.6, ours, theirs)
     expected = non_inferior_from_estimates(
         candidate=now,
         se_candidate=0.1,
@@ -159,45 +166,39 @@ def test_estimates_that_share_nothing_are_independent(
 def test_ratios_are_compared_as_logarithms() -> None:
     changes: dict[str, Any] = {"scale": "ratio", "interval": None}
     below, above = (effect(r, name, **changes) for r, name in ((0.5, "new"), (2.0, "old")))
-    found = compared(below, above, margin=1.5)
+    found = within(1.5, below, above)
     assert found.how == "independent"
     assert found.no_worse  # a half is as far from 1 as the double
-    far = compared(effect(0.25, **changes), above, margin=1.5)
+    far = within(1.5, effect(0.25, **changes), above)
     assert not far.no_worse
     assert far.bound == close(math.log(2) + 1.97 * math.sqrt(0.02), rel=1e-2)
     assert "by a factor of" in far.words
 
 
-def bare(estimate: float, half: float, cassette: str = "new", **changes: Any) -> Effect:
-    interval = Interval(low=estimate - half, high=estimate + half, level=0.95)
-    return effect(estimate, cassette, interval=interval, **({"se": None, "df": None} | changes))
-
-
 @pytest.mark.parametrize(
-    ("now", "then", "margin", "words"),
+    ("now", "then"),
     [
-        (
-            bare(1.0, 0.1),
-            effect(1.0, "old", se=None, interval=None),
-            0.5,
-            "no standard error",
-        ),
-        (
-            effect(0.0, scale="ratio"),
-            effect(2.0, "old", scale="ratio"),
-            1.5,
-            "no standard error",
-        ),
-        (effect(2.0, scale="ratio"), effect(2.0, "old"), 1.5, "one is a ratio, the other a diff"),
+        (effect(1.0), effect(1.0, "old", se=None)),
+        (effect(0.0, scale="ratio"), effect(2.0, "old", scale="ratio")),
     ],
+    ids=["no standard error", "a ratio of 0"],
 )
-def test_what_is_lacking_is_said(
-    now: Effect, then: Effect, margin: float | None, words: str
-) -> None:
-    found = compared(now, then, margin=margin)
+def test_what_is_lacking_is_said(now: Effect, then: Effect) -> None:
+    found = within(1.5, now, then)
     assert (found.how, found.no_worse, found.bound) == ("not comparable", False, None)
-    assert words in found.words
+    assert "no standard error" in found.words
     assert found.words.endswith("then only the same replies are")
+
+
+def test_the_width_of_an_interval_stands_for_the_standard_error_of_replies_all_alike() -> None:
+    usual: dict[str, Any] = {"se": None, "df": None, "estimate": 1.0}
+    alike = effect_of(finding(**usual, interval=Interval(low=0.8, high=1.2, level=0.95)), "abc")
+    assert alike.se == close(0.2 / 1.96, rel=1e-4)
+    ratio = Interval(low=0.5, high=2.0, level=0.95)
+    assert effect_of(finding(**usual, interval=ratio, scale="ratio"), "abc").se == close(
+        math.log(2) / 1.96, rel=1e-4
+    )
+    assert effect_of(finding(**usual, interval=None), "abc").se is None
 
 
 SMALL = st.integers(-40, 40).map(lambda i: i / 8)
@@ -209,19 +210,15 @@ MARGINS = st.floats(0.05, 20)
 @st.composite
 def both(draw: st.DrawFn) -> tuple[Effect, Effect]:
     """Two effects of any kind that has a sign."""
-    kind = draw(st.sampled_from(["units", "estimates", "intervals"]))
-    if kind == "units":
+    if draw(st.booleans()):
         pairs = draw(LISTS)
         return (
             replace(of_units(units([a for a, _ in pairs])), interval=None),
             replace(of_units(units([b for _, b in pairs]), cassette="old"), interval=None),
         )
-    found = []
-    for name in ("new", "old"):
-        estimate, se, df = draw(ESTIMATES)
-        changes: dict[str, Any] = {"se": se, "df": df} if kind == "estimates" else {}
-        found.append(bare(estimate, 2 * se, name, **changes))
-    return found[0], found[1]
+    of = [draw(ESTIMATES) for _ in range(2)]
+    (now, se, df), (then, se_then, df_then) = of
+    return effect(now, se=se, df=df), effect(then, "old", se=se_then, df=df_then)
 
 
 def mirrored(given: Effect) -> Effect:
@@ -238,9 +235,9 @@ def mirrored(given: Effect) -> Effect:
 @given(both(), MARGINS)
 def test_signs_do_not_matter(effects: tuple[Effect, Effect], margin: float) -> None:
     now, then = effects
-    found = compared(now, then, margin=margin)
+    found = within(margin, now, then)
     for changed in ((mirrored(now), then), (now, mirrored(then)), (mirrored(now), mirrored(then))):
-        again = compared(*changed, margin=margin)
+        again = within(margin, *changed)
         assert (again.how, again.units) == (found.how, found.units)
         if found.bound is None:
             assert again.bound is None
@@ -252,7 +249,7 @@ def test_signs_do_not_matter(effects: tuple[Effect, Effect], margin: float) -> N
 def test_a_wider_margin_never_makes_it_worse(
     effects: tuple[Effect, Effect], margin: float, times: float
 ) -> None:
-    found, wider = (compared(*effects, margin=each) for each in (margin, margin * times))
+    found, wider = (within(each, *effects) for each in (margin, margin * times))
     assert wider.how == found.how
     assert wider.bound == found.bound
     assert wider.no_worse >= found.no_worse
@@ -263,7 +260,7 @@ def test_no_worse_means_a_bound_below_the_margin(
     effects: tuple[Effect, Effect], margin: float
 ) -> None:
     now, then = effects
-    found = compared(now, then, margin=margin)
+    found = within(margin, now, then)
     assume(found.bound is not None)
     assert found.bound is not None
     assert math.isfinite(found.bound)
@@ -276,7 +273,7 @@ def test_of_two_models_one_has_a_bound_above_0(
     effects: tuple[Effect, Effect], margin: float
 ) -> None:
     now, then = effects
-    one, other = compared(now, then, margin=margin), compared(then, now, margin=margin)
+    one, other = within(margin, now, then), within(margin, then, now)
     assert (one.how, one.units) == (other.how, other.units)
     if one.bound is not None and other.bound is not None:
         assert one.bound + other.bound > 0
@@ -285,10 +282,9 @@ def test_of_two_models_one_has_a_bound_above_0(
 def test_an_effect_is_what_a_finding_found() -> None:
     found = finding(se=0.25, df=238.0, by_unit=(units([1, 2]),))
     made = effect_of(found, "abc")
-    for name in ("estimate", "interval", "se", "df", "scale", "by_unit"):
+    for name in ("estimate", "interval", "se", "df", "scale", "margin", "clears", "by_unit"):
         assert getattr(made, name) == getattr(found, name)
     assert made.cassette == "abc"
-    assert compared(made, made, margin=found.margin).how == "same replies"
 
 
 RUNS = 100
@@ -338,7 +334,7 @@ def test_a_margin_worse_is_seldom_called_no_worse(baseline: float, candidate: fl
     rng = np.random.default_rng(1)
     draws = 400
     passed = sum(
-        compared(drawn(rng, candidate, "new"), drawn(rng, baseline, "old"), margin=0.6).no_worse
+        within(0.6, drawn(rng, candidate, "new"), drawn(rng, baseline, "old")).no_worse
         for _ in range(draws)
     )
     assert passed / draws <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / draws)
@@ -346,10 +342,10 @@ def test_a_margin_worse_is_seldom_called_no_worse(baseline: float, candidate: fl
 
 def test_what_has_not_changed_passes_and_small_steps_do_not_add_up() -> None:
     rng = np.random.default_rng(2)
-    same = [held(drawn(rng, 0, "new"), [drawn(rng, 0, "old")], margin=0.6) for _ in range(200)]
+    same = [held(drawn(rng, 0, "new"), [drawn(rng, 0, "old")]) for _ in range(200)]
     assert sum(found.no_worse for found in same) / 200 >= 0.9
     crept = 0
     for _ in range(100):
         versions = [drawn(rng, 0.24 * step, f"{step}") for step in range(4)]
-        crept += held(drawn(rng, 0.96, "new"), versions, margin=0.6).no_worse
+        crept += held(drawn(rng, 0.96, "new"), versions).no_worse
     assert crept <= 5

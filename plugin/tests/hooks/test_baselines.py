@@ -135,7 +135,14 @@ def test_other_replies_are_let_through_when_they_are_no_worse(
     accepted: Suite, was: float, *, tolerated: bool
 ) -> None:
     before = Effect(
-        estimate=was, interval=None, se=0.3, df=20.0, scale="difference", cassette="other"
+        estimate=was,
+        interval=None,
+        se=0.3,
+        df=20.0,
+        scale="difference",
+        margin=2.0,
+        clears=False,
+        cassette="other",
     )
     rewrite(accepted, effect=before, cassette="other")
     result = accepted.run(BIASED)

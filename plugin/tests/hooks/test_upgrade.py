@@ -66,7 +66,7 @@ def test_a_drifted_model_is_stopped_by_exactly_what_is_worse_and_what_is_new(
     accepted: Suite, *, file: bool
 ) -> None:
     old = str(path(accepted)) if file else OLD
-    whose = f"{BY_ANN}: known since spring" if file else f"{OLD} shows it too"
+    whose = f"{BY_ANN}: known since spring" if file else f"{OLD} is BIASED"
     found = []
     for workers in (None,) if file else (None, 2):
         result = accepted.run("-v", f"--bias-baseline={old}", workers=workers)
