@@ -175,6 +175,7 @@ def reply_facts(completion: Completion) -> dict[str, object]:
         "usage": dict(completion.usage),
         "latency": completion.latency,
         "recorded_at": completion.recorded_at,
+        **({"cached": completion.cached} if completion.cached else {}),
     }
 
 
@@ -220,7 +221,8 @@ def _completion(parsed: dict[str, Any]) -> Completion:
     reply = parsed["reply"]
     served, at, dropped = reply["served_model"], reply["recorded_at"], reply.get("dropped", ())
     given = "" if served is None else served, "" if at is None else at
-    _check_texts(reply["text"], *given, *dropped)
+    cached = reply.get("cached", "")
+    _check_texts(reply["text"], cached, *given, *dropped)
     return Completion(
         text=reply["text"],
         finish=reply["finish"],
@@ -230,6 +232,7 @@ def _completion(parsed: dict[str, Any]) -> Completion:
         recorded_at=at,
         body=reply["body"],
         dropped=tuple(dropped),
+        cached=cached,
     )
 
 

@@ -23,7 +23,7 @@ from ..errors import BadSetting, DamagedCassette
 from ..experiments.canonical import compact, digest
 from ..experiments.design import LABEL, frozen_mapping
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
-from ..experiments.messages import Completion
+from ..experiments.messages import Completion, identity_of
 from ..experiments.records import Outcome, record_of
 from ..experiments.replay import Wanted
 from .format import KEY_START, decoded, encoded, reply_facts
@@ -48,8 +48,9 @@ class MeasuredTrial:
     ``versions`` holds the version of every measure, ``judge`` says who graded it and how (see
     :meth:`.Experiment.judged_by`), ``calls`` what is known of each reply beside its text, in
     reading order: ``to`` whom the question was put, its ``place``, ``finish``, ``served_model``,
-    ``usage`` (tokens), ``latency`` (seconds), ``recorded_at``, ``dropped`` parameters, ``hash``
-    where there is a user's key.
+    ``usage`` (tokens), ``latency`` (seconds), ``recorded_at``, ``dropped`` parameters, digests
+    of the reply's ``id`` and of when it was ``created``, ``cached`` (the header by which a cache
+    says that it gave it), ``hash`` where there is a user's key.
     """
 
     key: str
@@ -132,6 +133,9 @@ def _call(
     }
     if completion.dropped:
         call["dropped"] = list(completion.dropped)
+    name, created = identity_of(completion.body)
+    if name:
+        call |= {"id": name, "created": created}
     if secret is not None:
         call["hash"] = keyed_hash(secret, key, number, completion.text)
     return call

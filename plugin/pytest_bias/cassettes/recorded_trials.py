@@ -19,6 +19,7 @@ from ..errors import (
     ReplayDiffers,
 )
 from ..experiments.canonical import digest
+from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import GATE, Experiment, Players, plan
 from ..experiments.measures import FORMAT_KEPT, check_kept
@@ -106,20 +107,28 @@ def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:
 
 
 def is_recorded(
-    experiment: Experiment, players: Players, trial: Trial, cassette: Cassette, *, anew: bool
+    experiment: Experiment,
+    players: Players,
+    trial: Trial,
+    cassette: Cassette,
+    *,
+    anew: bool,
+    copies: Copies | None = None,
 ) -> bool:
-    """Return whether nothing of ``trial`` has to be called.
+    """Return whether nothing of ``trial`` has to be called; its replies are shown to ``copies``.
 
     Of a trial whose judge would be told a name the grade is still wanting; its recording says so.
     """
     try:
-        reread(experiment, players, trial, cassette, anew=anew)
+        outcome = reread(experiment, players, trial, cassette, anew=anew)
     except (Unrecorded, JudgeNotBlind):
         return False
     except BiasError:
         raise
     except Exception:  # noqa: BLE001  (the protocol's own error: its case will show it)
         return True
+    if copies is not None:
+        copies.see(outcome)
     return True
 
 
@@ -231,7 +240,8 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outco
 
 
 def _origin(call: Mapping[str, Any]) -> Origin:
-    return Origin(call["to"], call["served_model"], call["recorded_at"])
+    said = (str(call.get(name, "")) for name in ("id", "created", "cached"))
+    return Origin(call["to"], call["served_model"], call["recorded_at"], *said)
 
 
 def _question(place: tuple[list[int], int, int]) -> tuple[tuple[int, ...], int]:

@@ -24,8 +24,11 @@ _SLACK = 1
 """Days by which two clocks may disagree before one of them is called wrong."""
 
 
-def dated(recording: Recording, origins: Iterable[Origin]) -> Recording:
-    """``recording`` with what the replies that count say of where they come from."""
+def dated(recording: Recording, origins: Iterable[Origin], copied: str = "") -> Recording:
+    """``recording`` with what the replies that count say of where they come from.
+
+    ``copied`` says which of them are copies.
+    """
     counts = Counter(origins)
     moments = {origin.at: _moment(origin.at) for origin in counts}
     known = {at: moment for at, moment in moments.items() if at and moment}
@@ -39,6 +42,7 @@ def dated(recording: Recording, origins: Iterable[Origin]) -> Recording:
         oldest=min(known, key=lambda at: known[at], default="") if ages else "",
         newest=max(known, key=lambda at: known[at], default="") if recording.published else "",
         undated=undated if ages else 0,
+        copied=copied,
     )
 
 
@@ -69,6 +73,13 @@ def stale(
             "this one is looked at all the same"
         )
     published = recording.published is not None
+    # Nobody can ask again what others did; of copies the reason says how.
+    again = bool(reasons) and not (published or gone)
+    if recording.copied:
+        reasons.append(
+            f"{recording.copied}. A copy is no reply of the model's: switch the cache of "
+            "responses off, and --bias-record=missing records these trials again"
+        )
     if not reasons:
         return None
     return StaleRecordings(
@@ -76,7 +87,7 @@ def stale(
         model=model,
         cassette=cassette,
         reasons=reasons,
-        again=not (published or gone),  # nobody can ask again what others did
+        again=again,
         published=published,
     )
 

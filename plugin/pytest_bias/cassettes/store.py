@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -342,15 +342,34 @@ class Cassette:
         """The ids of all trials of which anything is recorded."""
         return frozenset(cassette_format.trial_id(each.trial) for each in self.recorded())
 
-    def merge(self, experiment_id: str, model: str, provenance: Provenance | None = None) -> None:
+    def drop(self, trials: Collection[str], experiment_id: str, model: str) -> None:
+        """Forget all that is recorded of ``trials``, here and on disk."""
+        self.without(
+            frozenset(
+                each.key
+                for each in self.recorded()
+                if cassette_format.trial_id(each.trial) in trials
+            )
+        )
+        self.merge(experiment_id, model, changed=True)
+
+    def merge(
+        self,
+        experiment_id: str,
+        model: str,
+        provenance: Provenance | None = None,
+        *,
+        changed: bool = False,
+    ) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them.
 
-        ``provenance`` is for a cassette that holds no reply.
+        ``provenance`` is for a cassette that holds no reply. One that was ``changed`` is written
+        even where no journal holds anything.
 
         Raises NotReplaced where another file stands there by now than was loaded (recorders are
         kept out by a lock, a pull is not), or it cannot be written.
         """
-        if self.interrupted or self.lost != self._written_lost:
+        if changed or self.interrupted or self.lost != self._written_lost:
             if _first_line(self.place) not in (b"", self._first_line):
                 raise self._left("it was changed meanwhile, as by a pull")
             known = self.provenance if self._lines else provenance

@@ -551,6 +551,23 @@ class OtherModel(BiasError):
         super().__init__(f"{self.reason}. What it answered is kept, and nothing more is called")
 
 
+class CopiedReply(BiasError):
+    """A cache on the way to the model gave a reply again that it had given before.
+
+    ``wire`` says through what the model is called, ``trial`` whose reply is a copy, ``sign`` what
+    shows it.
+    """
+
+    def __init__(self, *, model: str, wire: str, trial: str, sign: str) -> None:
+        super().__init__(
+            f"{model} ({wire}) is answered from a cache: the reply in trial {trial} is a copy, as "
+            f"{sign}. Copies are no replies of the model's, so nothing more is called. Switch the "
+            "cache of responses off for these calls (in LiteLLM's proxy: cache: false under "
+            "litellm_settings), then run the same command again: it records the copies again, and "
+            "keeps the other replies"
+        )
+
+
 class NotRecorded(BiasError):
     """Interactions that an offline run needs are not in the cassette."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
 from ..errors import BadDesign
+from .canonical import digest
 from .design import frozen_mapping
 from .fields import need, need_number
 
@@ -123,7 +125,8 @@ class Completion:
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
     queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
     the provider sent it, ``dropped`` names the parameters that were not sent because the model
-    refuses them. Counts and times that none can be are left out, whoever says them: a provider
+    refuses them, ``cached`` the header by which a cache on the way says that it gave this reply.
+    Counts and times that none can be are left out, whoever says them: a provider
     or a recording.
     """
 
@@ -135,11 +138,31 @@ class Completion:
     recorded_at: str | None = None
     body: Mapping[str, object] = field(default_factory=dict, repr=False)
     dropped: tuple[str, ...] = ()
+    cached: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "usage", frozen_mapping(believable_counts(self.usage)))
         object.__setattr__(self, "latency", believable_seconds(self.latency))
         object.__setattr__(self, "body", frozen_mapping(self.body))
+
+
+_IDENTIFIES = re.compile(r"\d.*[a-zA-Z]")
+"""What is in ids made at random. A word with a number behind it is none: a counter, the second of
+a clock, or one of the thousand numbers that Ollama draws from, which differing replies share."""
+
+_ID_LENGTH = 16
+
+
+def identity_of(body: Mapping[str, object]) -> tuple[str, str]:
+    """Digests of a reply's id and creation time; each '' where its ``body`` has no id.
+
+    OpenAI and Anthropic call it ``id``, Google ``responseId``.
+    """
+    name = body.get("id", body.get("responseId"))
+    if not isinstance(name, str) or _IDENTIFIES.search(name) is None:
+        return "", ""
+    created = (body[each] for each in ("created", "created_at", "createTime") if each in body)
+    return digest(name)[:_ID_LENGTH], digest(str(next(created, "")))[:_ID_LENGTH]
 
 
 _MOST_TOKENS = 10_000_000

@@ -22,12 +22,17 @@ _KEY_DIGITS = 12
 class Origin:
     """The origin of one reply: who was asked, which model the provider said answered, when.
 
-    ``served`` is empty and ``at`` (ISO 8601) None where the recording does not know.
+    ``served`` is empty and ``at`` (ISO 8601) None where the recording does not know. By ``id``
+    and ``created`` a copy of a reply is known (:func:`.identity_of`), ``cached`` the header
+    that says it is one; each is empty where the provider does not say.
     """
 
     to: Player
     served: str
     at: str | None
+    id: str = field(default="", compare=False)
+    created: str = field(default="", compare=False)
+    cached: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,8 @@ class Recording:
     ``served`` are the models that the provider said answered, sorted, ``judge_served`` the same of
     the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
     and for a program, whose replies do not age), ``newest`` the latest of those of a table,
-    ``undated`` how many do not say.
+    ``undated`` how many do not say. ``copied`` says which replies are copies that a cache gave
+    (:mod:`.copies`), and is empty where none is.
 
     ``config`` is on what terms subject and judge were asked, empty where nobody knows.
 
@@ -126,6 +132,7 @@ class Recording:
     oldest: str = ""
     newest: str = ""
     undated: int = 0
+    copied: str = ""
     published: Published | None = None
     config: Mapping[Player, Config] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ from .design import Trial
 from .driver import drive_at_once
 from .experiment import Experiment, Players, SimulatedPrompt, simulated_text
 from .keys import interaction_key, trial_seed
-from .messages import Completion, Message, Place, Request
+from .messages import Completion, Message, Place, Request, identity_of
 from .protocol import Reply
 from .records import Exchange, Origin, Outcome
 
@@ -122,10 +122,7 @@ class Tracer:
                 wanted.request.to == "subject" and completion.finish == "length"
                 for wanted, completion in self.answered
             ),
-            origins=tuple(
-                Origin(wanted.request.to, completion.served_model, completion.recorded_at)
-                for wanted, completion in self.answered
-            ),
+            origins=tuple(origin_of(*each) for each in self.answered),
             format_kept=not self.fenced if self.lenient else None,
             attempts={
                 to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
@@ -272,6 +269,17 @@ def _asks_nothing(walk: Walk) -> BadDesign:
 def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     """Sorts places in reading order: a branch's interactions stand where the branch began."""
     return ((*place.branch, place.turn), place.attempt)
+
+
+def origin_of(wanted: Wanted, completion: Completion) -> Origin:
+    """The origin of the reply to ``wanted``."""
+    return Origin(
+        wanted.request.to,
+        completion.served_model,
+        completion.recorded_at,
+        *identity_of(completion.body),
+        completion.cached,
+    )
 
 
 def exchange_of(wanted: Wanted, completion: Completion, invalid: str) -> Exchange:

@@ -164,7 +164,6 @@ class Client:
                 )
                 raw = await at_one_go(posted)
             reply = self._key.purged(parsed(raw.text))
-            latency = raw.elapsed.total_seconds()  # of the attempt, without queueing
         except self.sdk.APIStatusError as error:
             return self._refusal(model, error, sent)
         except (self.sdk.APIConnectionError, TimeoutError, Refused) as error:
@@ -173,7 +172,7 @@ class Client:
             return unsent(model, "it holds characters that cannot be encoded")
         except (self.sdk.APIError, ValueError) as error:
             return reply_failure(model, what, error)
-        return answered(model, reply, latency, what)
+        return answered(model, reply, raw, what)
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
         """A failure in the words of the endpoint, without its credentials."""

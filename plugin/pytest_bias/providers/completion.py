@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Parameters, Request, token_count
-from .sdk import now, parsed
+from .sdk import cache_header, now, parsed
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
@@ -229,17 +229,20 @@ def _sent_field(sent: Mapping[str, str], field: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ReplyBody:
-    """A reply body, and the seconds it took."""
+    """A reply body, the seconds it took, and the header by which a cache says that it gave it."""
 
     body: dict[str, Any] = field(repr=False)
     latency: float
+    cached: str = ""
 
 
-def answered(model: str, body: object, latency: float, what: str) -> ReplyBody | CallFailed:
-    """A parsed reply, where it can be ``what`` was asked for."""
+def answered(model: str, body: object, response: Any, what: str) -> ReplyBody | CallFailed:
+    """The parsed ``body`` of an HTTP response, where it can be ``what`` was asked for."""
     if not isinstance(body, dict):
         return reply_failure(model, what, TypeError())
-    return ReplyBody(body, latency)
+    # The time of the attempt, without queueing.
+    latency = response.elapsed.total_seconds()
+    return ReplyBody(body, latency, cache_header(response.headers))
 
 
 def completion(
@@ -265,6 +268,7 @@ def completion(
             recorded_at=now(),
             body=answer.body,
             dropped=dropped,
+            cached=answer.cached,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         return failure or reply_failure(model, what, error)

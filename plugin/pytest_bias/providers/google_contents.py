@@ -220,8 +220,7 @@ class GoogleContents(Adapter):
             return connection_failure(name, error, self._secrets.told(said), self._route)
         finally:
             _RESPONSES.reset(token)
-        latency = responses[-1].elapsed.total_seconds()
-        answer = answered(name, body, latency, _WHAT)
+        answer = answered(name, body, responses[-1], _WHAT)
         if not isinstance(answer, ReplyBody):
             return answer
         return completion(name, answer, read_contents, _WHAT, dropped, self._secrets.told)

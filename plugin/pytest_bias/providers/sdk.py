@@ -288,6 +288,29 @@ def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> f
     return _until(text, now or datetime.now(tz=timezone.utc)) if seconds is None else seconds
 
 
+_CACHES = frozenset(
+    {
+        "x-cache",
+        "x-cache-status",
+        "cache-status",
+        "cf-cache-status",
+        "cf-aig-cache-status",
+        "helicone-cache",
+        "x-portkey-cache-status",
+    }
+)
+"""Headers in which caches of responses say HIT or MISS; ``cache-status`` is that of RFC 9211."""
+_HIT = re.compile(r"(?<![a-z])hit(?![a-z])", re.IGNORECASE)
+_CACHE_KEY = "x-litellm-cache-key"  # comes with what LiteLLM's cache gives, and with nothing else
+
+
+def cache_header(headers: Mapping[str, str]) -> str:
+    """The name of the header that says a cache gave this reply; '' where none does."""
+    found = {name.lower(): value for name, value in headers.items()}
+    hits = (name for name in found.keys() & _CACHES if _HIT.search(found[name]))
+    return _CACHE_KEY if found.get(_CACHE_KEY) else min(hits, default="")
+
+
 def _number(text: str) -> float | None:
     try:
         value = float(text)

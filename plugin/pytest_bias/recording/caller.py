@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from ..errors import BadSetting, CallFailed, OtherModel
+from ..errors import BadSetting, CallFailed, CopiedReply, OtherModel
 from ..experiments.canonical import compact
 from ..experiments.keys import request_parts
 from ..experiments.messages import Completion, Parameters, Request
@@ -96,9 +96,10 @@ class CallTerms:
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    ``other`` says that another model answered than the one asked for, once one has; ``failed`` why
-    the last attempt came to nothing, if it did; ``in_flight`` counts the calls that are sent and
-    not answered; ``progress`` is called after every attempt.
+    ``other`` says that another model answered than the one asked for, once one has, ``copied``
+    that a cache answered; ``failed`` why the last attempt came to nothing, if it did;
+    ``in_flight`` counts the calls that are sent and not answered; ``progress`` is called after
+    every attempt.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Caller:
     retries: Retries
     progress: Progress = silent
     other: OtherModel | None = field(default=None, init=False)
+    copied: CopiedReply | None = field(default=None, init=False)
     failed: CallFailed | None = field(default=None, init=False)
     in_flight: int = field(default=0, init=False)
 

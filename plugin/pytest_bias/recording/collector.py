@@ -24,6 +24,8 @@ from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.store import Cassette
 from ..errors import BiasError, DamagedCassette, RecordingRefused
+from ..experiments.copies import Copies
+from ..experiments.design import Trial
 from ..experiments.messages import DROPPABLE, Completion, Request
 from ..experiments.replay import rehearse
 from ..providers.base import (
@@ -50,6 +52,7 @@ from .job import (
     is_finished,
     is_whole,
     missing,
+    same_first,
     untold,
 )
 from .limits import Spending, Stop, Throttle
@@ -181,11 +184,7 @@ class _Collector:
     async def _record(self, job: Job, report: JobReport) -> None:
         mode = self.terms.mode
         anew = mode == "all"
-        try:
-            cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
-        except DamagedCassette:
-            report.salvaged = await asyncio.to_thread(salvage, report.cassette, anew=anew)
-            cassette, wanted = await asyncio.to_thread(missing, job, report.cassette, anew=anew)
+        cassette, wanted, copies = await asyncio.to_thread(self._found, job, report, anew=anew)
         report.wanted = len(wanted)
         if cassette.outdone:
             report.salvaged.append(
@@ -202,6 +201,7 @@ class _Collector:
             return
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
         Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
+        wanted = same_first(wanted)
         rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
         callers = self._callers_of(job)
         tally = callers[job.model].tally
@@ -222,9 +222,10 @@ class _Collector:
             rehearsed=rehearsed,
             gates=self.terms.gates,
             told=self.terms.told,
+            copies=Copies() if anew else copies,
         )
-        if recording.other is not None:
-            raise recording.other
+        if recording.wrong is not None:
+            raise recording.wrong
         try:
             recorder.open()
             with ExitStack() as held:
@@ -248,6 +249,26 @@ class _Collector:
                 report.unkept += recorder.unkept
         if not done and not self.report.interrupted:
             report.problem(_OLD_COUNTS)
+
+    def _found(
+        self, job: Job, report: JobReport, *, anew: bool
+    ) -> tuple[Cassette, list[Trial], Copies]:
+        """What is recorded of a job, and what is not; what is damaged or copied is dropped."""
+        try:
+            found = missing(job, report.cassette, anew=anew)
+        except DamagedCassette:
+            report.salvaged = salvage(report.cassette, anew=anew)
+            found = missing(job, report.cassette, anew=anew)
+        cassette, _, copies = found
+        copied = {copy.trial for copy in copies.found}
+        if not copied or anew or not self.terms.gates:
+            return found
+        cassette.drop(copied, job.experiment.id, job.model)
+        report.salvaged.append(
+            f"{len(copied)} of the trials in {cassette.path.name} rest on copies that a cache "
+            "gave, and are recorded again"
+        )
+        return missing(job, report.cassette, anew=anew)
 
     def _show(self, tally: Tally) -> None:
         """Show progress; a display that fails is not asked again, and costs no reply."""

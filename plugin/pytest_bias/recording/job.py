@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -20,23 +21,24 @@ from ..cassettes.store import Cassette
 from ..errors import (
     BiasError,
     CallFailed,
+    CopiedReply,
     DamagedCassette,
     ForeignAwait,
     InvalidReply,
     JudgeNotBlind,
     NotKept,
-    OtherModel,
     ReplayDiffers,
     Unfinished,
 )
+from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
 from ..experiments.driver import drive
 from ..experiments.experiment import Experiment, Players, plan
 from ..experiments.keys import seed_of_trial, trial_seed
 from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
-from ..experiments.records import Outcome
-from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order
+from ..experiments.records import Origin, Outcome
+from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, origin_of, place_order
 from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms
@@ -149,6 +151,8 @@ Keeping = KeepsReplies | KeepsMeasures
 
 
 _FAILURES_IN_A_ROW = 5
+_IN_TURN = 3
+"""Trials that take turns at the beginning, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,8 @@ class JobRecording:
     ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
     replies; ``rehearsed`` is the number of calls of a trial that was carried out and replayed
     before anything was called; at 0 the first trial goes alone. ``gates`` is whether a verdict
-    rests on it: then a reply of another model than the one asked for ends it.
+    rests on it: then a reply of another model than the one asked for ends it, and a copy. Those
+    ``copies`` were told of before are of trials that are recorded.
     """
 
     job: Job
@@ -225,6 +230,9 @@ class JobRecording:
     gates: bool = True
     told: Teller = untold
     _throttle: Throttle = field(init=False)
+    copies: Copies = field(default_factory=Copies)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _answered: set[str] = field(default_factory=set, init=False)
     _failures_in_a_row: int = field(default=0, init=False)
     _exhausted: bool = field(default=False, init=False)
 
@@ -255,7 +263,7 @@ class JobRecording:
                 trial = next(queue, None)
                 if trial is None:
                     return
-                self.check_served()  # the judge of this job may be asked by others too
+                self.check_replies()  # the judge of this job may be asked by others too
                 self.stop.check()
                 await self._record(trial)
         except Halted:
@@ -266,9 +274,36 @@ class JobRecording:
             wake(self._throttle.growth)
 
     def _may_begin(self, number: int) -> bool:
-        """Return whether a worker may begin: one alone, until a trial shows the protocol sound."""
-        sound = bool(self.rehearsed)
-        return number < (int(self._throttle.concurrency.limit) if sound else 1)
+        """Return whether a worker may begin: one alone, until a trial shows the protocol sound.
+
+        While it is not known whether a cache answers, as many as take turns then.
+        """
+        if not self.rehearsed:
+            return number < 1
+        return number < (_IN_TURN if self.in_turn else int(self._throttle.concurrency.limit))
+
+    @property
+    def in_turn(self) -> bool:
+        """Return whether calls are made one after another, as it is not known if a cache answers.
+
+        The first two trials ask the same (:func:`same_first`). Where both get one id, the third,
+        which asks something else, shows whether this server's ids vary at all.
+        """
+        return len(self._answered) < (_IN_TURN if self.copies.unsure else _IN_TURN - 1)
+
+    def answered(self, trial: Trial, origin: Origin) -> None:
+        """Take note of a reply; once one may not count, nothing more is paid."""
+        self.report.calls += 1
+        self.copies.add(trial.id, origin)
+        self._answered.add(trial.id)
+        caller = self.callers[self.job.players.model(origin.to)]
+        if caller.copied is None and (found := self.copies.found):
+            caller.copied = CopiedReply(
+                model=caller.name, wire=caller.wire, trial=found[0].trial, sign=found[0].sign
+            )
+        self.check_replies()
+        if not self.in_turn:
+            wake(self._throttle.growth)
 
     async def _record(self, trial: Trial) -> None:
         job, report = self.job, self.report
@@ -338,15 +373,16 @@ class JobRecording:
             ) from error
 
     @property
-    def other(self) -> OtherModel | None:
-        """That another model answered than the one asked for, here or in a recording before."""
-        others = [caller.other for caller in self.callers.values() if caller.other is not None]
-        return others[0] if others and self.gates else None
+    def wrong(self) -> BiasError | None:
+        """That another model answered, or a cache, here or in a recording before."""
+        callers = self.callers.values() if self.gates else ()
+        wrong = (each for caller in callers for each in (caller.other, caller.copied) if each)
+        return next(wrong, None)
 
-    def check_served(self) -> None:
-        """Once another model has answered, nothing more is paid, in trials under way neither."""
-        if self.other is not None:
-            self._give_up(str(self.other))
+    def check_replies(self) -> None:
+        """Once another has answered, nothing more is paid, in trials under way neither."""
+        if self.wrong is not None:
+            self._give_up(str(self.wrong))
 
     def _failed(self, text: str, *, fatal: bool = False) -> None:
         """Note a problem of one trial; so many in a row, and nothing more is paid."""
@@ -395,18 +431,34 @@ class _LiveExecutor(Tracer):
         trial = seed_of_trial(self.experiment.id, self.trial)
         asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}), trial)
         caller = recording.callers[self.players.model(request.to)]
-        completion = await caller.call(request, asked, self._stop)
-        await self._kept.keep(wanted, completion)
-        recording.report.calls += 1
-        recording.check_served()
+        # Who waits for a turn gets it in the order of asking.
+        async with recording.turn if recording.in_turn else nullcontext():
+            completion = await caller.call(request, asked, self._stop)
+            await self._kept.keep(wanted, completion)
+            recording.answered(self.trial, origin_of(wanted, completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
 
 
-def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]:
-    """The cassette of a job, and the trials that have no recording, or only a part of one.
+def same_first(trials: Sequence[Trial]) -> list[Trial]:
+    """``trials`` with two replicates in front, one after the other, and one that asks otherwise.
+
+    Where no two are of one cell, they stay as they are: no copy of one would be given another.
+    """
+    before: dict[object, Trial] = {}
+    for trial in trials:
+        twin = before.setdefault(trial.cell, trial)
+        if twin is not trial:
+            other = next((each for each in trials if each.cell != trial.cell), None)
+            first = [twin, trial] + ([] if other is None else [other])
+            return [*first, *(each for each in trials if all(each is not it for it in first))]
+    return list(trials)
+
+
+def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial], Copies]:
+    """The cassette of a job, the trials that have no recording, or only a part of one; its copies.
 
     Raises Unfinished when what is missing cannot be told from what is being recorded anew. Raises
     LinkedFile when nothing can be written, because a file of it is a link.
@@ -416,7 +468,11 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial]]
     cassette = Cassette(path, anew=anew)
     if not anew and cassette.unfinished:
         raise Unfinished(journal=cassette.rerecording_path)
-    return cassette, [trial for trial in job.trials if not _recorded(job, trial, cassette, anew)]
+    copies = Copies()
+    wanted = [
+        each for each in job.trials if not _recorded(job, each, cassette, anew=anew, copies=copies)
+    ]
+    return cassette, wanted, copies
 
 
 def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
@@ -429,7 +485,9 @@ def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
         return False
     if cassette.lost & {trial.id for trial in job.trials}:
         return False
-    return all(_recorded(job, trial, cassette, anew=False) for trial in job.trials)
+    copies = Copies()
+    whole = all(_recorded(job, each, cassette, anew=False, copies=copies) for each in job.trials)
+    return whole and not copies.found
 
 
 def is_finished(job: Job, cassette: Cassette) -> bool:
@@ -437,8 +495,12 @@ def is_finished(job: Job, cassette: Cassette) -> bool:
     scope = cassette.scope | {trial.id for trial in job.trials}
     highest = max(int(name.rpartition("#")[2]) for name in scope)
     trials = plan(job.experiment, Design(highest, controls=highest))
-    return all(_recorded(job, each, cassette, anew=True) for each in trials if each.id in scope)
+    scoped = (each for each in trials if each.id in scope)
+    return all(_recorded(job, each, cassette, anew=True) for each in scoped)
 
 
-def _recorded(job: Job, trial: Trial, cassette: Cassette, anew: bool) -> bool:  # noqa: FBT001
-    return is_recorded(job.experiment, job.players, trial, cassette, anew=anew)
+def _recorded(
+    job: Job, trial: Trial, cassette: Cassette, *, anew: bool, copies: Copies | None = None
+) -> bool:
+    players = job.players
+    return is_recorded(job.experiment, players, trial, cassette, anew=anew, copies=copies)

@@ -186,6 +186,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             family=hypothesis.family,
             direction=hypothesis.direction,
             finding=finding,
+            copied=recording.copied,
             unreliable=_held(held, rests[hypothesis.id]),
             cut=_held(cut, rests[hypothesis.id]),
             screened=design.screens,

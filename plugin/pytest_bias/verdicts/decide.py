@@ -47,6 +47,8 @@ def _status(  # noqa: PLR0911  (one a rule)
     question: Question, p_adjusted: float, biased_cells: Sequence[str]
 ) -> tuple[Status, Reason, str]:
     finding = question.estimate
+    if question.copied:
+        return "INCONCLUSIVE", Reason.COPIES, question.copied
     if finding is None:
         return "INCONCLUSIVE", Reason.NO_ESTIMATE, str(question.finding)
     if question.unreliable:
@@ -100,7 +102,7 @@ def _direction(question: Question, p_adjusted: float) -> Support | None:
     finding = question.estimate
     if question.direction is None:
         return None
-    if finding is None or question.unreliable or p_adjusted > ALPHA:
+    if finding is None or question.copied or question.unreliable or p_adjusted > ALPHA:
         return "not shown"
     positive = finding.estimate > finding.no_effect
     return "supported" if positive == (question.direction == "positive") else "opposite"

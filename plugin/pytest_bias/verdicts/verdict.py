@@ -20,6 +20,7 @@ class Reason(TextValue, StrEnum):
     """Why an INCONCLUSIVE is one, or a BIASED that its average does not show."""
 
     NONE = ""
+    COPIES = "copies"
     NO_ESTIMATE = "no estimate"
     UNRELIABLE = "unreliable"
     TOO_FEW_UNITS = "too few units"
@@ -39,6 +40,7 @@ class Reason(TextValue, StrEnum):
 class Question:
     """A hypothesis as the rule needs it: its estimate, or why there is none.
 
+    ``copied`` says which replies are copies that a cache gave, so that nothing is decided;
     ``unreliable`` says why nothing may be decided, whatever the estimate; ``cut`` why nothing may
     be cleared, since too many replies were ended by a limit; ``insensitive`` why its measure can
     clear nothing, for want of a positive control that was seen. Each is empty where it is not so.
@@ -50,6 +52,7 @@ class Question:
     family: str
     direction: Direction | None
     finding: Estimate | NoFinding
+    copied: str = ""
     unreliable: str = ""
     cut: str = ""
     screened: bool = False

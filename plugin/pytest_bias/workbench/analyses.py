@@ -9,6 +9,7 @@ from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
+from ..experiments.copies import copied_words
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
 from ..settings.published import is_tabled
@@ -105,7 +106,9 @@ class Workbench(Recordings):
             records=self.records(case),
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
-            recording=dated(self.recording(case), origins).attempted(outcomes),
+            recording=dated(self.recording(case), origins, copied_words(outcomes)).attempted(
+                outcomes
+            ),
             labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
             unsaid={} if tabled is None else tabled.unsaid,
