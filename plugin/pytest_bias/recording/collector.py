@@ -264,9 +264,10 @@ class _Collector:
         if not copied or anew or not self.terms.gates:
             return found
         cassette.drop(copied, job.experiment.id, job.model)
+        rest = "trial in {} rests" if len(copied) == 1 else "trials in {} rest"
         report.salvaged.append(
-            f"{len(copied)} of the trials in {cassette.path.name} rest on copies that a cache "
-            "gave, and are recorded again"
+            f"{len(copied)} {rest.format(cassette.path.name)} on copies that a cache gave, to be "
+            "recorded again"
         )
         return missing(job, report.cassette, anew=anew)
 

@@ -90,20 +90,17 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
         Reason.NO_ESTIMATE,
         "demand=high: no valid reply",
     ),
-    "unreliable, though clear": (
-        cleared(),
-        {"unreliable": "the replies are copies"},
-        "INCONCLUSIVE",
-        Reason.UNRELIABLE,
-        "the replies are copies",
-    ),
-    "unreliable, though biased": (
-        finding(),
-        {"unreliable": "the replies are copies"},
-        "INCONCLUSIVE",
-        Reason.UNRELIABLE,
-        "the replies are copies",
-    ),
+    **{
+        f"{reason}, though {name}": (
+            each,
+            {field: "the words of it"},
+            "INCONCLUSIVE",
+            reason,
+            "the words of it",
+        )
+        for field, reason in (("unreliable", Reason.UNRELIABLE), ("copied", Reason.COPIES))
+        for name, each in (("clear", cleared()), ("biased", finding()))
+    },
     "too few for anything": (
         finding(fewest=4),
         {},

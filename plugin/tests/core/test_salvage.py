@@ -77,7 +77,7 @@ def test_only_the_lost_trial_is_recorded_again(place: Path, form: str) -> None:
     file = pack(file) if form == "packed" else file
     (said,) = salvage(place, anew=False)
     assert said.startswith(f"{file.name}, line {number + 1}: damaged, ")
-    cassette, trials , _ = missing(JOB, place, anew=False)
+    cassette, trials, _ = missing(JOB, place, anew=False)
     assert cassette.provenance == PROVENANCE
     assert [trial.id for trial in trials] == ["b#1"]
     record(place.parents[1], SMALL, trials=trials)

@@ -29,7 +29,12 @@ YEARS_AGO = "2001-02-03T04:05:06+00:00"
 SUMMARY = f"recordings of game-coin no longer represent this model, {MODEL}:"
 
 
-def record(folder: Path, *, served: Callable[[int], str] = lambda _: "coin-1") -> None:
+def record(
+    folder: Path,
+    *,
+    served: Callable[[int], str] = lambda _: "coin-1",
+    id_of: Callable[[int], str] = str,
+) -> None:
     """Recordings as a real model's would be: of long ago, each served as ``served`` says."""
     of = game_of(experiment_source())
     assert of.simulated is not None
@@ -40,7 +45,8 @@ def record(folder: Path, *, served: Callable[[int], str] = lambda _: "coin-1") -
         def answer(wanted: Wanted, number: int = number) -> Completion:
             said = answer_as(SimulatedPrompt("even", wanted.request.messages, number + SEEDS))
             assert said is not None
-            completion = Completion(said, "stop", served(number), recorded_at=YEARS_AGO)
+            body = {"id": id_of(number)}
+            completion = Completion(said, "stop", served(number), recorded_at=YEARS_AGO, body=body)
             recorder.add(wanted, completion)
             return completion
 
@@ -103,6 +109,26 @@ def test_without_a_gate_they_are_reported_and_nothing_fails(aged: Suite) -> None
     assert "Cassette: cassettes/game-coin/openai--coin-1.jsonl" in words
     page = (aged.path / "page.partial.html").read_text(encoding="utf-8")
     assert "Recordings no longer represent their model" in page
+
+
+def test_copies_give_no_verdict_and_no_xfail_covers_them(suite: Suite) -> None:
+    record(suite.cassettes, id_of=lambda number: f"reply-{number // 2}c")
+    suite.mark("@pytest.mark.xfail")
+    result = suite.run(AS_IT, *WORDS)
+    assert result.ret == 1
+    result.assert_outcomes(passed=2, failed=2)
+    (line,) = told(result)
+    lines = section(result)
+    why = lines[lines.index(line) + 1]
+    number = 2 * REPLICATES
+    assert f"{number // 2} of {number} replies are copies from a cache (trial " in why
+    assert "it has the id and creation time of a reply in " in why
+    assert "--bias-record=missing records these trials again" in why
+    found = suite.results(partial=True)
+    assert (found["suite"], found["analyses"]) == ("NO VERDICT", [])
+    suite.run(AS_IT, "--bias-gate=off")
+    ((verdict,),) = (each["verdicts"] for each in suite.results(partial=True)["analyses"])
+    assert (verdict["status"], verdict["reason"]) == ("INCONCLUSIVE", "copies")
 
 
 def allow(suite: Suite, *served: str) -> None:

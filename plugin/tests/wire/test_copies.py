@@ -1,0 +1,200 @@
+"""Copies that a cache gives for replies: a recording through one stops, a cassette is repaired."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.recorded_trials import reread
+from pytest_bias.cassettes.store import Cassette
+from pytest_bias.experiments.copies import copied_words
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.messages import identity_of
+from pytest_bias.providers.base import WIRES
+from pytest_bias.providers.sdk import cache_header
+from pytest_bias.recording.job import JobReport, same_first
+
+from ..core.factories import ask_once, experiment
+from ..support.server import Outgoing, Served, Server, over_http, running
+from .processes import MODEL
+from .test_collection import collected, job_of
+from .test_collection import recorded as recorded_over
+
+TRIALS = 24
+LITELLM = {"x-litellm-cache-key": "37d4e758"}
+
+
+class Gateway(Server):
+    """A server, and a cache before it that gives replies again from the request ``since`` on.
+
+    ``hit`` are the headers it says so with; ``ids`` make the id of the reply to each request,
+    where it is none made at random.
+    """
+
+    def __init__(
+        self, *, since: int | None = 1, hit: Mapping[str, str] = LITELLM, ids: str | None = None
+    ) -> None:
+        super().__init__((lambda _: '{"score": 5}',))
+        self.since, self.hit, self.ids = since, hit, ids
+        self.cache: dict[str, Outgoing] = {}
+        self.fresh = 0
+
+    def reply(self, asked: Served, body: Mapping[str, Any]) -> Outgoing | None:
+        caches = self.since is not None and asked.number >= self.since
+        key = json.dumps({**body, "model": ""})
+        if caches and key in self.cache:
+            return Outgoing(200, self.cache[key].data, self.hit)
+        self.fresh += 1
+        fresh = super().reply(asked, body)
+        assert fresh is not None
+        name = "responseId" if asked.wire == "google" else "id"
+        ids = f"reply-{uuid4()}" if self.ids is None else self.ids.format(asked.number)
+        said = json.loads(fresh.data) | {name: ids}
+        self.cache[key] = Outgoing(200, json.dumps(said).encode())
+        return self.cache[key]
+
+
+def recorded(of: Experiment, folder: Path, server: Gateway, **given: Any) -> JobReport:
+    wire = given.pop("wire", "openai-chat")
+    return recorded_over(of, folder, None, providers=over_http(server.url, wire), **given)[0]
+
+
+def words(of: Experiment, folder: Path) -> str:
+    """What is said of copies in the cassette."""
+    cassette = Cassette(cassette_path(folder, of.id, MODEL))
+    return copied_words(reread(of, MODEL, trial, cassette) for trial in plan(of, of.design()))
+
+
+def game(**changes: Any) -> Experiment:
+    return experiment(ask_once, **{"replicates": TRIALS // 2, **changes})
+
+
+@pytest.mark.parametrize("retention", ["raw", "measures"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_recording_through_a_cache_stops_after_two_calls_and_goes_on_without_it(
+    tmp_path: Path, wire: str, retention: str
+) -> None:
+    of = game(retention=retention)
+    with running(Gateway()) as server:
+        report = recorded(of, tmp_path, server, wire=wire)
+        assert len(server.served) == 2
+        (problem,) = report.problems
+        assert problem.startswith(f"{MODEL} (")
+        assert f" at {server.url}) is answered from a cache: the reply in trial " in problem
+        assert "is a copy, as the header x-litellm-cache-key came with it" in problem
+    with running(Gateway(since=None)) as server:
+        report = recorded(of, tmp_path, server, wire=wire)
+        assert (report.problems, len(server.served)) == ([], TRIALS - 1)
+        (said,) = report.salvaged
+        assert said.startswith(f"1 trial in {report.cassette.name} rests on copies")
+    assert words(of, tmp_path) == ""
+
+
+@pytest.mark.parametrize("retention", ["raw", "measures"])
+def test_by_the_id_alone_a_third_call_that_asks_otherwise_shows_it(
+    tmp_path: Path, retention: str
+) -> None:
+    of = game(retention=retention)
+    with running(Gateway(hit={})) as server:
+        report = recorded(of, tmp_path, server)
+        assert (len(server.served), server.fresh) == (3, 2)
+        (problem,) = report.problems
+        assert "as it has the id and creation time of a reply in " in problem
+    with running(Gateway(since=None)) as server:
+        assert recorded(of, tmp_path, server).problems == []
+        assert len(server.served) == TRIALS - 2
+    assert words(of, tmp_path) == ""
+
+
+def test_the_next_experiment_of_the_same_subject_costs_no_call(tmp_path: Path) -> None:
+    jobs = [job_of(game(id=name)) for name in ("first", "second")]
+    with running(Gateway()) as server:
+        report = collected(jobs, tmp_path, None, providers=over_http(server.url, "openai-chat"))
+        assert len(server.served) == 2
+    assert [len(each.problems) for each in report.jobs] == [1, 1]
+
+
+@pytest.mark.parametrize("ids", ["r1-9fc", "", "chatcmpl-7", "chatcmpl-{0}"])
+def test_a_server_without_ids_of_its_own_is_recorded(tmp_path: Path, ids: str) -> None:
+    of = game()
+    with running(Gateway(since=None, ids=ids)) as server:
+        report = recorded(of, tmp_path, server)
+        assert (report.problems, len(server.served)) == ([], TRIALS)
+    assert words(of, tmp_path) == ""
+
+
+def test_a_cache_that_is_switched_on_later_ends_it_then(tmp_path: Path) -> None:
+    of = game()
+    with running(Gateway(since=9)) as server:
+        report = recorded(of, tmp_path, server, concurrency=1)
+        assert (len(report.problems), len(server.served)) == (1, 9)
+    with running(Gateway(since=None)) as server:
+        assert recorded(of, tmp_path, server).problems == []
+        assert len(server.served) == TRIALS - 8
+
+
+@pytest.mark.parametrize("retention", ["raw", "measures"])
+@pytest.mark.parametrize("hit", [LITELLM, {}], ids=["header", "id"])
+def test_what_was_recorded_of_copies_is_counted_and_only_that_recorded_again(
+    tmp_path: Path, retention: str, hit: Mapping[str, str]
+) -> None:
+    of = game(retention=retention)
+    with running(Gateway(hit=hit)) as server:
+        report = recorded(of, tmp_path, server, gates=False, concurrency=1)
+        assert (report.problems, server.fresh) == ([], 2)
+    assert words(of, tmp_path).startswith(f"{TRIALS - 2} of {TRIALS} replies are copies")
+    with running(Gateway(since=None)) as server:
+        assert recorded(of, tmp_path, server).problems == []
+        assert len(server.served) == TRIALS - 2
+    assert words(of, tmp_path) == ""
+
+
+def test_conditions_take_turns_in_a_recording(tmp_path: Path) -> None:
+    of, asked = game(replicates=60), list[str]()
+    told = {"told": lambda _, outcome: asked.append(outcome.trial.condition.id)}
+    with running(Gateway(since=None)) as server:
+        recorded(of, tmp_path, server, concurrency=1, **told)
+    # Each quarter has both, neither much more often (six SD of a random order).
+    assert len(asked) == 120
+    for quarter in (asked[start : start + 30] for start in range(0, 120, 30)):
+        assert 15 - 6 * 2.4 < quarter.count(asked[0]) < 15 + 6 * 2.4
+
+
+def test_two_replicates_come_first_and_then_another_cell() -> None:
+    trials = plan(experiment(replicates=3), experiment(replicates=3).design())
+    a, b = trials[:3], trials[3:]
+    assert same_first([a[0], b[0], b[1], a[1]]) == [b[0], b[1], a[0], a[1]]
+    assert same_first([a[2], b[0]]) == [a[2], b[0]]
+    assert same_first(a) == list(a)
+
+
+@pytest.mark.parametrize(
+    ("headers", "found"),
+    [
+        ({"X-LiteLLM-Cache-Key": "37d4"}, "x-litellm-cache-key"),
+        ({"X-Cache": "HIT"}, "x-cache"),
+        ({"X-Cache": "MISS, HIT"}, "x-cache"),
+        ({"X-Cache": "TCP_HIT"}, "x-cache"),
+        ({"cf-aig-cache-status": "HIT"}, "cf-aig-cache-status"),
+        ({"Cache-Status": "gateway; hit"}, "cache-status"),
+        ({"X-Cache": "MISS", "cf-aig-cache-status": "MISS", "x-litellm-cache-key": ""}, ""),
+        ({"x-prompt-cache": "hit", "x-cache": "white"}, ""),
+    ],
+)
+def test_headers_of_caches(headers: Mapping[str, str], found: str) -> None:
+    assert cache_header(headers) == found
+
+
+def test_what_identifies_a_reply() -> None:
+    name = {"id": "chatcmpl-B9MHDbslfk", "created": 1741569952}
+    assert identity_of(name) == identity_of({**name, "choices": []})
+    assert len({identity_of(name), identity_of({**name, "created": 1}), ("", "")}) == 3
+    assert identity_of({"responseId": "mAitaLmkHPPlz7IPvtfUqQ4"})[0]
+    for other in (None, 7, "", "chatcmpl-842", "chatcmpl-1741569952", "stub"):
+        assert identity_of({"id": other, "created": 1741569952}) == ("", "")
