@@ -122,7 +122,7 @@ class Tracer:
                 wanted.request.to == "subject" and completion.finish == "length"
                 for wanted, completion in self.answered
             ),
-            origins=tuple(origin_of(*each) for each in self.answered),
+            origins=tuple(reply_origin(*each) for each in self.answered),
             format_kept=not self.fenced if self.lenient else None,
             attempts={
                 to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
@@ -271,7 +271,7 @@ def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     return ((*place.branch, place.turn), place.attempt)
 
 
-def origin_of(wanted: Wanted, completion: Completion) -> Origin:
+def reply_origin(wanted: Wanted, completion: Completion) -> Origin:
     """The origin of the reply to ``wanted``."""
     return Origin(
         wanted.request.to,

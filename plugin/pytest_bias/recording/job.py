@@ -38,7 +38,7 @@ from ..experiments.keys import seed_of_trial, trial_seed
 from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Origin, Outcome
-from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, origin_of, place_order
+from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order, reply_origin
 from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms
@@ -435,7 +435,7 @@ class _LiveExecutor(Tracer):
         async with recording.turn if recording.in_turn else nullcontext():
             completion = await caller.call(request, asked, self._stop)
             await self._kept.keep(wanted, completion)
-            recording.answered(self.trial, origin_of(wanted, completion))
+            recording.answered(self.trial, reply_origin(wanted, completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:

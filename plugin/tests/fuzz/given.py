@@ -9,6 +9,8 @@ import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any, get_args
 
 from pytest_bias.cassettes.format import decode_interaction, encode_interaction, interaction_of
@@ -140,6 +142,7 @@ _READERS: Mapping[str, Callable[[dict[str, Any]], Completion]] = {
     "openai-chat.json": read_chat,
     "openai-responses.json": read_response,
 }
+_RESPONSE = SimpleNamespace(elapsed=timedelta(seconds=0.1), headers={})
 _SECRETS = Secrets("a-key-of-somebody-0123456789")
 
 
@@ -160,7 +163,7 @@ class Replies(Target[Completion]):
             body = _SECRETS.purged(parsed(text))
         except ValueError as error:
             raise reply_failure("lab/m", "a reply", error) from error
-        answer = answered("lab/m", body, 0.1, "a reply")
+        answer = answered("lab/m", body, _RESPONSE, "a reply")
         if isinstance(answer, ReplyBody):
             found = completion("lab/m", answer, _READERS[origin], "a reply", (), str)
             if isinstance(found, Completion):
