@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -60,6 +61,14 @@ class Gateway(Server):
         return self.cache[key]
 
 
+@contextmanager
+def gateway(**given: Any) -> Iterator[Gateway]:
+    """A running gateway."""
+    server = Gateway(**given)
+    with running(server):
+        yield server
+
+
 def recorded(of: Experiment, folder: Path, server: Gateway, **given: Any) -> JobReport:
     wire = given.pop("wire", "openai-chat")
     return recorded_over(of, folder, None, providers=over_http(server.url, wire), **given)[0]
@@ -81,14 +90,14 @@ def test_a_recording_through_a_cache_stops_after_two_calls_and_goes_on_without_i
     tmp_path: Path, wire: str, retention: str
 ) -> None:
     of = game(retention=retention)
-    with running(Gateway()) as server:
+    with gateway() as server:
         report = recorded(of, tmp_path, server, wire=wire)
         assert len(server.served) == 2
         (problem,) = report.problems
         assert problem.startswith(f"{MODEL} (")
         assert f" at {server.url}) is answered from a cache: the reply in trial " in problem
         assert "is a copy, as the header x-litellm-cache-key came with it" in problem
-    with running(Gateway(since=None)) as server:
+    with gateway(since=None) as server:
         report = recorded(of, tmp_path, server, wire=wire)
         assert (report.problems, len(server.served)) == ([], TRIALS - 1)
         (said,) = report.salvaged
@@ -101,12 +110,12 @@ def test_by_the_id_alone_a_third_call_that_asks_otherwise_shows_it(
     tmp_path: Path, retention: str
 ) -> None:
     of = game(retention=retention)
-    with running(Gateway(hit={})) as server:
+    with gateway(hit={}) as server:
         report = recorded(of, tmp_path, server)
         assert (len(server.served), server.fresh) == (3, 2)
         (problem,) = report.problems
         assert "as it has the id and creation time of a reply in " in problem
-    with running(Gateway(since=None)) as server:
+    with gateway(since=None) as server:
         assert recorded(of, tmp_path, server).problems == []
         assert len(server.served) == TRIALS - 2
     assert words(of, tmp_path) == ""
@@ -114,7 +123,7 @@ def test_by_the_id_alone_a_third_call_that_asks_otherwise_shows_it(
 
 def test_the_next_experiment_of_the_same_subject_costs_no_call(tmp_path: Path) -> None:
     jobs = [job_of(game(id=name)) for name in ("first", "second")]
-    with running(Gateway()) as server:
+    with gateway() as server:
         report = collected(jobs, tmp_path, None, providers=over_http(server.url, "openai-chat"))
         assert len(server.served) == 2
     assert [len(each.problems) for each in report.jobs] == [1, 1]
@@ -123,7 +132,7 @@ def test_the_next_experiment_of_the_same_subject_costs_no_call(tmp_path: Path) -
 @pytest.mark.parametrize("ids", ["r1-9fc", "", "chatcmpl-7", "chatcmpl-{0}"])
 def test_a_server_without_ids_of_its_own_is_recorded(tmp_path: Path, ids: str) -> None:
     of = game()
-    with running(Gateway(since=None, ids=ids)) as server:
+    with gateway(since=None, ids=ids) as server:
         report = recorded(of, tmp_path, server)
         assert (report.problems, len(server.served)) == ([], TRIALS)
     assert words(of, tmp_path) == ""
@@ -131,10 +140,10 @@ def test_a_server_without_ids_of_its_own_is_recorded(tmp_path: Path, ids: str) -
 
 def test_a_cache_that_is_switched_on_later_ends_it_then(tmp_path: Path) -> None:
     of = game()
-    with running(Gateway(since=9)) as server:
+    with gateway(since=9) as server:
         report = recorded(of, tmp_path, server, concurrency=1)
         assert (len(report.problems), len(server.served)) == (1, 9)
-    with running(Gateway(since=None)) as server:
+    with gateway(since=None) as server:
         assert recorded(of, tmp_path, server).problems == []
         assert len(server.served) == TRIALS - 8
 
@@ -145,11 +154,11 @@ def test_what_was_recorded_of_copies_is_counted_and_only_that_recorded_again(
     tmp_path: Path, retention: str, hit: Mapping[str, str]
 ) -> None:
     of = game(retention=retention)
-    with running(Gateway(hit=hit)) as server:
+    with gateway(hit=hit) as server:
         report = recorded(of, tmp_path, server, gates=False, concurrency=1)
         assert (report.problems, server.fresh) == ([], 2)
     assert words(of, tmp_path).startswith(f"{TRIALS - 2} of {TRIALS} replies are copies")
-    with running(Gateway(since=None)) as server:
+    with gateway(since=None) as server:
         assert recorded(of, tmp_path, server).problems == []
         assert len(server.served) == TRIALS - 2
     assert words(of, tmp_path) == ""
@@ -158,7 +167,7 @@ def test_what_was_recorded_of_copies_is_counted_and_only_that_recorded_again(
 def test_conditions_take_turns_in_a_recording(tmp_path: Path) -> None:
     of, asked = game(replicates=60), list[str]()
     told = {"told": lambda _, outcome: asked.append(outcome.trial.condition.id)}
-    with running(Gateway(since=None)) as server:
+    with gateway(since=None) as server:
         recorded(of, tmp_path, server, concurrency=1, **told)
     # Each quarter has both, neither much more often (six SD of a random order).
     assert len(asked) == 120
