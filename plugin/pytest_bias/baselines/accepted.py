@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import lru_cache
@@ -103,29 +103,26 @@ class Baselines:
 
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Comparison, Standing]:
-        """The verdict of a case beside the accepted one, and what the books must know of that.
+    ) -> Standing:
+        """The verdict of a case beside the accepted one.
 
         Raises DamagedBaseline, BaselineDiffers or StaleRecordings when the two cannot be compared.
         """
-        settings = self._settings
+        settings, recording = self._settings, analysis.recording
         if settings.accept is not None:
             # What is accepted in this run is not held against what was accepted before.
-            beside = Comparison()
-            acceptance = acceptance_of(settings)
+            beside, acceptance = ABSOLUTE, acceptance_of(settings)
             if acceptance is not None and is_stopped(verdict.status, verdict.claim):
                 words = f"{acceptance}, in this run"
                 beside = Comparison(words=words, accepted=acceptance, tolerated=True)
-            told = self.fingerprint(case, players)
-            return beside, replace(standing_of(beside, None), fingerprint=told)
+            return Standing(beside=beside, fingerprint=self.fingerprint(case, players))
         baseline = None if settings.gate == "off" else self.baseline(case.model)
         if baseline is None:
-            return ABSOLUTE, Standing()
+            return Standing()
         entry = baseline.entry(verdict.experiment, verdict.id)
         if case.design.screens:
-            beside = self._beside_screen(case, players, verdict, entry)
-            return beside, standing_of(beside, entry)
-        told, recording = self.fingerprint(case, players), analysis.recording
+            return Standing(beside=self._beside_screen(case, players, verdict, entry))
+        told = self.fingerprint(case, players)
         _, beside = beside_entry(analysis, verdict, told, entry, today=settings.today)
         if entry is not None and (
             other := served_otherwise(
@@ -133,17 +130,32 @@ class Baselines:
             )
         ):
             raise other
-        return beside, standing_of(beside, entry)
+        return Standing(beside=beside)
 
     def _beside_screen(
         self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
     ) -> Comparison:
-        """The verdict of a screen, which holds nothing against what its gate design found."""
-        if entry is None or not is_known_bias(verdict, entry):
+        """A bias that a screen found beside the one that was accepted of the gate design.
+
+        It is let through while its acceptance lasts, where it is a bias of the same design in the
+        same direction; whether it is worse, the gate design says.
+        """
+        if entry is None or entry.accepted is None or {verdict.status, entry.status} != {"BIASED"}:
             return ABSOLUTE
+        accepted, now, before = entry.accepted, verdict.finding, entry.effect
         whole = replace(case, design=case.experiment.design())
-        differ = differences(entry.fingerprint, self.fingerprint(whole, players))
-        return found_again(verdict, entry, differ, today=self._settings.today)
+        if differ := differences(entry.fingerprint, self.fingerprint(whole, players)):
+            words = f"{accepted}, but of another design, prompts or judge: {differ[0]}"
+            return Comparison(words=words)
+        if accepted.until < self._settings.today:
+            words = f"{accepted} ({accepted.reason}), which is past"
+            return Comparison(outcome="expired", words=words, accepted=accepted)
+        if now is None or before is None or _is_more(now) != _is_more(before):
+            words = "new: what was accepted points the other way"
+            return Comparison(outcome="new", words=words)
+        words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design "
+        words += "says whether it is worse"
+        return Comparison(outcome="known", words=words, accepted=accepted, tolerated=True)
 
     def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
@@ -233,36 +245,6 @@ def acceptance_of(settings: Settings) -> Acceptance | None:
     return Acceptance(reason=asked.reason, owner=asked.owner, until=asked.until)
 
 
-def is_known_bias(verdict: Verdict, entry: Entry) -> bool:
-    """Return whether a screen found a bias that somebody accepted of the gate design."""
-    return verdict.status == entry.status == "BIASED" and entry.accepted is not None
-
-
-def found_again(
-    verdict: Verdict, entry: Entry, differ: Sequence[str], *, today: str
-) -> Comparison:
-    """A bias that a screen found beside the one that was accepted; see :func:`is_known_bias`.
-
-    It is let through while its acceptance lasts, where it is a bias of the same design
-    (``differ`` is empty) in the same direction; whether it is worse, the gate design says.
-    """
-    accepted, finding, before = entry.accepted, verdict.finding, entry.effect
-    assert accepted is not None  # noqa: S101  (it is a known bias)
-    if differ:
-        return Comparison(
-            words=f"{accepted}, but of another design, prompts or judge: {differ[0]}"
-        )
-    if accepted.until < today:
-        words = f"{accepted} ({accepted.reason}), which is past"
-        return Comparison(outcome="expired", words=words)
-    if finding is None or before is None or _is_more(finding) != _is_more(before):
-        words = "new: what was accepted points the other way"
-        return Comparison(outcome="new", words=words)
-    words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design says "
-    words += "whether it is worse"
-    return Comparison(outcome="known", words=words, accepted=accepted, tolerated=True)
-
-
 def _is_more(effect: Estimate | Effect) -> bool:
     """Return whether an effect lies above no effect."""
     return effect.estimate > (1.0 if effect.scale == "ratio" else 0.0)
@@ -276,10 +258,3 @@ def ends_soon(until: str, today: str) -> bool:
     if not today or until < today:
         return False
     return date.fromisoformat(until) - date.fromisoformat(today) <= timedelta(days=SOON)
-
-
-def standing_of(beside: Comparison, entry: Entry | None) -> Standing:
-    """Return what the books must know of how a verdict stands beside its entry."""
-    expired = entry.accepted if beside.outcome == "expired" and entry is not None else None
-    improved = beside.words if beside.outcome == "improved" else ""
-    return Standing(accepted=beside.accepted, expired=expired, improved=improved)

@@ -16,6 +16,7 @@ from ..errors import DamagedReport, NotAsWritten
 from ..experiments.canonical import dumps, parsed_as
 from ..verdicts.verdict import HypothesisName, Status
 from .entries import Acceptance, Strict
+from .gate import ABSOLUTE, Comparison
 from .table import UpgradeRow
 
 FORMAT = 1
@@ -23,22 +24,28 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(Strict):
-    """How a verdict stands beside what was accepted, as far as the books must know.
+    """How a verdict stands ``beside`` what it is held against, as far as the books must know.
 
-    ``accepted`` let through what the gate stopped, ``expired`` did so until it ended, and nothing
-    else has changed; ``improved`` says that what was accepted is worse. Of a run that accepts,
-    ``fingerprint`` is what the verdict depends on besides replies. Of an upgrade ``row`` is the
-    line of its table, ``digest`` that of the old model's analysis (None where a file tells of it),
-    ``absent`` whether nothing of that model is recorded.
+    Of a run that accepts, ``fingerprint`` is what the verdict depends on besides replies. Of an
+    upgrade ``row`` is the line of its table, ``digest`` that of the old model's analysis (None
+    where a file tells of it), ``absent`` whether nothing of that model is recorded.
     """
 
-    accepted: Acceptance | None = None
-    expired: Acceptance | None = None
-    improved: str = ""
+    beside: Comparison = ABSOLUTE
     fingerprint: Mapping[str, object] | None = None
     row: UpgradeRow | None = None
     digest: str | None = None
     absent: bool = False
+
+    @property
+    def accepted(self) -> Acceptance | None:
+        """What let through what the gate stopped."""
+        return self.beside.accepted if self.beside.tolerated else None
+
+    @property
+    def expired(self) -> Acceptance | None:
+        """What did so until it ended, where nothing else has changed."""
+        return self.beside.accepted if self.beside.outcome == "expired" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,7 +128,7 @@ class Baseline(Strict):
 
 
 def is_stopped(
-    status: Status, claim: Claim, *, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"
+    status: Status, claim: Claim, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"
 ) -> bool:
     """Return whether the gate stops a verdict, whatever was accepted.
 

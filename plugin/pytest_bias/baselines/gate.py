@@ -23,7 +23,7 @@ from ..verdicts.wording import (
     settle_words,
     with_interval,
 )
-from .entries import Acceptance, Entry, is_stopped
+from .entries import Acceptance, Entry, Strict, is_stopped
 from .fingerprints import differences
 from .noninferiority import compared, held
 
@@ -84,13 +84,14 @@ class BaselineDiffers(BiasError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Strict):
     """A verdict beside the baseline.
 
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
-    verdict through although it stops it: somebody accepted it (``accepted``), or the other model
-    it is held against shows as much. ``compared`` is the comparison with all that
-    was accepted. ``decides`` says what would decide what is undecided.
+    verdict through although it stops it: somebody accepted it, or the other model it is held
+    against shows as much. ``accepted`` is the acceptance that does so, or did until it expired.
+    ``compared`` is the comparison with all that was accepted. ``decides`` says what would decide
+    what is undecided.
     """
 
     outcome: Change = ""
@@ -147,7 +148,7 @@ def compare(
     return Comparison(
         outcome=outcome,
         words=_words(outcome, new, old, why, decides, against),
-        accepted=old.accepted if tolerated else None,
+        accepted=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
         compared=found,
         decides=decides,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ from ..settings.model_names import answered_words, file_stem
 from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, names_file
-from .accepted import Baselines, baseline_in, beside_entry, standing_of
+from .accepted import Baselines, baseline_in, beside_entry
 from .case_report import CaseReport, Standing
 from .entries import Baseline, DamagedBaseline, Entry, entry_of, following, is_stopped
-from .gate import BaselineDiffers, Comparison, compare, detecting
-from .table import Claimed, Upgrade, UpgradeRow, row_of, unasked_words, worst_first
+from .gate import BaselineDiffers, compare, detecting
+from .table import Claimed, Upgrade, UpgradeRow, row_of, worst_first
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -85,6 +85,41 @@ def untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Cla
     return tuple((experiment, "") for experiment in sorted(found - {*tested}))
 
 
+def to_ask(
+    claimed: Iterable[Claimed], tested: Collection[str], *, elsewhere: bool
+) -> Iterator[Claimed]:
+    """Select the claims that a whole suite should have asked.
+
+    Where there may be others (``elsewhere``) only of the experiments it tests: their hypotheses
+    stand in one module.
+    """
+    return (named for named in claimed if named[0] in tested or not elsewhere)
+
+
+def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
+    """Name what was accepted or recorded of ``old`` and is not asked again, by experiment."""
+    by_experiment: dict[str, list[str]] = {}
+    for experiment, name in found:
+        by_experiment.setdefault(experiment, []).append(name)
+    return tuple(
+        f"{experiment}: accepted of {old} and not in {where}: {', '.join(claims)}. Nothing shows "
+        f"that there it is no worse: ask it again, or accept {old} anew with this suite "
+        f"(--bias-model={old} --bias-accept)"
+        if (claims := [name for name in names if name])
+        else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
+        "no worse: check the experiment out, or, where it is retired or another suite's, move its "
+        "recordings elsewhere"
+        for experiment, names in by_experiment.items()
+    )
+
+
+def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
+    """That nothing was held against anything, where it was not: to judge is not to compare."""
+    if any(row.before is not None for row in upgrade.rows):
+        return ()
+    return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)
+
+
 class Against:
     """The old model, or file, that the models of a run are held against, in one process.
 
@@ -124,8 +159,8 @@ class Against:
 
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> tuple[Comparison, Standing]:
-        """The verdict of a case beside the old model's, and what the books must know of that.
+    ) -> Standing:
+        """The verdict of a case beside the old model's.
 
         Raises BaselineDiffers when the two were tested otherwise. Raises NotRecorded,
         DamagedCassette, DamagedBaseline or StaleRecordings when what is there of the old model
@@ -140,16 +175,11 @@ class Against:
         )
         row = None
         if verdict.gates:
-            stops = is_stopped(
-                verdict.status,
-                verdict.claim,
-                gate=settings.gate,
-                inconclusive=settings.inconclusive,
-            )
+            how = settings.gate, settings.inconclusive
+            stops = is_stopped(verdict.status, verdict.claim, *how)
             row = row_of(verdict.named, new, entry, beside, stops=stops, verdict=verdict)
         absent = entry is None and digest is None and self.file is None
-        standing = standing_of(beside, entry)
-        return beside, replace(standing, row=row, digest=digest, absent=absent)
+        return Standing(beside=beside, row=row, digest=digest, absent=absent)
 
     def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:
         """Return the old model's entry, and the digest of its analysis; None where it has none."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..baselines.table import uncompared_words
-from ..baselines.upgrade import upgrade_of_files
+from ..baselines.upgrade import uncompared_words, upgrade_of_files
 from ..errors import BadSetting
 from ..experiments.canonical import plain
 from ..report.ci import upgrade_markdown

@@ -265,7 +265,7 @@ def _accept(given: argparse.Namespace) -> int:
         analyses.append(analysis)
         for contrast in bench.registry[case.experiment.id].hypotheses.values():
             of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
-            _, standing = held.beside(of, players, analysis, verdict)
+            standing = held.beside(of, players, analysis, verdict)
             reports.append(
                 CaseReport(
                     kind="hypothesis",

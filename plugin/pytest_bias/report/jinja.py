@@ -6,11 +6,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ..baselines.table import counts_words, notes_words
 from ..verdicts.wording import interval_words, least_sure_words, margin_words, number_words
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
 from .numbers import writable
 from .published import NOT_KNOWN
+from .upgrade import counts_words, notes_words
 from .view import simulated_words
 
 if TYPE_CHECKING:

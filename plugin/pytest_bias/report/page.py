@@ -20,7 +20,6 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from ..baselines.entries import is_stopped
-from ..baselines.table import shipping_words
 from ..experiments.canonical import digest
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import alpha_words
@@ -33,7 +32,7 @@ from .page_record import UNSAID, design_words
 from .replies import TrialBlock, packed
 from .results import results_text
 from .terminal import found_line
-from .upgrade import upgrade_heading
+from .upgrade import shipping_words, upgrade_heading
 from .view import RunView
 
 History = Mapping[HypothesisName, Sequence[str]]

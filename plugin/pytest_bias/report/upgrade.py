@@ -6,19 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..baselines.table import (
-    WORST_FIRST,
-    Upgrade,
-    UpgradeRow,
-    bound_words,
-    counts_words,
-    notes_words,
-    shipping_words,
-    side_words,
-)
+from ..baselines.gate import Change
+from ..baselines.noninferiority import grown_words
+from ..baselines.table import WORST_FIRST, Observed, Upgrade, UpgradeRow
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
 from .view import simulated_words
+
+_ALWAYS: tuple[Change, ...] = ("improved", "as before", "known", "undecided", "new", "worse")
+"""Outcomes that are counted even where there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +57,50 @@ def closing_words(upgrade: Upgrade, but: str) -> str:
 def _counted(rows: Iterable[UpgradeRow]) -> str:
     found = Counter(row.outcome for row in rows)
     return ", ".join(f"{found[outcome]} {outcome}" for outcome in WORST_FIRST if found[outcome])
+
+
+def counts_words(upgrade: Upgrade) -> str:
+    """``3 improved, 60 as before, 9 known, 0 undecided, 2 new, 1 worse``; others if any."""
+    found = Counter(row.outcome for row in upgrade.rows)
+    named = dict.fromkeys([*_ALWAYS, *(each for each in WORST_FIRST if found[each])])
+    return ", ".join(f"{found[outcome]} {outcome}" for outcome in named)
+
+
+def shipping_words(upgrade: Upgrade, but: str = "") -> str:
+    """Say if anything stops the upgrade, in a sentence without its full stop.
+
+    ``but`` says what else keeps it from passing: no table is a reason to ship where that is more
+    than nothing.
+    """
+    number = len(upgrade.stopped)
+    if number:
+        return f"{number} hypothes{'is stops' if number == 1 else 'es stop'} this upgrade"
+    if not upgrade.rows:
+        return "Nothing was compared"
+    if but:
+        return f"No hypothesis stops this upgrade, but {but}"
+    if number := len(upgrade.open):
+        is_ = "is" if number == 1 else "are"
+        return f"Nothing stops this upgrade, but {number} {is_} not shown to be no worse"
+    return "Nothing stops this upgrade"
+
+
+def hint_words(upgrade: Upgrade) -> str:
+    """Say how to hold the next version to what is improved; '' where it is too early for that."""
+    improved = {row.model for row in upgrade.rows if row.outcome == "improved"}
+    if upgrade.stopped or not improved:
+        return ""
+    models = " and ".join(model for model in upgrade.new if model in improved)
+    after = f" --bias-accept-after={upgrade.old}"
+    said = f"to hold the next version to what is improved, accept {models}"
+    own = not upgrade.file or upgrade.old in upgrade.new
+    return f"{said}: --bias-accept{'' if own else after}"
+
+
+def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
+    """Give what else is to be said: the hint, then its notes."""
+    hint = hint_words(upgrade)
+    return (*((hint,) if hint else ()), *upgrade.notes)
 
 
 def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...]:
@@ -132,6 +172,26 @@ def _why(row: UpgradeRow) -> str:
     else:
         grew = "grew, if at all, by"
     return f"{grew} up to {bound.lstrip('+')}, allowed {margin}"
+
+
+def side_words(side: Observed) -> str:
+    """``BIASED -0.25 [-0.29, -0.20]``."""
+    return f"{side.label} {side.shown}".rstrip()
+
+
+def bound_words(row: UpgradeRow) -> tuple[str, str]:
+    """Word the most an effect is larger by, and how much is allowed; of ratios as factors.
+
+    Below 0, or a factor below 1, it is shown to be smaller. Both are empty where there is no
+    bound.
+    """
+    compared = row.compared
+    if compared is None or compared.bound is None or compared.margin is None:
+        return "", ""
+    if row.scale == "ratio":
+        bound, margin = grown_words(compared.bound, compared.margin, ratio=True)
+        return f"a factor of {bound}", margin
+    return grown_words(compared.bound, compared.margin, ratio=False)
 
 
 def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:

@@ -13,8 +13,15 @@ import pytest
 
 from ..baselines.accepted import ends_soon, read_baseline
 from ..baselines.entries import DamagedBaseline
-from ..baselines.table import to_ask, unasked_words, uncompared_words
-from ..baselines.upgrade import check_old, unasked, untested, upgrade_of
+from ..baselines.upgrade import (
+    check_old,
+    to_ask,
+    unasked,
+    unasked_words,
+    uncompared_words,
+    untested,
+    upgrade_of,
+)
 from ..errors.said import Said
 from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
@@ -189,9 +196,13 @@ def _leniencies(state: State) -> Iterator[str]:
         result = state.ledger.results.get(case)
         if outcome == "xfailed" and not (result and (result.known or result.fails)):
             yield f"accepted by xfail: {case}"
-        if result is not None and result.standing.improved and result.row is None:
+        if (
+            result is not None
+            and result.standing.beside.outcome == "improved"
+            and result.row is None
+        ):
             where = f"{result.experiment} × {result.model}, {result.id}"
-            yield f"{where}: {result.standing.improved}"  # of an upgrade its table says so
+            yield f"{where}: {result.standing.beside.words}"  # of an upgrade its table says so
     if state.settings.gate == "off":
         yield "the gate is off: no verdict fails this run"
     if state.settings.inconclusive == "pass":

@@ -173,7 +173,8 @@ class Run(Workbench):
         assert case.contrast is not None  # noqa: S101  (hypotheses have one)
         verdict = analysis.verdict(case.contrast.id)
         players = self.players(case.experiment, case.model)
-        beside, standing = self._baselines.beside(case, players, analysis, verdict)
+        standing = self._baselines.beside(case, players, analysis, verdict)
+        beside = standing.beside
         stopped = stopped_by(
             verdict,
             self.place(case),

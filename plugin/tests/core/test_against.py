@@ -51,7 +51,7 @@ def against(folder: Path, served: tuple[str, ...] = ("old-1",), judge: int = 0) 
 def held(by: Against) -> str:
     now = replace(verdict(finding()), model=NEW)
     case = Case("hypothesis", cast("Any", None), NEW, cast("Any", None))
-    return by.beside(case, cast("Any", None), analysis(now), now)[0].outcome
+    return by.beside(case, cast("Any", None), analysis(now), now).beside.outcome
 
 
 def test_an_old_model_of_one_design_and_one_served_model_is_compared(tmp_path: Path) -> None:

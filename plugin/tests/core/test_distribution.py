@@ -14,6 +14,7 @@ import pytest
 from pytest_bias import errors
 from pytest_bias.baselines.case_report import CaseReport, Standing, case_report
 from pytest_bias.baselines.entries import Acceptance
+from pytest_bias.baselines.gate import Comparison
 from pytest_bias.errors import (
     BadDesign,
     BiasError,
@@ -120,8 +121,11 @@ FOUND = CaseReport(
     analysis="0" * 64,
     stale="too old",
     standing=Standing(
-        accepted=Acceptance(reason="known", owner="ann", until="2999-12-31"),
-        improved="better",
+        beside=Comparison(
+            outcome="known",
+            accepted=Acceptance(reason="known", owner="ann", until="2999-12-31"),
+            tolerated=True,
+        ),
         fingerprint={"hypothesis": {"margin": 0.5, "arms": ["a", "b"]}},
         digest="1" * 64,
     ),
