@@ -297,7 +297,8 @@ class Bench:
 
     def _worse(self, analysis: Analysis, accepted: Mapping[str, Entry]) -> dict[str, str]:
         """Return hypothesis → what its verdict is beside the accepted one, if the gate stops."""
-        beside = partial(beside_entry, analysis, today="2000-01-01")
+        known = sum(each.accepted is not None for each in accepted.values())
+        beside = partial(beside_entry, analysis, today="2000-01-01", known=known)
         held = [v for v in analysis.verdicts if is_stopped(v.status, v.claim)]
         found = {v.id: beside(v, self.told[v.id], accepted[v.id])[1] for v in held}
         return {name: each.outcome for name, each in found.items() if not each.tolerated}

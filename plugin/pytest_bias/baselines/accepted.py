@@ -28,7 +28,7 @@ from .entries import (
     is_stopped,
 )
 from .fingerprints import differences, fingerprint_of
-from .gate import ABSOLUTE, Comparison, compare, detecting
+from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -123,7 +123,8 @@ class Baselines:
         if case.design.screens:
             return Standing(beside=self._beside_screen(case, players, verdict, entry))
         told = self.fingerprint(case, players)
-        _, beside = beside_entry(analysis, verdict, told, entry, today=settings.today)
+        known = baseline.known(verdict.experiment)
+        _, beside = beside_entry(analysis, verdict, told, entry, today=settings.today, known=known)
         if entry is not None and (
             other := served_otherwise(
                 verdict.experiment, case.model, recording, accepted=entry.served
@@ -219,6 +220,7 @@ def beside_entry(
     entry: Entry | None,
     *,
     today: str,
+    known: int,
     against: str = "",
 ) -> tuple[Entry, Comparison]:
     """Return a verdict of ``analysis`` as an entry, and what :func:`compare` makes of the two.
@@ -232,7 +234,7 @@ def beside_entry(
         entry,
         today=today,
         against=against,
-        among=detecting(each.claim for each in analysis.verdicts),
+        known=known,
     )
     return new, beside
 

@@ -126,6 +126,11 @@ class Baseline(Strict):
         """The entry of a hypothesis; None when it was never accepted."""
         return self.verdicts.get(experiment, {}).get(hypothesis)
 
+    def known(self, experiment: str) -> int:
+        """Count the verdicts of an experiment that the gate stops unless they are accepted."""
+        entries = self.verdicts.get(experiment, {}).values()
+        return sum(is_stopped(each.status, each.claim) for each in entries)
+
 
 def is_stopped(
     status: Status, claim: Claim, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"

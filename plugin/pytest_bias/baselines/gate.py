@@ -7,7 +7,7 @@ and what is *shown* of the change: that the effect is no worse, that it is worse
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -113,15 +113,15 @@ def compare(
     *,
     today: str,
     against: str = "",
-    among: int = 1,
+    known: int = 1,
 ) -> Comparison:
     """Compare what a hypothesis shows with what was accepted of it, or shown by another model.
 
     ``named`` stands in the error. ``old`` is None where there is nothing to hold ``new`` against.
     ``today`` (YYYY-MM-DD) is the day on which an acceptance must hold. ``against`` names the other
     model whose verdict ``old`` is: what that model shows as well is tolerated, though nobody
-    accepted it. ``among`` is the number of ``detect`` claims of the experiment: of these worse
-    must be shown, so that they share its part of the suite's error rate.
+    accepted it. ``known`` is the number of the experiment's verdicts that were accepted although
+    the gate stops them: "worse" is shown of each at its part of the suite's error rate.
 
     Raises BaselineDiffers when the two were reached with different designs.
     """
@@ -132,13 +132,12 @@ def compare(
     if old is None:
         words = "this hypothesis is not in the baseline"
         return Comparison(outcome="not in the baseline", words=words)
-    found = None
+    found, alpha = None, min(ALPHA, ALPHA * new.share) / max(1, known)
     if new.effect is not None and old.effect is not None:
-        alpha = min(ALPHA, ALPHA * new.share) / among if new.claim == "detect" else ALPHA
         found = held(new.effect, old.versions, alpha=alpha)
-    shown, why = _shown(new, old, found)
+    shown, why = _shown(new, old, found, alpha)
     outcome = outcome_of(new.claim, old.status, new.status, shown)
-    tolerated = _is_tolerated(outcome, new, old)
+    tolerated = _is_tolerated(outcome, new, old, found)
     if (tolerated or outcome in ("worse", "undecided")) and is_stopped(new.status, new.claim):
         if old.accepted is not None and old.accepted.until < today:
             outcome, tolerated = "expired", False
@@ -153,11 +152,6 @@ def compare(
         compared=found,
         decides=decides,
     )
-
-
-def detecting(claims: Iterable[Claim]) -> int:
-    """Count the ``detect`` claims of an experiment, which share one error rate; at least 1."""
-    return max(1, sum(claim == "detect" for claim in claims))
 
 
 def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Change:
@@ -177,8 +171,8 @@ def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Chan
     INCONCLUSIVE   BIASED              no worse   improved                    known
     =============  ==================  =========  ==========================  =================
 
-    What stands in stars stops; an ``undecided`` claim to be clear does not where it was accepted
-    as INCONCLUSIVE.
+    What stands in stars stops; an ``undecided`` claim to be clear does not where it was accepted:
+    as INCONCLUSIVE, or as BIASED if the two effects can be compared.
     """
     if now == "CLEAR":
         return "as before" if before == "CLEAR" else "improved"
@@ -191,17 +185,20 @@ def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Chan
     return "improved" if before == "BIASED" else "as before"
 
 
-def _is_tolerated(outcome: Change, new: Entry, old: Entry) -> bool:
+def _is_tolerated(outcome: Change, new: Entry, old: Entry, found: Compared | None) -> bool:
     """Return whether what the gate stops by itself is let through, while its acceptance lasts."""
     if outcome == "undecided":
         if new.claim == "detect":
             return new.status == "BIASED"
+        if old.status == "BIASED":
+            comparable = found is not None and found.how != "not comparable"
+            return comparable and (bool(old.untrusted) or not new.untrusted)
         open_before = old.status == "INCONCLUSIVE" and old.accepted is not None
         return open_before and new.effect is not None
     return outcome == "known"
 
 
-def _shown(new: Entry, old: Entry, found: Compared | None) -> tuple[Growth, str]:
+def _shown(new: Entry, old: Entry, found: Compared | None, alpha: float) -> tuple[Growth, str]:
     """What is shown of the change, and, where that is not "no worse", why."""
     now, before = new.effect, old.effect
     if found is None or now is None or before is None:
@@ -211,7 +208,7 @@ def _shown(new: Entry, old: Entry, found: Compared | None) -> tuple[Growth, str]
         return "no worse", ""
     if new.untrusted and not old.untrusted:
         return "neither", f"but now nothing can be decided: {new.untrusted}"
-    if (cells := _cells_shown(new, old))[0] != "no worse":
+    if (cells := _cells_shown(new, old, alpha))[0] != "no worse":
         return cells
     if found.no_worse or (new.cells and now.clears):
         return "no worse", ""
@@ -227,8 +224,8 @@ def _shown(new: Entry, old: Entry, found: Compared | None) -> tuple[Growth, str]
     return "worse" if found.worse else "neither", f"but {said}: {found.words}"
 
 
-def _cells_shown(new: Entry, old: Entry) -> tuple[Growth, str]:
-    """What is shown of the cells that are not CLEAR now; the cells of a claim share the .05.
+def _cells_shown(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
+    """What is shown of the cells that are not CLEAR now; a claim's cells share its ``alpha``.
 
     A claim that was CLEAR was so in every cell: one that is open now must be shown no worse.
     """
@@ -240,7 +237,7 @@ def _cells_shown(new: Entry, old: Entry) -> tuple[Growth, str]:
             if before.clears:
                 shown = "neither", f"but {was} has too few replies there now"
             continue
-        found = compared(now, before, alpha=ALPHA / len(old.cells))
+        found = compared(now, before, alpha=alpha / len(old.cells))
         if now.clears or found.no_worse:
             continue
         if found.worse:

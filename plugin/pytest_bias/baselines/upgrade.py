@@ -18,7 +18,7 @@ from ..settings.settings import FILE_SUFFIX, names_file
 from .accepted import Baselines, baseline_in, beside_entry
 from .case_report import CaseReport, Standing
 from .entries import Baseline, DamagedBaseline, Entry, entry_of, following, is_stopped
-from .gate import BaselineDiffers, compare, detecting
+from .gate import BaselineDiffers, compare
 from .table import Claimed, Upgrade, UpgradeRow, row_of, worst_first
 
 if TYPE_CHECKING:
@@ -168,10 +168,16 @@ class Against:
         """
         settings = self._settings
         told = self._accepted.fingerprint(case, players)
-        entry, digest = self._entry(case, verdict)
+        entry, digest, known = self._entry(case, verdict)
         against = "" if self.file is not None else self.old
         new, beside = beside_entry(
-            analysis, verdict, told, entry, today=settings.today, against=against
+            analysis,
+            verdict,
+            told,
+            entry,
+            today=settings.today,
+            known=known,
+            against=against,
         )
         row = None
         if verdict.gates:
@@ -181,13 +187,17 @@ class Against:
         absent = entry is None and digest is None and self.file is None
         return Standing(beside=beside, row=row, digest=digest, absent=absent)
 
-    def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None]:
-        """Return the old model's entry, and the digest of its analysis; None where it has none."""
+    def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None, int]:
+        """Return the old model's entry, the digest of its analysis, and its known biases.
+
+        None and 0 stand where it has none.
+        """
         if self.file is not None:
-            return self.file.entry(verdict.experiment, verdict.id), None
+            known = self.file.known(verdict.experiment)
+            return self.file.entry(verdict.experiment, verdict.id), None, known
         before = replace(case, model=self.old)
         if not self._recorded(before):
-            return None, None
+            return None, None, 0
         analysis, digest = self._analysis(before)
         recording = analysis.recording
         others = stale(
@@ -202,14 +212,15 @@ class Against:
         if others is not None and self._settings.gate != "off":
             raise others
         # Of the old model's own baseline all that was ever accepted of it counts.
-        known = self._accepted.baseline(self.old)
+        own = self._accepted.baseline(self.old)
         entry = entry_of(
             analysis.verdict(verdict.id),
             recording,
             self._accepted.fingerprint(before, self._players(before)),
         )
-        earlier = None if known is None else known.entry(verdict.experiment, verdict.id)
-        return following(entry, earlier), digest
+        earlier = None if own is None else own.entry(verdict.experiment, verdict.id)
+        known = sum(is_stopped(each.status, each.claim) for each in analysis.verdicts)
+        return following(entry, earlier), digest, known
 
 
 def upgrade_of(
@@ -273,12 +284,12 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
     rows: list[UpgradeRow] = []
     problems: list[str] = []
     for experiment, entries in sorted(now.verdicts.items()):
-        among = detecting(entry.claim for entry in entries.values())
+        known = before.known(experiment)
         for name, entry in sorted(entries.items()):
             named = (experiment, now.model, name)
             was = before.entry(experiment, name)
             try:
-                compared = compare(named, entry, was, today=today, among=among)
+                compared = compare(named, entry, was, today=today, known=known)
             except BaselineDiffers as differs:
                 problems.append(str(differs))
                 continue
