@@ -437,6 +437,7 @@ def test_units_that_pair_decide_where_independent_estimates_could_not() -> None:
     [
         ({"margin": None}, "larger by 1.11, there is no margin"),
         ({"se": None, "df": None}, "it may be larger by"),
+        ({"se": None, "df": None, "interval": None}, "there is no standard error of both"),
         ({"scale": "ratio", "estimate": 2.0, "margin": 1.5}, "it may be larger by a factor of"),
     ],
 )
@@ -447,7 +448,7 @@ def test_what_cannot_be_shown_is_undecided_and_says_why(
     given = usual | changes
     found = beside(verdict("BIASED", **given), entry(verdict("BIASED", **given)))
     assert found.outcome == "undecided"
-    assert found.tolerated == ("se" not in changes)  # no standard error: not comparable
+    assert found.tolerated == ("interval" not in changes)  # neither that nor a standard error
     assert words in found.words
     again = beside(verdict("BIASED", **given), entry(verdict("BIASED", **given)), recording=BEFORE)
     assert again.outcome == "known"
