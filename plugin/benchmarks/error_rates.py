@@ -37,11 +37,12 @@ from pytest_bias.contrasts.cases import Registered
 from pytest_bias.contrasts.declared import levels_of
 from pytest_bias.contrasts.pairs import PairContrast
 from pytest_bias.experiments.canonical import compact, digest
+from pytest_bias.experiments.copies import copied_words
 from pytest_bias.experiments.design import Trial, is_control
 from pytest_bias.experiments.experiment import Players, simulated_text
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.records import Outcome, Recording, records_of
+from pytest_bias.experiments.records import Origin, Outcome, Recording, records_of
 from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.cores import cores
@@ -52,8 +53,9 @@ from pytest_bias.workbench.suite import registry_of, suite_modules
 
 EVEN, BIASED, MESSY = "even", "biased", "messy"
 CLEAN, TEMPERATURE_0, UPGRADE = "clean", "temperature 0", "biased, unchanged"
+COPIES = "copies"
 MARGIN, TWO, CELL = "one margin", "two margins", "two margins in one cell"
-SUITE_ROWS = (CLEAN, MESSY, TEMPERATURE_0, UPGRADE)
+SUITE_ROWS = (CLEAN, MESSY, TEMPERATURE_0, UPGRADE, COPIES)
 CLAIM_ROWS = (MARGIN, TWO, CELL)
 BLOCK = 10  # draws that a process makes together
 MOST_OF_ONE = 100  # draws of a row that is of one claim
@@ -61,6 +63,7 @@ PASSES = {CLEAN: (0.95, 0.9915), MESSY: (0.90, 0.983), TEMPERATURE_0: (0.95, Non
 """Row → the least shares in which the suite passes, and each experiment."""
 STOPPED = {CLEAN: 0.05, UPGRADE: 0.10}
 """Row → the most that an unchanged suite is stopped by the upgrade gate."""
+COPIED = 0.3  # share of the replies that a cache gives again
 ACCEPTANCE = Acceptance(reason="benchmark", owner="benchmark", until="9999-12-31")
 NO_RECORDING = Recording(
     cassette="", checksum="", simulated=True, wire="", recorded_with="", interactions=None
@@ -118,6 +121,7 @@ def rows_of(of: Registered, draws: int) -> Iterator[Row]:
     yield Row(MESSY, name, draws, subject=MESSY)
     yield Row(TEMPERATURE_0, name, draws, frozen=True)
     yield Row(UPGRADE, name, draws, subject=BIASED, accepted=BIASED)
+    yield Row(COPIES, name, few)
     for claim in representatives(of):
         if has_known_truth(of.hypotheses[claim]):
             yield Row(MARGIN, name, few, plant=Plant(claim, 1), accepted=EVEN)
@@ -203,6 +207,19 @@ class Planting:
         return {self.key: self.amount * here} if here and not control else {}, False
 
 
+def through_cache(outcomes: Sequence[Outcome], draw: str) -> Iterator[Outcome]:
+    """Yield outcomes, some of them the first of their cell again: by its id, or by a header."""
+    first: dict[object, Outcome] = {}
+    headers = _seed(f"{draw}:headers") % 2 == 0
+    for outcome in outcomes:
+        trial, source = outcome.trial, first.setdefault(outcome.trial.cell, outcome)
+        again = _seed(f"{draw}:copied:{trial.id}") < COPIED * 16**15 and source is not outcome
+        given = source if again else outcome
+        name, header = ("", "x-cache" * again) if headers else (given.trial.id, "")
+        origin = Origin("subject", "", None, id=name, cached=header)
+        yield replace(given, trial=trial, origins=(origin,))
+
+
 def _seed(text: str) -> int:
     return int(digest(text)[:15], 16)
 
@@ -225,6 +242,8 @@ class Bench:
         players = Players(f"simulated/{row.subject}", judge_of_simulated(row.subject))
         planting = Planting(self.of, row.plant, draw)
         outcomes = [self._outcome(row, players, planting, trial) for trial in self.trials]
+        if row.name == COPIES:
+            outcomes = [*through_cache(outcomes, draw)]
         return analyse(
             experiment,
             self.design,
@@ -233,7 +252,11 @@ class Bench:
             records=records_of(outcomes, tuple(experiment.measures)).for_verdicts,
             hypotheses=tuple(self.of.hypotheses.values()),
             controls=tuple(self.of.controls.values()),
-            recording=replace(NO_RECORDING, checksum=digest(f"{row.key}:{draw}")),
+            recording=replace(
+                NO_RECORDING,
+                checksum=digest(f"{row.key}:{draw}"),
+                copied=copied_words(outcomes),
+            ),
             allocation=self.allocation,
         )
 
@@ -284,6 +307,8 @@ class Bench:
         }
         line: dict[str, Any] = dict(zip(("row", "experiment", "plant"), row.key, strict=True))
         line |= {"draw": draw, "stops": stops, "unseen": [each.id for each in analysis.unseen]}
+        if row.name == COPIES:
+            line["given"] = sum(each.status != "INCONCLUSIVE" for each in analysis.verdicts)
         if row.plant is not None:
             said, claim = analysis.verdict(row.plant.hypothesis), row.plant.hypothesis
             missing = measure_of(self.of.hypotheses[claim]) == MISSING
@@ -421,6 +446,9 @@ def _of_suite(name: str, lines: Sequence[Line], designs: Iterable[str]) -> Itera
             said = ([why for line in each for why in line["stops"].values()] for each in drawn)
             biased = _count(any("BIASED" in why for why in each) for each in said)
             yield Rate(name, f"{of}: any BIASED", biased, most=0.05 if is_suite else None)
+        if name == COPIES and drawn:
+            given = _count(any(line["given"] for line in each) for each in drawn)
+            yield Rate(name, f"{of}: any verdict given", given, most=0.0)
         if name in PASSES and drawn:
             passes = _count(all(map(_passes, each)) for each in drawn)
             yield Rate(name, f"{of}: passes", passes, least=PASSES[name][not is_suite])

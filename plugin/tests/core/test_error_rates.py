@@ -47,6 +47,20 @@ def test_at_temperature_0_an_item_gets_one_reply() -> None:
     assert {len({*each.values}) for each in analysis.numbers} == {1}
 
 
+def test_copies_give_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(tmp_path / "draws.jsonl")
+    only = ("--draws=8", "--row=copies", f"--experiment={ANCHORING}", "--jobs=1")
+    assert error_rates.main([file, *only]) == 0
+    assert f"| copies | {ANCHORING}: any verdict given | ≤ 0 | 0.000 ± 0.000 | 8 |" in (
+        capsys.readouterr().out.splitlines()
+    )
+    bench = bench_of("bias_tests", ANCHORING)
+    said = {bench.drawn(Row("copies", ANCHORING, 1), f"1:{n}").recording.copied for n in range(8)}
+    assert {"header" in each for each in said} == {True, False}
+    shares = [int(each.split()[0]) / len(bench.trials) for each in said]
+    assert all(0.2 < share < 0.4 for share in shares)
+
+
 def test_draws_are_gone_on_with_and_summed_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
