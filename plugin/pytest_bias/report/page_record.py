@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from ..contrasts.findings import p_words
 from ..experiments.records import Recording
 from ..verdicts.analysis import Analysis
-from ..verdicts.judge_agreement import AgreementFound, alpha_words
+from ..verdicts.judge_agreement import AgreementFound
 from ..verdicts.verdict import Control
 from ..verdicts.wording import allocation_words, interval_words, number_words, unit_words
 from .page_verdict import Fact
 from .published import published_facts, sizes
-from .terminal import agreement_bounds, alpha_value, held_words
+from .terminal import alpha_value
 
 UNSAID = "not said by the provider"
 
@@ -54,7 +54,7 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     gates = found.against != "people"
     title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
     if not found.holds:
-        badge, said = "not relied on", f"{capital(found.why)}{held_words(found)}."
+        badge, said = "not relied on", f"{capital(found.why)}."
     elif found.slight:
         badge = "hardly agrees"
         said = (
@@ -75,18 +75,12 @@ def _judge(found: AgreementFound) -> Iterator[Fact]:
     if found.interval is not None:
         level = f"{100 * found.interval.level:.0f} %"
         how = f"{how}; {level} percentile bootstrap interval over trials"
-    value = "not defined" if found.alpha is None else alpha_value(found)
-    yield "Krippendorff’s α", value, how
+    yield "Krippendorff’s α", alpha_value(found), how
     trials = "Trials scored twice" if gates else "Trials labelled and rated"
     yield trials, f"{found.trials}, of which {found.same} alike", ""
-    if found.kappa is not None:
-        kappa = f"{alpha_words(found.kappa)}{agreement_bounds(found.kappa_interval)}"
-        yield "Cohen’s κ", kappa, ""
     if not gates:
         yield "Reason", found.why, ""
     yield "Rests on it", ", ".join(found.governs), ""
-    if not found.holds:
-        yield "Holds back", ", ".join(found.held) or "no hypothesis", ""
     yield "Labels", found.source, ""
 
 

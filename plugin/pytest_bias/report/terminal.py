@@ -9,7 +9,6 @@ from ..baselines.accepted import SOON
 from ..experiments.allocation import ALARMS, SMALL_PART
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
-from ..stats.results import Interval
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound, alpha_words
 from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict
@@ -305,31 +304,18 @@ def judge_line(found: AgreementFound) -> str:
             f"judge's agreement with itself on {found.measure}: {_agreement_numbers(found)}, "
             f"{trials} scored twice"
         )
-    return f"judge NOT RELIED ON: {found.why}{held_words(found)}"
+    return f"judge NOT RELIED ON: {found.why}"
 
 
 def _agreement_numbers(found: AgreementFound) -> str:
-    kappa = "" if found.kappa is None else f", κ = {alpha_words(found.kappa)}"
-    value = "not defined" if found.alpha is None else alpha_value(found)
-    return f"α = {value} ({found.level}){kappa}"
+    return f"α = {alpha_value(found)} ({found.level})"
 
 
 def alpha_value(found: AgreementFound) -> str:
-    """``0.81, 95 % [0.70, 0.90]``, of an agreement that is defined."""
-    assert found.alpha is not None  # noqa: S101  (who calls this has looked)
-    return f"{alpha_words(found.alpha)}{agreement_bounds(found.interval)}"
-
-
-def agreement_bounds(interval: Interval | None) -> str:
-    """``, 95 % [0.70, 0.90]``; '' of no interval."""
-    if interval is None:
-        return ""
-    bounds = f"[{alpha_words(interval.low)}, {alpha_words(interval.high)}]"
-    return f", {level_words(interval)} {bounds}"
-
-
-def held_words(found: AgreementFound) -> str:
-    """Name what an agreement holds back, after a semicolon; '' where that is nothing."""
-    if not found.held:
-        return ""
-    return f"; held back: {', '.join(found.held)}"
+    """``0.81, 95 % [0.70, 0.90]``, or that it is not defined."""
+    if found.alpha is None:
+        return "not defined"
+    if found.interval is None:
+        return alpha_words(found.alpha)
+    low, high = alpha_words(found.interval.low), alpha_words(found.interval.high)
+    return f"{alpha_words(found.alpha)}, {level_words(found.interval)} [{low}, {high}]"

@@ -158,22 +158,20 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     conditions = experiment.conditions_of(design)
     counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in conditions)
     held, cut = {**held_back(agreed), **unsaid}, cut_short(experiment, counts)
-    rests: dict[str, frozenset[str]] = {}
     judged = []
     for control in controls:
         asked = control.contrast
         there = control.is_asked(experiment, design)
         rows = without_controls(experiment, records, asked)
         finding = _found(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
-        rests[control.id] = _measures(asked, finding)
-        why = _held(held, rests[control.id])
+        why = _held(held, _measures(asked, finding))
         judged.append(judged_control(control, finding, why, asked=there))
     questions: list[Question] = []
     claimed: set[str] = set()
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
         finding = _found(hypothesis, experiment, rows)
-        rests[hypothesis.id] = _measures(hypothesis, finding)
+        rests = _measures(hypothesis, finding)
         insensitive, licence = "", ""
         claim = claim_under(hypothesis, design)
         if isinstance(finding, Estimate) and claim != "describe":
@@ -187,8 +185,8 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             direction=hypothesis.direction,
             finding=finding,
             copied=recording.copied,
-            unreliable=_held(held, rests[hypothesis.id]),
-            cut=_held(cut, rests[hypothesis.id]),
+            unreliable=_held(held, rests),
+            cut=_held(cut, rests),
             screened=design.screens,
             title=getattr(hypothesis, "title", ""),
             why=getattr(hypothesis, "why", ""),
@@ -216,7 +214,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         categories=tuple(categories),
         controls=tuple(with_needed(judged, claimed)),
         figures=_figures(experiment, plain),
-        agreements=_resting(agreed, rests),
+        agreements=agreed,
         verdicts=tuple(
             _with_replicates(
                 verdict_from(experiment.id, model, each, decisions[each.id], allocation.scale),
@@ -283,20 +281,6 @@ def _measures(contrast: Contrast, finding: Estimate | NoFinding) -> frozenset[st
 def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
     """Say why nothing is decided that rests on ``measures``; '' where something may be."""
     return next((why for measure, why in held.items() if measure in measures), "")
-
-
-def _resting(
-    agreed: Iterable[AgreementFound], rests: Mapping[str, frozenset[str]]
-) -> tuple[AgreementFound, ...]:
-    """``agreed``, each with the ids of what it holds back."""
-    return tuple(
-        each
-        if each.holds
-        else replace(
-            each, held=tuple(sorted(name for name, on in rests.items() if on & {*each.governs}))
-        )
-        for each in agreed
-    )
 
 
 def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Estimate | NoFinding:

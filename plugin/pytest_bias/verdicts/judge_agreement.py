@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Literal
 
 from ..errors import BadDesign, BadLabels, NoVariance
 from ..experiments.experiment import Experiment
@@ -24,7 +25,6 @@ Pairs = list[tuple[MeasureValue, MeasureValue]]
 _RESAMPLES = 1000
 _SEED = 20240229
 _SLIGHT = 0.2
-_UNREAD = 0.05
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WANTED = {float: "a number", bool: "yes or no", str: "a category"}
@@ -61,10 +61,10 @@ class AgreementFound:
 
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
     on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
-    both ratings, ``same`` of them twice the same. α itself holds nothing back: it takes 20
-    trials rated twice to know the judge's error, and a judge that reads flags better than by
-    chance. ``held`` are the ids of the hypotheses and the control it holds back, ``kappa`` is
-    Cohen's, for categories beside people; ``source`` the file of their labels.
+    both ratings, ``same`` of them twice the same. α itself holds nothing back: it takes 20 trials
+    rated twice to know the judge's error, and a judge that reads flags better than by chance.
+    ``governs`` are the measures of which nothing is decided where it does not hold; ``source`` is
+    the file of people's labels.
     """
 
     measure: str
@@ -77,9 +77,6 @@ class AgreementFound:
     holds: bool
     why: str = ""
     governs: tuple[str, ...] = ()
-    held: tuple[str, ...] = ()
-    kappa: float | None = None
-    kappa_interval: Interval | None = None
     source: str = ""
 
     @property
@@ -178,38 +175,30 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, list[Agreem
     return found
 
 
-def _read_as(flag: str, measure: str, records: Records) -> Mapping[MeasureValue | None, bool]:
-    """Rating → the flag it stands for; without those that stand for both."""
-    if measure == flag:
-        return {True: True, False: False}
-    seen: dict[MeasureValue | None, set[bool]] = {}
-    valid = (row.values for row in records.rows if row.missing is None)
-    for rating, flagged in {(values[measure], values[flag]) for values in valid}:
-        seen.setdefault(rating, set()).add(bool(flagged))
-    return {rating: both.pop() for rating, both in seen.items() if len(both) == 1}
-
-
 def _reader(
     flag: str, measure: str, level: Level, records: Records
-) -> Callable[[MeasureValue | None], bool | None]:
-    """Return what gives the flag that a rating stands for; None where that is not known.
+) -> Callable[[MeasureValue | None], AbstractSet[bool]]:
+    """Return what gives the flags that go with a rating; none where it is never given.
 
-    A number that no rating of ``records`` is, of a scale with an order, stands for what the ones
-    on both sides of it do, where these agree. Beyond the last of them nobody knows: a flag may say
-    that a rating is extreme, and the judge may never see one end.
+    A number that no rating of ``records`` is, of a scale with an order, goes with what those on
+    both sides of it do. Beyond the last of them nobody knows: a flag may say that a rating is
+    extreme, and the judge may never see one end.
     """
-    reads, given = _read_as(flag, measure, records), {*records.column(measure)}
-    steps = sorted(each for each in given if isinstance(each, float) and level != "nominal")
+    seen: dict[MeasureValue | None, set[bool]] = defaultdict(set)
+    for row in records.rows:
+        if row.missing is None:
+            seen[row.values[measure]].add(bool(row.values[flag]))
+    if measure == flag:
+        seen.update({True: {True}, False: {False}})
+    steps = sorted(each for each in seen if isinstance(each, float) and level != "nominal")
 
-    def flag_at(rating: MeasureValue | None) -> bool | None:
-        known = rating in given or not isinstance(rating, float)
-        place = 0 if known else bisect(steps, cast("float", rating))
-        if not 0 < place < len(steps):
-            return reads.get(rating)
-        below, above = (reads.get(each) for each in steps[place - 1 : place + 1])
-        return below if below == above else None
+    def flags_of(rating: MeasureValue | None) -> AbstractSet[bool]:
+        if rating in seen:
+            return seen[rating]
+        place = bisect(steps, rating) if isinstance(rating, float) else 0
+        return seen[steps[place - 1]] | seen[steps[place]] if 0 < place < len(steps) else set()
 
-    return flag_at
+    return flags_of
 
 
 def _between_ratings(
@@ -217,19 +206,20 @@ def _between_ratings(
 ) -> Misclassified | None:
     from ..stats.misclassification import retest_errors  # noqa: PLC0415
 
-    flag_at = _reader(flag, agreement.measure, agreement.level, every)
+    flags_of = _reader(flag, agreement.measure, agreement.level, every)
     kind = _kind(agreement.measure, records)
     pairs = [
-        (bool(row.values[flag]), again)
+        (bool(row.values[flag]), flags_of(_rating(str(row.values[agreement.again]), kind)))
         for row in records.rows
         if row.missing is None
-        and (again := flag_at(_rating(str(row.values[agreement.again]), kind))) is not None
     ]
-    differ = sum(one != two for one, two in pairs)
-    if len(pairs) < FEWEST_TWICE or 2 * differ >= len(pairs):
+    differs = [flagged not in again for flagged, again in pairs if len(again) == 1]
+    if len(differs) < FEWEST_TWICE or 2 * sum(differs) >= len(differs):
         return None  # and nothing that rests on it is decided
-    source = f"{len(pairs)} rated twice, {differ} otherwise: a lower bound of the judge's error"
-    return retest_errors(differ=differ, pairs=len(pairs), source=source)
+    source = (
+        f"{len(differs)} rated twice, {sum(differs)} otherwise: a lower bound of the judge's error"
+    )
+    return retest_errors(differ=sum(differs), pairs=len(differs), source=source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,49 +266,29 @@ def _read_beside(
     labels: Labels | None,
     every: Records,
 ) -> _Read | None:
-    """Hold a flag beside people's labels of it, or of what it is read from; None of too few.
+    """Compare a flag with people's labels of it, or of its rating; None where they are too few.
 
-    What else goes with it, such as a number that no two trials share, says nothing of it. Ratings
-    that the judge gives nowhere, or with a yes as with a no, count as its errors. Raises BadLabels
-    where they are more than 5 % of those that say yes, or no, and no other column will do: without
-    them a judge that never sees what people do would look as if it never erred.
+    A rating that the judge gives nowhere counts as an error of it: without them a judge that never
+    sees what people do would look as if it never erred. One that goes with both flags says
+    nothing of either.
     """
     if labels is None:
         return None
-    levels: dict[str, Level] = {each.measure: each.level for each in agreements}
-    refused = None
     rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
-    governed = (name for each in agreements for name in each.governs)
-    for column in dict.fromkeys((flag, *governed)):
-        kind = _kind(column, records)
-        flag_at = _reader(flag, column, levels.get(column, "nominal"), every)
-        cells = [c for c in labels.cells if c.measure == column and c.trial in rated]
-        said = {cell.trial: flag_at(_rating(cell.text, kind)) for cell in cells}
-        counts = Counter((flagged, rated[trial]) for trial, flagged in said.items())
+    levels: dict[str, Level] = {flag: "nominal", **{a.measure: a.level for a in agreements}}
+    for column, level in levels.items():
+        kind, flags_of = _kind(column, records), _reader(flag, column, level, every)
+        counts: Counter[tuple[bool, bool]] = Counter()
+        for cell in labels.cells:
+            if cell.measure != column or cell.trial not in rated:
+                continue
+            said, judged = flags_of(_rating(cell.text, kind)), rated[cell.trial]
+            if len(said) < _PAIR:
+                counts[(True in said) if said else not judged, judged] += 1
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
-        enough = events + others >= FEWEST_TWICE and events > 0 and others > 0
-        unread = [cell for cell in cells if said[cell.trial] is None and column in levels]
-        if len(unread) > _UNREAD * min(events, others) and len(cells) >= FEWEST_TWICE:
-            if kind is float and not enough:
-                # Those of a flag that has more to it say too little.
-                told = {*every.column(column)}
-                never = [c for c in unread if _rating(c.text, kind) not in told]
-                unread = never if len(never) > _UNREAD * len(unread) else []
-            refused = refused or next(iter(unread), None)
-        elif enough:
-            missed = sum(not rated[cell.trial] for cell in unread)
-            events, others = events + missed, others + len(unread) - missed
+        if events + others >= FEWEST_TWICE and events > 0 and others > 0:
             return _Read(column, counts[True, True], events, counts[False, False], others)
-    own = sum(cell.measure == flag and cell.trial in rated for cell in labels.cells)
-    if refused is not None and own < FEWEST_TWICE:
-        problem = (
-            f"{refused.text!r} says neither yes nor no of {flag}, as the judge gives it "
-            f"nowhere, or with both: correct it, or label {FEWEST_TWICE} trials in a column "
-            f"{flag!r} as well"
-        )
-        at, of = refused.line, refused.measure
-        raise BadLabels(source=labels.path, line=at, column=of, problem=problem)
     return None
 
 
@@ -358,20 +328,9 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
     if kind is str and agreement.level != "nominal":
         problem = f"level={agreement.level!r} takes numbers, and the measure holds categories"
         raise BadDesign(what=what, problem=problem)
-    alpha, interval, _ = _alpha(pairs, agreement.level)
+    found = _found(agreement.measure, "the judge again", agreement.level, pairs)
     why = _why_held(agreement, len(pairs))
-    return AgreementFound(
-        measure=agreement.measure,
-        against="the judge again",
-        level=agreement.level,
-        alpha=alpha,
-        interval=interval,
-        trials=len(pairs),
-        same=sum(one == two for one, two in pairs),
-        holds=not why,
-        why=why,
-        governs=tuple(agreement.governs),
-    )
+    return replace(found, holds=not why, why=why, governs=tuple(agreement.governs))
 
 
 def _why_held(agreement: Agreement, trials: int) -> str:
@@ -405,25 +364,12 @@ def _beside(
         if cell.trial in rated:
             pairs.append((rated[cell.trial][measure.name], said))
     scale: Level = level or ("interval" if kind is float else "nominal")
-    alpha, interval, undefined = _alpha(pairs, scale)
+    found = _found(measure.name, "people", scale, pairs)
     aside = sum(cell.measure == measure.name for cell in labels.cells) - len(pairs)
-    if undefined and aside:
-        undefined += f"; {number_words(aside, 'label')} left aside, of trials that do not count"
-    kappa, kappa_interval = (None, None) if kind is float else _kappa(pairs)
-    return AgreementFound(
-        measure=measure.name,
-        against="people",
-        level=scale,
-        alpha=alpha,
-        interval=interval,
-        trials=len(pairs),
-        same=sum(one == two for one, two in pairs),
-        holds=True,
-        why=undefined,
-        kappa=kappa,
-        kappa_interval=kappa_interval,
-        source=labels.source,
-    )
+    why = found.why
+    if why and aside:
+        why += f"; {number_words(aside, 'label')} left aside, of trials that do not count"
+    return replace(found, why=why, source=labels.source)
 
 
 def _wanted(
@@ -470,31 +416,30 @@ def _rating(text: str, kind: type[MeasureValue] | None) -> MeasureValue | None:
     return (word or None) if kind is str else None
 
 
-def _alpha(pairs: Pairs, level: Level) -> tuple[float | None, Interval | None, str]:
-    """α, its interval, and why it is not defined."""
-    if len(pairs) < _PAIR:
-        return None, None, "fewer than two trials have both ratings, so α is undefined"
+def _found(measure: str, against: Rater, level: Level, pairs: Pairs) -> AgreementFound:
+    """The agreement of pairs of ratings; ``why`` says where α is not defined."""
     from ..stats.agreement import krippendorff_alpha  # noqa: PLC0415  (numpy)
 
-    ratings = list(zip(*pairs, strict=True))
-    if level != "nominal":
-        ratings = [tuple(float(rating) for rating in each) for each in ratings]
-    try:
-        found = krippendorff_alpha(ratings, level=level, iterations=_RESAMPLES, seed=_SEED)
-    except NoVariance:
-        return None, None, "all ratings are the same, so α is undefined"
-    return found.alpha, found.interval, ""
-
-
-def _kappa(pairs: Pairs) -> tuple[float | None, Interval | None]:
-    """Cohen's κ and its interval; None where it is not defined."""
-    if len(pairs) < _PAIR:
-        return None, None
-    from ..stats.agreement import cohen_kappa  # noqa: PLC0415
-
-    one, two = zip(*pairs, strict=True)
-    try:
-        found = cohen_kappa(one, two)
-    except NoVariance:
-        return None, None
-    return found.kappa, found.interval
+    alpha = interval = None
+    why = "fewer than two trials have both ratings, so α is undefined"
+    if len(pairs) >= _PAIR:
+        ratings = list(zip(*pairs, strict=True))
+        if level != "nominal":
+            ratings = [tuple(float(rating) for rating in each) for each in ratings]
+        try:
+            found = krippendorff_alpha(ratings, level=level, iterations=_RESAMPLES, seed=_SEED)
+        except NoVariance:
+            why = "all ratings are the same, so α is undefined"
+        else:
+            alpha, interval, why = found.alpha, found.interval, ""
+    return AgreementFound(
+        measure=measure,
+        against=against,
+        level=level,
+        alpha=alpha,
+        interval=interval,
+        trials=len(pairs),
+        same=sum(one == two for one, two in pairs),
+        holds=True,
+        why=why,
+    )

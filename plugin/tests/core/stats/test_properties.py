@@ -14,16 +14,13 @@ from scipy import (  # type: ignore[import-untyped, unused-ignore]  # scipy ship
     special,
     stats,
 )
-from statsmodels.stats.inter_rater import (  # type: ignore[import-untyped, unused-ignore]  # no types
-    cohens_kappa,
-)
 from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused-ignore]  # no types
     multipletests,
 )
 
 from pytest_bias.errors import NoVariance, TooFewUnits
 from pytest_bias.stats import resampling
-from pytest_bias.stats.agreement import Measurement, cohen_kappa, krippendorff_alpha
+from pytest_bias.stats.agreement import Measurement, krippendorff_alpha
 from pytest_bias.stats.anova import one_way
 from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson
 from pytest_bias.stats.effect_size import standardized_difference
@@ -447,21 +444,6 @@ def test_the_interval_of_alpha_narrows_with_units() -> None:
     assert krippendorff_alpha(words).alpha == krippendorff_alpha(CODERS).alpha
     agreed = krippendorff_alpha([[1, 2] * 10] * 2, level="interval", iterations=1000, seed=1)
     assert (agreed.alpha, agreed.interval) == (1, None)  # no certainty, least of all of 20
-
-
-@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40))
-def test_kappa_and_its_standard_error_are_statsmodels(pairs: list[tuple[int, int]]) -> None:
-    values = sorted({value for pair in pairs for value in pair})
-    assume(len(values) > 1)
-    table = np.zeros((len(values), len(values)))
-    for first, second in pairs:
-        table[values.index(first), values.index(second)] += 1
-    with np.errstate(all="ignore"):  # its z is 0 / 0 where a coder uses one category
-        expected = cohens_kappa(table)
-    found = cohen_kappa(*zip(*pairs, strict=True))
-    assert found.kappa == pytest.approx(expected.kappa, abs=1e-12)
-    assert (found.se or 0) ** 2 == pytest.approx(expected.var_kappa, abs=1e-12)
-    assert found.interval is None or not found.interval.excludes(found.kappa)
 
 
 def test_labels_that_were_all_read_rightly_do_not_make_a_reader_faultless() -> None:
