@@ -163,9 +163,7 @@ class FisherTest:
 
         a, b = pooled.numbers(1)
         if not pooled.flags:
-            raise BadStatisticInput(
-                function="FisherTest", argument="measure", problem="is no event"
-            )
+            raise BadStatisticInput(argument="measure", problem="is no event")
         found = conditional_odds_ratio(int(a.sum()), a.size, int(b.sum()), b.size)
         ends = [f"{end:z.4g}" if math.isfinite(end) else "∞" for end in (found.low, found.high)]
         estimate = found.estimate if math.isfinite(found.estimate) else "∞"

@@ -165,16 +165,10 @@ class IncompleteDesign(NoFinding):
 class NoVariance(NoFinding):
     """A statistic that divides by a standard deviation was asked of constant data."""
 
-    def __init__(self, *, statistic: str = "") -> None:
-        self.statistic = statistic
+    def __init__(self, *, statistic: str = "the statistic") -> None:
         super().__init__(
-            f"{statistic}: every value within each group is the same, so it is not defined"
+            f"every value within each group is the same, so {statistic} is not defined"
         )
-
-    def refused_by(self, function: str) -> None:
-        """Name the function that could not compute it, unless one is named already."""
-        if not self.statistic:
-            NoVariance.__init__(self, statistic=function)
 
 
 class BadTable(BiasError):
@@ -194,18 +188,10 @@ class BadTable(BiasError):
 class BadStatisticInput(BiasError):
     """An argument of a statistical function is outside its domain."""
 
-    def __init__(self, *, argument: str, problem: str, function: str = "") -> None:
-        self.function = function
+    def __init__(self, *, argument: str, problem: str) -> None:
         self.argument = argument
         self.problem = problem
-        super().__init__(f"{function}({argument}=…): {problem}")
-
-    def refused_by(self, function: str) -> None:
-        """Name the function whose argument it is, unless one is named already."""
-        if not self.function:
-            BadStatisticInput.__init__(
-                self, argument=self.argument, problem=self.problem, function=function
-            )
+        super().__init__(f"{argument}: {problem}")
 
 
 # --- trials, prompts, replies and labels --------------------------------------------------------

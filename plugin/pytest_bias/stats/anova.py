@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from .checks import EQUAL, Floats, alike, bad, checked, constant, enough, probability, units
+from .checks import EQUAL, Floats, alike, bad, constant, enough, probability, units
 
 SumsOfSquares = Literal[1, 2, 3]
 Term = tuple[str, ...]
@@ -60,7 +60,6 @@ class AnovaTable:
     aliased: tuple[Term, ...]
 
 
-@checked
 def one_way(groups: Sequence[ArrayLike]) -> OneWay:
     """Test equal means of k >= 2 independent groups of equal variance, of at least 2 units each.
 
@@ -146,7 +145,6 @@ def _beside(term: Term, terms: Sequence[Term], kind: SumsOfSquares) -> list[Term
     return [other for other in terms if other != term and other not in above]
 
 
-@checked
 def factorial_anova(
     values: ArrayLike,
     factors: Mapping[str, Sequence[str]],

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
-from collections.abc import Callable, Sized
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Sized
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import BadStatisticInput, NoVariance, TooFewUnits
+from ..errors import BadStatisticInput, TooFewUnits
 
 Floats = NDArray[np.float64]
 
@@ -31,26 +30,9 @@ Means of the same replies summed in another order differ in their last bits; a t
 of such "variance" is noise divided by noise, and can be as large as one likes.
 """
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Have what is refused within a public `function` say that it was `function` that refused."""
-
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        except (BadStatisticInput, NoVariance) as refusal:
-            refusal.refused_by(function.__qualname__)
-            raise
-
-    return call
-
 
 def bad(argument: str, problem: str) -> BadStatisticInput:
-    """Return the error of an argument outside its domain; `checked` adds the function."""
+    """Return the error of an argument outside its domain."""
     return BadStatisticInput(argument=argument, problem=problem)
 
 

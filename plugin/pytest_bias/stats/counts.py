@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import NoVariance
-from .checks import array_of, bad, checked, enough, probability
+from .checks import array_of, bad, enough, probability
 from .results import LEVEL, MOST_UNITS, Interval
 
 FEWEST = 2  # rows or columns that can differ
 
 
-@checked
 def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     """Return the Wilson score interval of a rate, without continuity correction.
 
@@ -63,7 +62,7 @@ def conditional_odds_ratio(successes_a: int, n_a: int, successes_b: int, n_b: in
     enough(n_a, "a", 1)
     enough(n_b, "b", 1)
     if successes_a + successes_b in {0, n_a + n_b}:
-        raise NoVariance(statistic="conditional_odds_ratio")
+        raise NoVariance(statistic="the odds ratio")
     table = [[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]]
     found = stats.contingency.odds_ratio(table, kind="conditional")
     interval = found.confidence_interval(LEVEL)
@@ -87,7 +86,6 @@ class ChiSquare:
     bergsma_v: float
 
 
-@checked
 def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
     """Test that rows and columns are independent, and measure their association.
 

@@ -8,14 +8,13 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtri, nctdtr, poch  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from .checks import checked, enough, mean_and_sd, two_samples
+from .checks import enough, mean_and_sd, two_samples
 from .means import mean_sd_n
 from .results import LEVEL, EffectSize, Interval
 
 STEP = 3.0  # about as far as Z moves a noncentrality
 
 
-@checked
 def cohen_d(a: ArrayLike, b: ArrayLike) -> float:
     """Return (mean(a) - mean(b)) / pooled SD.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from .checks import checked, mean_and_sd, probability, two_samples, units
+from .checks import mean_and_sd, probability, two_samples, units
 from .results import LEVEL, Description, Interval
 
 
@@ -106,7 +106,6 @@ def difference_of(
     return StudentEstimate(estimate=first - second, se=se, df=df)
 
 
-@checked
 def welch(a: ArrayLike, b: ArrayLike) -> StudentEstimate:
     """Test mean(a) - mean(b) without assuming equal variances.
 
@@ -133,7 +132,6 @@ def mean_sd_n(differences: ArrayLike, *, magnitude: float = 0.0) -> tuple[float,
     return mean, sd, values.size
 
 
-@checked
 def one_sample(differences: ArrayLike, *, magnitude: float = 0.0) -> StudentEstimate:
     """Test the mean of unit-level differences by Student's t.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import EQUAL, Floats, checked, probability, two_samples
+from .checks import EQUAL, Floats, probability, two_samples
 
 MOST_EXACT = 50  # units (per group) up to which p-values are exact, as in R
 
@@ -29,7 +29,6 @@ class MannWhitney:
     p_exact: float | None
 
 
-@checked
 def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     """Test that a and b are exchangeable, by the number of pairs in which a is above b.
 

@@ -24,16 +24,12 @@ _LEAST_SHARE = 1e-14
 """Share of a scale below which a margin is none, up to rounding."""
 
 
-def _bad(function: str, argument: str, problem: str) -> BadStatisticInput:
-    return BadStatisticInput(function=function, argument=argument, problem=problem)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A closed confidence interval from `low` to `high` at confidence `level` (0.95 = 95 %).
 
-    Raises `BadStatisticInput` when a bound is not finite, `low` is above `high`, or `level` is
-    not strictly between 0 and 1.
+    Raises `BadStatisticInput` unless both bounds are finite, `low` is at most `high`, and `level`
+    lies between 0 and 1.
     """
 
     low: float
@@ -42,23 +38,15 @@ class Interval:
 
     def __post_init__(self) -> None:
         """Check the bounds and the level."""
-        if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise _bad("Interval", "low, high", "a bound is not finite")
-        if self.low > self.high:
-            raise _bad("Interval", "low", f"{self.low} is above {self.high}")
-        if not 0 < self.level < 1:
-            raise _bad("Interval", "level", "must lie between 0 and 1")
+        if not (-math.inf < self.low <= self.high < math.inf and 0 < self.level < 1):
+            raise BadStatisticInput(argument="Interval", problem=f"is none: {self}")
 
     def excludes(self, value: float) -> bool:
-        """Tell whether `value` lies outside; a bound itself lies inside. NaN raises."""
-        if math.isnan(value):
-            raise _bad("Interval.excludes", "value", "is NaN")
+        """Tell whether `value` lies outside; a bound itself lies inside."""
         return value < self.low or value > self.high
 
     def within(self, margin: float) -> bool:
         """Tell whether the whole interval lies in the closed range from -margin to margin."""
-        if not (math.isfinite(margin) and margin > 0):
-            raise _bad("Interval.within", "margin", "must be above 0")
         return -margin <= self.low and self.high <= margin
 
 
@@ -130,10 +118,11 @@ class Misclassified:
         for name in ("sensitivity", "specificity"):
             rate: object = getattr(self, name)
             if isinstance(rate, bool) or not (isinstance(rate, int | float) and 0 <= rate <= 1):
-                raise _bad("Misclassified", name, f"is no rate, a number from 0 to 1: {rate!r}")
+                problem = f"is no rate, a number from 0 to 1: {rate!r}"
+                raise BadStatisticInput(argument=name, problem=problem)
         if self.youden <= 0:
             problem = "add up to 1 or less: nothing is read from it"
-            raise _bad("Misclassified", "sensitivity, specificity", problem)
+            raise BadStatisticInput(argument="sensitivity, specificity", problem=problem)
         if math.isnan(self.lowest):
             object.__setattr__(self, "lowest", self.youden)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .checks import Floats, bad, checked, probability, sample
+from .checks import Floats, bad, probability, sample
 from .means import p_from_t
 
 CHUNK = 2**18  # variates held at once, 2 MiB
 ROUGHNESS = 1e-9  # share of the largest eigenvalue below which one is 0
 
 
-@checked
 def holm(p: ArrayLike, weights: ArrayLike | None = None, *, capped: bool = True) -> Floats:
     """Return step-down adjusted p-values, in the order given.
 
@@ -34,7 +33,6 @@ def holm(p: ArrayLike, weights: ArrayLike | None = None, *, capped: bool = True)
     return _floored(adjusted) if capped else adjusted
 
 
-@checked
 def benjamini_hochberg(p: ArrayLike) -> Floats:
     """Return p-values adjusted for the false discovery rate, in the order given.
 

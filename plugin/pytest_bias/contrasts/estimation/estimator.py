@@ -106,7 +106,7 @@ def estimate_ratio(sample: Sample, *, margin: float | None, null: Null = "zero")
     """
     sides, df = _sides(sample)
     if not any(side.mean for side in sides):
-        raise NoVariance(statistic="ratio of rates")
+        raise NoVariance(statistic="the ratio of rates")
     near = [_with_half(side) for side in sides] if any(s.mean == 0 for s in sides) else sides
     log, se = log_ratio_of(near)
     limit = None if margin is None else math.log(margin)

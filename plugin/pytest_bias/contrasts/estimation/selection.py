@@ -68,7 +68,7 @@ def selection_ratio(
     sums = _counts(pools, members, memo)
     selected, shown, others, shown_others = sums.sum(axis=0)
     if not (shown and shown_others and selected + others):
-        raise NoVariance(statistic="selection ratio")
+        raise NoVariance(statistic="the selection ratio")
     if not (selected and others):  # half a selection among one further item of each side
         sums = sums + np.array([0.5, 1, 0.5, 1]) / n
     log_ratio, by_pool = linearised(sums)

@@ -83,8 +83,6 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: chi_square([1, 2]),
         lambda: chi_square([[1, 2], [3]]),
         lambda: chi_square([[10**15, 1], [1, 1]]),
-        lambda: Interval(low=0, high=1, level=0.9).within(-1),
-        lambda: Interval(low=0, high=1, level=0.9).excludes(NAN),
         lambda: wilson(1, 2, level=1),
         lambda: holm([0.5, NAN]),
         lambda: holm([1.5]),
@@ -130,7 +128,6 @@ def test_damaged_values_and_too_few_are_named(name: str, bad: object) -> None:
     with pytest.raises(BadStatisticInput) as raised:
         TWO_GROUPS[name]([1, 2], bad)
     assert raised.value.argument == "b"
-    assert raised.value.function == (name if name in {"welch", "cohen_d"} else "")
     for a, b, short in (([], [1, 2], "a"), ([1, 2], [3], "b")):
         with pytest.raises(TooFewUnits) as few:
             TWO_GROUPS[name](a, b)
@@ -169,13 +166,10 @@ def test_the_ends_of_an_interval_lie_inside() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (
-            {"sensitivity": (0.1,)},
-            r"Misclassified\(sensitivity=…\): is no rate, a number from 0 to",
-        ),
-        ({"sensitivity": 1.2}, "sensitivity=….*is no rate"),
-        ({"specificity": True}, "specificity=….*is no rate"),
-        ({"specificity": math.nan}, "specificity=….*is no rate"),
+        ({"sensitivity": (0.1,)}, "sensitivity: is no rate, a number from 0 to"),
+        ({"sensitivity": 1.2}, "sensitivity: is no rate"),
+        ({"specificity": True}, "specificity: is no rate"),
+        ({"specificity": math.nan}, "specificity: is no rate"),
         ({"sensitivity": 0.04}, "add up to 1 or less"),
     ],
 )
