@@ -7,7 +7,6 @@ import re
 from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +14,7 @@ from ..errors import BadDesign, BadLabels, NoVariance
 from ..experiments.experiment import Experiment
 from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
-from ..experiments.records import Records
+from ..experiments.records import Record, Records
 from ..stats.results import Interval, Misclassified, Reliability
 from .wording import number_words
 
@@ -29,6 +28,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WANTED = {float: "a number", bool: "yes or no", str: "a category"}
 _PAIR = 2
+_RETEST = "{} rated twice, {} otherwise: a lower bound of the judge's error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,19 @@ class AgreementFound:
         return beside_people and self.alpha is not None and self.alpha <= _SLIGHT
 
 
-def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
+def with_itself(
+    experiment: Experiment, records: Records, every: Records | None = None
+) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with itself, for each agreement that is declared.
 
-    Raises BadDesign when a measure does not hold what its agreement needs.
+    What a rating stands for is learnt from ``every`` trial, also those that do not count. Raises
+    BadDesign when a measure does not hold what its agreement needs.
     """
-    return tuple(_with_itself(each, records) for each in experiment.agreements)
+    flags = _flags(experiment, records)
+    return tuple(
+        _with_itself(of, [f for f in flags if of in flags[f]], records, every or records)
+        for of in experiment.agreements
+    )
 
 
 def with_people(
@@ -104,7 +111,7 @@ def with_people(
 
     What a rating stands for is learnt from ``every`` trial, also those that do not count. Labels
     of trials that are missing, or no part of this design, are left aside. Raises BadLabels for a
-    label that cannot be one of its measure, or of which nobody knows what flag it stands for.
+    label that cannot be one of its measure.
     """
     if labels is None:
         return ()
@@ -142,12 +149,18 @@ def with_errors(
     also those that do not count: at a control level alone the judge may have given what people do
     elsewhere.
     """
+    from ..stats.misclassification import retest_errors  # noqa: PLC0415  (scipy)
+
     errors: dict[str, Misclassified | Reliability] = {}
     every = every or records
     for flag, agreements in _flags(experiment, records).items():
         read = _read_beside(flag, agreements, records, labels, every)
-        pairs = [_between_ratings(flag, each, records, every) for each in agreements]
-        rates = [each for each in pairs if each is not None]
+        pairs = [_again(flag, each, records, every) for each in agreements]
+        rates = [
+            retest_errors(differ=differ, pairs=of, source=_RETEST.format(of, differ))
+            for differ, of in pairs
+            if not _by_chance(differ, of)
+        ]
         if read is not None and read.youden > 0:
             rates.append(read.errors)
         if rates:
@@ -177,49 +190,43 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, list[Agreem
 
 def _reader(
     flag: str, measure: str, level: Level, records: Records
-) -> Callable[[MeasureValue | None], AbstractSet[bool]]:
-    """Return what gives the flags that go with a rating; none where it is never given.
+) -> Callable[[Record, MeasureValue | None], bool]:
+    """Return what reads the flag of a trial from another rating of it.
 
-    A number that no rating of ``records`` is, of a scale with an order, goes with what those on
-    both sides of it do. Beyond the last of them nobody knows: a flag may say that a rating is
-    extreme, and the judge may never see one end.
+    The judge's own rating says what its flag does; another says what all those flags do that the
+    judge gives with it. Of a number that it never gives, on a scale with an order, these are the
+    flags of the numbers on both sides. A rating beyond the last of them, one that is given
+    nowhere, and one that goes with both flags count against the judge: what it never sees, and
+    people do, would else look as if it never erred.
     """
     seen: dict[MeasureValue | None, set[bool]] = defaultdict(set)
     for row in records.rows:
         if row.missing is None:
             seen[row.values[measure]].add(bool(row.values[flag]))
-    if measure == flag:
-        seen.update({True: {True}, False: {False}})
     steps = sorted(each for each in seen if isinstance(each, float) and level != "nominal")
 
-    def flags_of(rating: MeasureValue | None) -> AbstractSet[bool]:
-        if rating in seen:
-            return seen[rating]
-        place = bisect(steps, rating) if isinstance(rating, float) else 0
-        return seen[steps[place - 1]] | seen[steps[place]] if 0 < place < len(steps) else set()
+    def read(row: Record, rating: MeasureValue | None) -> bool:
+        own = bool(row.values[flag])
+        flags = seen.get(rating, set())
+        place = 0 if flags or not isinstance(rating, float) else bisect(steps, rating)
+        if 0 < place < len(steps):
+            flags = seen[steps[place - 1]] | seen[steps[place]]
+        alike = rating == row.values[measure] or flags == {own}
+        return own if alike else not own
 
-    return flags_of
+    return read
 
 
-def _between_ratings(
-    flag: str, agreement: Agreement, records: Records, every: Records
-) -> Misclassified | None:
-    from ..stats.misclassification import retest_errors  # noqa: PLC0415
+def _again(flag: str, agreement: Agreement, records: Records, every: Records) -> tuple[int, int]:
+    """Of how many trials rated twice the second rating says another flag, and of how many."""
+    read = _reader(flag, agreement.measure, agreement.level, every)
+    differ = [read(row, again) != row.values[flag] for row, again in _twice(agreement, records)]
+    return sum(differ), len(differ)
 
-    flags_of = _reader(flag, agreement.measure, agreement.level, every)
-    kind = _kind(agreement.measure, records)
-    pairs = [
-        (bool(row.values[flag]), flags_of(_rating(str(row.values[agreement.again]), kind)))
-        for row in records.rows
-        if row.missing is None
-    ]
-    differs = [flagged not in again for flagged, again in pairs if len(again) == 1]
-    if len(differs) < FEWEST_TWICE or 2 * sum(differs) >= len(differs):
-        return None  # and nothing that rests on it is decided
-    source = (
-        f"{len(differs)} rated twice, {sum(differs)} otherwise: a lower bound of the judge's error"
-    )
-    return retest_errors(differ=sum(differs), pairs=len(differs), source=source)
+
+def _by_chance(differ: int, pairs: int) -> bool:
+    """Whether ratings that differ so often say nothing of the error of one: half, or too few."""
+    return pairs < FEWEST_TWICE or 2 * differ >= pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,25 +273,18 @@ def _read_beside(
     labels: Labels | None,
     every: Records,
 ) -> _Read | None:
-    """Compare a flag with people's labels of it, or of its rating; None where they are too few.
-
-    A rating that the judge gives nowhere counts as an error of it: without them a judge that never
-    sees what people do would look as if it never erred. One that goes with both flags says
-    nothing of either.
-    """
+    """Compare a flag with people's labels of it, or of its rating; None where they are too few."""
     if labels is None:
         return None
-    rated = {row.trial.id: bool(row.values[flag]) for row in records.rows if row.missing is None}
+    rated = {row.trial.id: row for row in records.rows if row.missing is None}
     levels: dict[str, Level] = {flag: "nominal", **{a.measure: a.level for a in agreements}}
     for column, level in levels.items():
-        kind, flags_of = _kind(column, records), _reader(flag, column, level, every)
-        counts: Counter[tuple[bool, bool]] = Counter()
-        for cell in labels.cells:
-            if cell.measure != column or cell.trial not in rated:
-                continue
-            said, judged = flags_of(_rating(cell.text, kind)), rated[cell.trial]
-            if len(said) < _PAIR:
-                counts[(True in said) if said else not judged, judged] += 1
+        kind, read = _kind(column, records), _reader(flag, column, level, every)
+        counts = Counter(
+            (read(row, _rating(cell.text, kind)), row.values[flag])
+            for cell in labels.cells
+            if cell.measure == column and (row := rated.get(cell.trial)) is not None
+        )
         events = counts[True, True] + counts[True, False]
         others = counts[False, True] + counts[False, False]
         if events + others >= FEWEST_TWICE and events > 0 and others > 0:
@@ -307,10 +307,11 @@ def alpha_words(alpha: float) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
+def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, MeasureValue]]:
+    """The trials rated twice, each with its second rating."""
     what = f"Agreement({agreement.measure!r})"
     kind = _kind(agreement.measure, records)
-    pairs: Pairs = []
+    pairs = []
     for row in records.rows:
         if row.missing is not None:
             continue
@@ -324,24 +325,35 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
         if again is None:
             problem = f"of trial {row.trial.id} {agreement.again!r} holds no such rating"
             raise BadDesign(what=what, problem=f"{problem} as {agreement.measure!r} does")
-        pairs.append((row.values[agreement.measure], again))
+        pairs.append((row, again))
     if kind is str and agreement.level != "nominal":
         problem = f"level={agreement.level!r} takes numbers, and the measure holds categories"
         raise BadDesign(what=what, problem=problem)
-    found = _found(agreement.measure, "the judge again", agreement.level, pairs)
-    why = _why_held(agreement, len(pairs))
-    return replace(found, holds=not why, why=why, governs=tuple(agreement.governs))
+    return pairs
 
 
-def _why_held(agreement: Agreement, trials: int) -> str:
-    """Say why nothing may rest on this rating, whose error is then not known; '' where it may."""
-    if trials >= FEWEST_TWICE:
-        return ""
-    counted = f"{trials} trial{' was' if trials == 1 else 's were'}"
-    return (
-        f"the judge's error on {agreement.measure} is not known: {counted} scored twice, and it "
-        f"takes {FEWEST_TWICE}"
+def _with_itself(
+    agreement: Agreement, flags: Sequence[str], records: Records, every: Records
+) -> AgreementFound:
+    name = agreement.measure
+    pairs: Pairs = [(row.values[name], again) for row, again in _twice(agreement, records)]
+    found = replace(
+        _found(name, "the judge again", agreement.level, pairs),
+        why="",
+        governs=tuple(agreement.governs),
     )
+    if len(pairs) < FEWEST_TWICE:
+        twice = "1 trial was" if len(pairs) == 1 else f"{len(pairs)} trials were"
+        why = f"the judge's error on {name} is not known: {twice} scored twice, and it takes"
+        return replace(found, holds=False, why=f"{why} {FEWEST_TWICE}")
+    lost = [flag for flag in flags if _by_chance(*_again(flag, agreement, records, every))]
+    if not lost:
+        return found
+    why = (
+        f"the judge reads {' and '.join(lost)} no better than chance: of {len(pairs)} trials "
+        "scored twice half or more were read otherwise"
+    )
+    return replace(found, holds=False, why=why)
 
 
 def _beside(

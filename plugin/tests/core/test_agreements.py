@@ -33,6 +33,7 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
 from pytest_bias.stats.agreement import krippendorff_alpha
+from pytest_bias.stats.misclassification import retest_errors
 from pytest_bias.stats.results import Misclassified
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.judge_agreement import (
@@ -751,17 +752,45 @@ def test_a_judge_that_never_sees_what_people_see_decides_nothing(
     assert not people.holds
 
 
-def test_ratings_that_go_with_both_flags_say_nothing_of_either() -> None:
+def test_a_rating_that_goes_with_both_flags_counts_against_the_judge_where_it_differs() -> None:
+    """In labels as in second ratings; where it is the one the judge gave, the flag is the same."""
     of = judged(Agreement("score", "score_again", "ordinal", governs=["much"]), replicates=60)
     scores = [(1.0, 3.0, 5.0, 5.0)[number % 4] for number in range(120)]
     scores[0] = scores[4] = 2.0
-    rated = [Rated(each, much=each == 5 or not number) for number, each in enumerate(scores)]
+    rated = [
+        Rated(each, str(each), much=each == 5 or not number) for number, each in enumerate(scores)
+    ]
     error = error_of(of, rated, labels("score", scores, of))
-    assert (error.source, error.youden) == ("118 labelled by people", 1)
-    either = [replace(each, much=number % 2 == 0) for number, each in enumerate(ratings())]
-    of, same = judged(*of.agreements), labels("score", [each.score for each in either])
-    records = records_of(of, either)
-    assert with_errors(of, records, same) == with_errors(of, records, None)
+    assert (error.source, error.youden) == ("120 labelled by people", 1)
+    other = [2.0 if number == 1 else each for number, each in enumerate(scores)]
+    error = error_of(of, rated, labels("score", other, of))
+    assert (error.sensitivity, error.specificity) == (61 / 62, 1)
+    rated[1] = replace(rated[1], score_again="2")
+    assert error_of(of, rated).source.startswith("120 rated twice, 1 otherwise")
+
+
+@pytest.mark.parametrize("unseen", [0, 10, 25, 30])
+def test_second_ratings_that_the_judge_never_gave_count_as_its_errors(unseen: int) -> None:
+    """Half of them and more decide nothing: with no error at all the margin would be whole."""
+    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=20)
+    kinds = ["warm" if number % 4 == 0 else "cold" for number in range(40)]
+    rated = [
+        Rated(3.0, kind=kind, kind_again="curt" if n < unseen else kind, much=kind == "warm")
+        for n, kind in enumerate(kinds)
+    ]
+    on_much = RateDifference("much", "group", high="b", low="a", margin=0.9, claim="clear")
+    analysis = analysed(of, rated, hypotheses=[on_much], controls=[])
+    (verdict,), (agreed,) = analysis.verdicts, analysis.agreements
+    shrink = there(verdict.finding).shrink
+    if 2 * unseen < 40:
+        expected = retest_errors(differ=unseen, pairs=40, source="").lowest
+        assert (agreed.holds, shrink) == (True, expected)
+    else:
+        assert (verdict.reason, agreed.holds) == (Reason.UNRELIABLE, False)
+        assert verdict.open_words == (
+            "the judge reads much no better than chance: of 40 trials scored twice half or more "
+            "were read otherwise"
+        )
 
 
 @pytest.mark.parametrize("level", ["ordinal", "interval"])
