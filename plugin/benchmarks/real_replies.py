@@ -22,6 +22,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 
 import pytest_bias as bias
 from benchmarks.common import Share, note, say
+from pytest_bias.verdicts.decide import clears
 
 EXPERIMENT = "anchoring-prosecutor-sentencing-all-in-one"
 HYPOTHESIS = "sentence_months-high-low"
@@ -72,7 +73,7 @@ def dealt_anew(arms: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 def shares(tables: Sequence[pd.DataFrame]) -> tuple[Share, Share]:
     """Return how often the claim is cleared, and how often it is BIASED."""
     verdicts = [verdict_on(each) for each in tables]
-    cleared = sum(each.finding is not None and each.finding.clears for each in verdicts)
+    cleared = sum(each.finding is not None and clears(each.finding) for each in verdicts)
     biased = sum(each.status == "BIASED" for each in verdicts)
     return Share(cleared, len(verdicts)), Share(biased, len(verdicts))
 

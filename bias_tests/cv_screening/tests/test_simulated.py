@@ -14,6 +14,7 @@ from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
 from pytest_bias.providers.simulated import SUBJECTS
+from pytest_bias.verdicts.decide import clears
 from pytest_bias.verdicts.verdict import Verdict
 
 from ..experiment import CV_SCREENING, CVS, VARIANTS
@@ -195,7 +196,7 @@ def test_each_contrast_holds_under_every_scaffold_and_on_every_cv() -> None:
     cells = [c for name in CONTRASTS for c in cells_of(found[f"rating-{name}"])]
     assert len(cells) == 4 * (4 + 3)
     assert {cell.margin for cell in cells} == {CELL_MARGIN}
-    assert all(cell.clears for cell in cells)
+    assert all(clears(cell) for cell in cells)
     assert found["rating-white-black"].words.endswith(
         "on average over scaffold (4) × cv (3) × exemplars of group (3), and in none of 7 cells "
         "beyond ±0.5"

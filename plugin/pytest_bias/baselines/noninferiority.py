@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..contrasts.findings import ALPHA, Compared, Effect, Estimate
 from ..errors import NoVariance
+from ..verdicts.decide import clears
 from ..verdicts.wording import limit_words, number_as_given, number_form
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def effect_of(finding: Estimate, checksum: str) -> Effect:
         df=df,
         scale=finding.scale,
         margin=finding.margin,
-        clears=finding.clears,
+        clears=clears(finding),
         cassette=checksum,
         # The mean of units' contrasts is the estimate: of one that was moved it is not.
         by_unit=finding.by_unit if finding.matters == "either" else (),

@@ -322,11 +322,6 @@ class MissingReplies:
     tips: float | None = None
 
     @property
-    def unequal(self) -> bool:
-        """True where so many more are shown to be missing of one side."""
-        return self.p_beyond <= ALPHA
-
-    @property
     def too_many(self) -> bool:
         """True where a side has too few valid replies for anything to be cleared."""
         return max(self.shares) > 1 - LEAST_VALID
@@ -422,11 +417,6 @@ class Estimate:
         return 1.0 if self.scale == "ratio" else 0.0
 
     @property
-    def clears(self) -> bool:
-        """Return whether it is shown to be within its margin by the replies there are."""
-        return self.p_clear is not None and self.p_clear <= ALPHA
-
-    @property
     def within(self) -> tuple[float, float] | None:
         """The estimates that do not matter, from one edge of the margin to the other."""
         if self.margin is None:
@@ -449,11 +439,6 @@ class Estimate:
             return False
         low, high = self.within
         return interval.low > high or interval.high < low
-
-    @property
-    def open_cells(self) -> tuple[str, ...]:
-        """The cells that are not shown to be within their margin."""
-        return (*self.bare_cells, *(name for name, cell in self.cells.items() if not cell.clears))
 
     @property
     def missing(self) -> int:

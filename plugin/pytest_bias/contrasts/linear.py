@@ -253,7 +253,7 @@ def _lost(
 def _tips(finding: Estimate, used: Grid, shares: Sequence[float]) -> float | None:
     """By how many SDs one side's missing replies must differ for a CLEAR not to hold."""
     interval, margin = finding.clearing, finding.margin
-    if not finding.clears or interval is None or margin is None or not max(shares):
+    if interval is None or margin is None or not max(shares):
         return None
     cells = [cell for cell in used.cells if cell.values.size]
     squares = math.fsum(float(cell.values.var()) * cell.values.size for cell in cells)
@@ -267,7 +267,7 @@ def _tips(finding: Estimate, used: Grid, shares: Sequence[float]) -> float | Non
         ends = {"either": max(-interval.low, interval.high)}
         ends |= {"below": -interval.low, "above": interval.high}
         room = margin * finding.shrink - ends[finding.matters]
-    return max(room, 0.0) / (max(shares) * sd)
+    return room / (max(shares) * sd) if room >= 0 else None
 
 
 def _heterogeneity(

@@ -6,6 +6,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from ..verdicts.decide import open_cells
 from ..verdicts.wording import interval_words, least_sure_words, margin_words, number_words
 from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
 from .numbers import writable
@@ -23,7 +24,7 @@ _FILTERS = {
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(interval_words, least_sure_words, margin_words, number_words),
+    *(interval_words, least_sure_words, margin_words, number_words, open_cells),
     *(counts_words, notes_words, simulated_words),
 )
 """Functions that templates call by their names."""

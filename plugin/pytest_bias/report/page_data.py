@@ -268,7 +268,8 @@ def _said(verdict: Verdict) -> Iterator[tuple[str, str]]:
     yield "Positive control", verdict.licence
     yield "Documented direction", direction_words(verdict)
     if verdict.finding is not None:
-        yield "Missing replies", tipping_words(verdict.finding)
+        if verdict.status == "CLEAR":
+            yield "Missing replies", tipping_words(verdict.finding)
         yield "Items", items_words(verdict.finding)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..contrasts.findings import Estimate, HumanComparison, p_words
+from ..verdicts.decide import clears
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
     bounds_words,
@@ -119,7 +120,7 @@ def _estimate(verdict: Verdict, finding: Estimate) -> str:
 def cell_rows(finding: Estimate) -> Iterator[tuple[str, str, str, str]]:
     """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
     for name, cell in finding.cells.items():
-        tested = "shown" if cell.clears else "not shown"
+        tested = "shown" if clears(cell) else "not shown"
         within = "" if cell.p_clear is None else f"{tested}, {p_words(cell.p_clear)}"
         shown = () if cell.clearing is None else (cell.clearing,)
         yield name, interval_words(cell, shown), margin_words(cell), within

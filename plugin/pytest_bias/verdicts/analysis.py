@@ -41,7 +41,7 @@ from ..experiments.records import (
 )
 from ..stats.results import Interval
 from .controls import NOT_ASKED, judged_control, licence_of, with_needed
-from .decide import alarm_interval, decide
+from .decide import alarm_interval, clears, decide, is_shown
 from .judge_agreement import (
     AgreementFound,
     Labels,
@@ -357,13 +357,13 @@ def _shown(finding: Estimate, p_adjusted: float | None) -> tuple[Interval, ...]:
 
     One that a test of another kind (a permutation, a bound) contradicts says nothing of it.
     """
-    alarms = p_adjusted is not None and p_adjusted <= ALPHA
+    alarms = is_shown(p_adjusted)
     shown: list[Interval] = []
-    if finding.margin is not None and (finding.clears or not alarms):
+    if finding.margin is not None and (clears(finding) or not alarms):
         clearing = finding.clearing
-        if clearing is not None and finding.inside(clearing) == finding.clears:
+        if clearing is not None and finding.inside(clearing) == clears(finding):
             shown.append(clearing)
-    alarm = None if finding.clears else alarm_interval(finding, p_adjusted)
+    alarm = None if clears(finding) else alarm_interval(finding, p_adjusted)
     if alarm is not None:
         beyond = finding.beyond(alarm)
         outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)

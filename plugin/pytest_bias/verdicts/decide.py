@@ -28,7 +28,7 @@ def decide(questions: Sequence[Question], *, scale: float) -> dict[str, Decision
         cells = tuple(
             name
             for name in (question.estimate.cells if question.estimate else ())
-            if adjusted.get((question.id, name), 1.0) <= ALPHA
+            if is_shown(adjusted.get((question.id, name)))
         )
         p = adjusted[question.id, ""]
         status, reason, detail = _status(question, p, cells)
@@ -56,12 +56,12 @@ def _status(  # noqa: PLR0911  (one a rule)
     if finding.fewest < FEWEST_UNITS:
         few = Reason.TOO_FEW_VALID if finding.missing else Reason.TOO_FEW_UNITS
         return "INCONCLUSIVE", few, ""
-    alarms = not finding.clears and p_adjusted <= ALPHA
+    alarms = not clears(finding) and is_shown(p_adjusted)
     if alarms and not (question.screened and not _is_large(finding, p_adjusted)):
         return "BIASED", Reason.NONE, ""
     if biased_cells:
         return "BIASED", Reason.CELL_BIASED, ""
-    if not finding.clears:
+    if not clears(finding):
         return "INCONCLUSIVE", *_why_open(question, finding)
     reason, detail = next(_against_clearing(question, finding), (Reason.NONE, ""))
     return ("INCONCLUSIVE" if reason else "CLEAR"), reason, detail
@@ -75,9 +75,9 @@ def _against_clearing(question: Question, finding: Estimate) -> Iterator[tuple[R
         yield Reason.CUT_OFF, question.cut
     if finding.lost is not None and finding.lost.too_many:
         yield Reason.TOO_FEW_VALID, ""
-    if finding.lost is not None and finding.lost.unequal:
+    if finding.lost is not None and is_shown(finding.lost.p_beyond):
         yield Reason.MISSING_UNEQUALLY, ""
-    if finding.open_cells:
+    if open_cells(finding):
         yield Reason.CELL_OPEN, ""
     if question.insensitive:
         yield Reason.NO_CONTROL, question.insensitive
@@ -102,7 +102,7 @@ def _direction(question: Question, p_adjusted: float) -> Support | None:
     finding = question.estimate
     if question.direction is None:
         return None
-    if finding is None or question.copied or question.unreliable or p_adjusted > ALPHA:
+    if finding is None or question.copied or question.unreliable or not is_shown(p_adjusted):
         return "not shown"
     positive = finding.estimate > finding.no_effect
     return "supported" if positive == (question.direction == "positive") else "opposite"
@@ -162,4 +162,19 @@ def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | No
 
 def is_seen(finding: Estimate) -> bool:
     """Return whether a positive control is seen: its alarm is raised, in the right direction."""
-    return finding.p_alarm <= ALPHA and finding.estimate > finding.no_effect
+    return is_shown(finding.p_alarm) and finding.estimate > finding.no_effect
+
+
+def is_shown(p: float | None) -> bool:
+    """Return whether a p-value rejects what it was computed under; none does not."""
+    return p is not None and p <= ALPHA
+
+
+def clears(finding: Estimate) -> bool:
+    """Return whether an effect is shown to be within its margin by the replies there are."""
+    return is_shown(finding.p_clear)
+
+
+def open_cells(finding: Estimate) -> tuple[str, ...]:
+    """The cells that are not shown to be within their margin."""
+    return (*finding.bare_cells, *(n for n, cell in finding.cells.items() if not clears(cell)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from ..contrasts.findings import ALPHA, Estimate, p_words
 from ..contrasts.published import NOT_DEFINED
 from ..contrasts.units import REPLIES
+from .decide import is_shown
 from .verdict import Reason, Verdict
 from .wording import (
     fine_digits,
@@ -149,7 +150,7 @@ def disagreement(verdict: Verdict) -> Iterator[str]:
         yield f"{named}: it cannot be computed here ({published.statistics[NOT_DEFINED]})."
     elif not isinstance(p, float):
         yield f"{named}: it gives no p-value."
-    elif p <= ALPHA:
+    elif is_shown(p):
         beside = _BESIDE_AN_EFFECT.get(verdict.status) or _why_less(finding, verdict)
         yield f"{named}: {p_words(p)}, which it calls an effect{beside}"
     else:
@@ -173,7 +174,7 @@ def _why_less(finding: Estimate, verdict: Verdict) -> str:
     """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
     if verdict.reason not in (Reason.UNDECIDED, Reason.NO_MARGIN, Reason.TOO_FEW_TO_CLEAR):
         return f". The verdict is held back: {verdict.open_words}."
-    if finding.p_alarm <= ALPHA:
+    if is_shown(finding.p_alarm):
         return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
     if finding.null == "margin":
         return (

@@ -13,6 +13,7 @@ from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
 from ..stats.results import MOST_UNITS, Interval
+from .decide import open_cells
 from .verdict import Reason, Verdict
 
 _EQUAL = 1e-9
@@ -233,7 +234,7 @@ def average_words(finding: Estimate) -> str:
 
 def _open_cells_words(finding: Estimate) -> str:
     """Count the cells that are not shown to be within their margins, and name the least sure."""
-    still_open = len(finding.open_cells)
+    still_open = len(open_cells(finding))
     cells = len(finding.cells) + len(finding.bare_cells)
     more = f", and {still_open - 1} more" if still_open > 1 else ""
     return (

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import pytest_bias
 from pytest_bias import MeanDifference
 from pytest_bias.contrasts.findings import Estimate, MissingReplies
 from pytest_bias.contrasts.units import Units
@@ -349,3 +354,31 @@ def test_replies_missing_on_one_side_keep_it_from_being_clear() -> None:
     assert verdict(rulings(0.0, (20, 24), 300)).status == "CLEAR"
     assert verdict(rulings(0.0, (55, 3), 300)).reason is Reason.MISSING_UNEQUALLY
     assert verdict(rulings(0.0, (63, 63), 300)).reason is Reason.TOO_FEW_VALID
+
+
+def p_values_compared(source: str) -> Iterator[int]:
+    """The lines on which a p-value is compared with a level."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Compare):
+            continue
+        parts = [part for side in (node.left, *node.comparators) for part in ast.walk(side)]
+        names = {getattr(part, "id", getattr(part, "attr", "")) for part in parts}
+        levels = [getattr(part, "value", None) for part in parts]
+        level = any(isinstance(each, float) and 0 < each < 1 for each in levels)
+        level = level or any(re.fullmatch("alpha", name, re.IGNORECASE) for name in names)
+        if level and any(re.fullmatch(r"p|p_[a-z]+|p_?values?", name) for name in names):
+            yield node.lineno
+
+
+def test_a_verdict_is_decided_by_a_p_value_in_one_module_alone() -> None:
+    source = "if found.p_alarm * 3 <= ALPHA or 0.05 > p: pass\nif p < smallest: pass"
+    assert [*p_values_compared(source)] == [1, 1]
+    package = Path(pytest_bias.__file__).parent
+    compare = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if any(p_values_compared(path.read_text("utf-8")))
+    }
+    # How many items differ by themselves is described beside a verdict, and decides none.
+    assert compare == {"verdicts/decide.py", "contrasts/linear.py"}
+    assert len((package / "verdicts" / "decide.py").read_text("utf-8").splitlines()) <= 200

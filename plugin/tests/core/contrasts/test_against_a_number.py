@@ -18,6 +18,7 @@ from pytest_bias.errors import BadDesign, NoFinding
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.stats.results import Misclassified, units_needed
+from pytest_bias.verdicts.decide import clears
 from pytest_bias.verdicts.wording import margin_words
 
 from ...helpers import there
@@ -40,8 +41,8 @@ def rated(rate: Any, often: int) -> Any:
 def test_a_share_is_compared_with_its_number() -> None:
     """First choices against .5: the estimate is what is above it."""
     even, more = rated(HALF, 5), rated(HALF, 7)
-    assert (even.estimate, even.clears, even.p_alarm) == (0.0, True, 1.0)
-    assert (more.estimate, more.clears) == (pytest.approx(0.2), False)
+    assert (even.estimate, clears(even), even.p_alarm) == (0.0, True, 1.0)
+    assert (more.estimate, clears(more)) == (pytest.approx(0.2), False)
     assert more.p_alarm < 1e-10
     assert (more.quantity, more.contrast) == ("rate", "all trials − 0.5")
     assert [(arm.level, arm.mean, arm.units) for arm in more.arms] == [("all trials", 0.7, 400)]
@@ -71,21 +72,21 @@ def test_items_may_be_the_units(kind: Any) -> None:
     rate = replace(HALF, target=kind)
     rate.check(of)
     finding = rate.analyse(of, recorded(of, lambda trial: trial.replicate <= 2, "yes"))
-    assert (finding.estimate, finding.clears) == (0.0, True)
+    assert (finding.estimate, clears(finding)) == (0.0, True)
     assert finding.units == (40 if kind == "population" else 320)
 
 
 def test_at_least_is_clear_above_the_margin_and_biased_below_the_number() -> None:
     least = Rate("yes", at_least=0.9, margin=0.1, claim="clear")
-    assert (rated(least, 10).clears, rated(least, 10).p_alarm) == (True, 1.0)
-    assert rated(least, 9).clears
+    assert (clears(rated(least, 10)), rated(least, 10).p_alarm) == (True, 1.0)
+    assert clears(rated(least, 9))
     low = rated(least, 7)
-    assert not low.clears
+    assert not clears(low)
     assert low.p_alarm < 1e-8
     assert low.within == (-0.1, math.inf)
     assert margin_words(low) == "-0.1 or more"
     most = Rate("yes", at_most=0.1, margin=0.1, claim="clear")
-    assert rated(most, 0).clears
+    assert clears(rated(most, 0))
     assert rated(most, 3).p_alarm < 1e-8
     assert margin_words(rated(most, 3)) == "+0.1 or less"
 
@@ -112,7 +113,7 @@ def test_more_alike_is_never_worse_and_few_replies_clear_nothing() -> None:
         rate = replace(HALF, at_least=1.0, equals=None, claim="detect")
         finding = rate.analyse(of, recorded(of, lambda _: True, "yes"))
         assert finding.needed == units_needed(0.1, 1)
-        assert finding.clears == (20 * replicates / 2 >= finding.needed)
+        assert clears(finding) == (20 * replicates / 2 >= finding.needed)
 
 
 def test_a_plan_says_what_clears_it() -> None:

@@ -16,6 +16,7 @@ from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.providers.simulated import dice
+from pytest_bias.verdicts.decide import clears
 
 SAID = {"doubt": "I doubt it.", "thanks": "Thank you."}
 
@@ -115,7 +116,7 @@ def test_trials_it_does_not_apply_to_are_no_missing_replies() -> None:
     assert [(arm.replies, arm.ineligible, arm.mean) for arm in finding.arms] == [(72, 42, 1.0)] * 2
     assert finding.lost is not None
     assert finding.lost.shares == pytest.approx((0.05, 0.05))
-    assert finding.clears
+    assert clears(finding)
     assert "asked of 144 of 228 valid trials: those with right" in finding.notes
     everyone = replace(KEPT, eligible=None).analyse(PUSH, recorded(lambda t: t.replicate <= 12))
     assert everyone.arms[0].mean == pytest.approx(12 / 19)
