@@ -25,14 +25,8 @@ _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
 _NAMED = 5
 """Conditions, differences or verdicts that are named; of more only the number is said."""
-_TOLD = (
-    ("subject", "dropped"),
-    ("subject", "added"),
-    ("subject", "changed"),
-    ("judge", "changed"),
-)
-"""What is said of prompts, in this order. Where a trial could not be followed as far as the judge,
-nobody knows what it is told: that is no change."""
+_NONE = "(none)"
+_FLAGS = {"true", "false", _NONE}
 _SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", "why")
 """Fields of a hypothesis that change what is said of a verdict and never the verdict."""
 
@@ -147,37 +141,23 @@ def encodable(value: object) -> object:
 
 
 def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
-    """Name the differences of two fingerprints, old → new: the design, then what follows from it.
-
-    Levels that came or went stand before all else, prompts last: where a level changes, they do.
-    """
+    """Name the differences of two fingerprints, old → new; prompts, which follow from all, last."""
     before, after = (dict(_leaves(each, ())) for each in (old, new))
-    levels: list[str] = []
-    rest: list[str] = []
-    told = {key: list[str]() for key in _TOLD}
+    found, told = [], dict[str, list[str]]()
     for place in sorted({*before, *after}):
-        if place in before and place in after and _equal(before[place], after[place]):
+        one, two = (dumps(x[place]) if place in x else _NONE for x in (before, after))
+        # 1 and 1.0 are the same, 1 and true are not.
+        if one == two or (before.get(place) == after.get(place) and {one, two}.isdisjoint(_FLAGS)):
             continue
-        word = "added" if place not in before else "changed" if place in after else "dropped"
-        match place:
-            case ("factors", factor, "levels", level) if word != "changed":
-                value = dumps((before | after)[place])
-                levels.append(f"factor {factor}: level {level} ({value}) was {word}")
-            case ("prompts", player, condition):
-                if (player, word) in told:
-                    told[player, word].append(condition)
-            case ("prompts", *_):
-                pass  # of this player nothing is known
-            case _:
-                one, two = (dumps(x[place]) if place in x else "(none)" for x in (before, after))
-                rest.append(f"{'.'.join(place)}: {one} → {two}")
-    named = [_told(player, word, names) for (player, word), names in told.items() if names]
-    return (*levels, *rest, *named)
-
-
-def _equal(one: object, two: object) -> bool:
-    """Return whether two leaves are the same; 1 and 1.0 are, 1 and True are not."""
-    return one == two and isinstance(one, bool) == isinstance(two, bool)
+        if place[0] != PROMPTS:
+            found.append(f"{'.'.join(place)}: {one} → {two}")
+        elif place[1:] and (place[1] == "subject" or _NONE not in (one, two)):
+            # Where a trial could not be followed as far as the judge, nobody knows what it is told.
+            told.setdefault(place[1], []).append(place[-1])
+    for player, conditions in told.items():
+        number = f"{len(conditions)} condition{'s' * (len(conditions) > 1)}"
+        found.append(f"what the {player} is told changed in {number} ({first_of(conditions)})")
+    return tuple(found)
 
 
 def _leaves(value: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -186,17 +166,6 @@ def _leaves(value: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
             yield from _leaves(inner, (*place, name))
     else:
         yield place, value
-
-
-def _told(player: str, word: str, conditions: Sequence[str]) -> str:
-    """Name the conditions of which what is told is another; of many only the first."""
-    one = len(conditions) == 1
-    named = f"condition {conditions[0]}"
-    if not one:
-        named = f"{len(conditions)} conditions ({first_of(conditions)})"
-    if word == "changed":
-        return f"what the {player} is told changed in {named}"
-    return f"{named} {'was' if one else 'were'} {word}"
 
 
 def first_of(named: Sequence[str]) -> str:

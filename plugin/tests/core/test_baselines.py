@@ -317,9 +317,7 @@ def test_conditions_that_came_went_or_are_told_otherwise_are_named() -> None:
     one = prints(told=told(low="1", mid="2", high="3"))
     two = prints(told=told(low="1", mid="9", top="4"))
     assert differences(one, two) == (
-        "condition high was dropped",
-        "condition top was added",
-        "what the subject is told changed in condition mid",
+        "what the subject is told changed in 3 conditions (high; mid; top)",
     )
     assert differences(two, two) == ()
 
@@ -338,7 +336,7 @@ def test_what_the_judge_is_told_counts_where_it_is_known_of_both() -> None:
     known = told(a="1", b="2")
     other = Told(subject=known.subject, judge={"a": "another"})
     assert differences(prints(told=known), prints(told=other)) == (
-        "what the judge is told changed in condition a",
+        "what the judge is told changed in 1 condition (a)",
     )
     unknown = Told(subject=known.subject)
     assert differences(prints(told=known), prints(told=unknown)) == ()
@@ -346,7 +344,7 @@ def test_what_the_judge_is_told_counts_where_it_is_known_of_both() -> None:
     assert differences(empty, prints(told=unknown)) == ()
 
 
-def test_a_dropped_level_stands_before_what_follows_from_it() -> None:
+def test_what_is_told_stands_after_what_it_follows_from() -> None:
     three = grouped({**LEVELS, "c": "Cy"})
     before = prints(three, told=told(a="1", b="2", c="3"))
     after = prints(
@@ -355,9 +353,9 @@ def test_a_dropped_level_stands_before_what_follows_from_it() -> None:
         told=told(a="1", b="2"),
     )
     assert differences(before, after) == (
-        'factor group: level c ("Cy") was dropped',
+        'factors.group.levels.c: "Cy" → (none)',
         "hypothesis.margin: 0.6 → 0.5",
-        "condition c was dropped",
+        "what the subject is told changed in 1 condition (c)",
     )
 
 
@@ -449,7 +447,7 @@ REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "prompt": (
         BEFORE,
         whole(experiment(rate_bob_again)),
-        ("what the subject is told changed in condition b",),
+        ("what the subject is told changed in 1 condition (b)",),
     ),
     "target": (
         BEFORE,
@@ -459,14 +457,17 @@ REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "level added": (
         BEFORE,
         THREE,
-        ('factor group: level c ("Cy") was added', "condition c was added"),
+        (
+            'factors.group.levels.c: (none) → "Cy"',
+            "what the subject is told changed in 1 condition (c)",
+        ),
     ),
     "level changed": (
         BEFORE,
         whole(experiment(rate, factors=[Factor("group", {"a": "Ada", "b": "Ben"})])),
         (
             'factors.group.levels.b: "Bob" → "Ben"',
-            "what the subject is told changed in condition b",
+            "what the subject is told changed in 1 condition (b)",
         ),
     ),
     "temperature": (
