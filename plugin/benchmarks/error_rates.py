@@ -325,7 +325,7 @@ class Bench:
         known = sum(each.accepted is not None for each in accepted.values())
         beside = partial(beside_entry, analysis, today="2000-01-01", known=known)
         held = [v for v in analysis.verdicts if is_stopped(v.status, v.claim)]
-        found = {v.id: beside(v, self.told[v.id], accepted[v.id])[1] for v in held}
+        found = {v.id: beside(v, self.told[v.id], accepted[v.id]) for v in held}
         return {name: each.outcome for name, each in found.items() if not each.tolerated}
 
 

@@ -20,6 +20,7 @@ from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
 from .entries import (
     Baseline,
+    Claimed,
     DamagedBaseline,
     Entry,
     baseline_text,
@@ -33,7 +34,6 @@ from .upgrade import unasked
 if TYPE_CHECKING:
     from ..settings.settings import Settings
     from ..verdicts.verdict import Verdict
-    from .table import Claimed
 
 _LOCK = ".accepting.lock"
 _WAIT = 60.0

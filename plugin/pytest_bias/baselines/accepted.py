@@ -124,7 +124,7 @@ class Baselines:
             return Standing(beside=self._beside_screen(case, players, verdict, entry))
         told = self.fingerprint(case, players)
         known = baseline.known(verdict.experiment)
-        _, beside = beside_entry(analysis, verdict, told, entry, today=settings.today, known=known)
+        beside = beside_entry(analysis, verdict, told, entry, today=settings.today, known=known)
         if entry is not None and (
             other := served_otherwise(
                 verdict.experiment, case.model, recording, accepted=entry.served
@@ -222,21 +222,13 @@ def beside_entry(
     today: str,
     known: int,
     against: str = "",
-) -> tuple[Entry, Comparison]:
-    """Return a verdict of ``analysis`` as an entry, and what :func:`compare` makes of the two.
+) -> Comparison:
+    """Return what :func:`compare` makes of a verdict of ``analysis`` beside an entry.
 
     Raises BaselineDiffers when they were reached with different designs.
     """
     new = entry_of(verdict, analysis.recording, fingerprint)
-    beside = compare(
-        verdict.named,
-        new,
-        entry,
-        today=today,
-        against=against,
-        known=known,
-    )
-    return new, beside
+    return compare(verdict.named, new, entry, today=today, against=against, known=known)
 
 
 def acceptance_of(settings: Settings) -> Acceptance | None:

@@ -17,7 +17,6 @@ from ..experiments.canonical import dumps, parsed_as
 from ..verdicts.verdict import HypothesisName, Status
 from .entries import Acceptance, Strict
 from .gate import ABSOLUTE, Comparison
-from .table import UpgradeRow
 
 FORMAT = 1
 
@@ -27,15 +26,13 @@ class Standing(Strict):
     """How a verdict stands ``beside`` what it is held against, as far as the books must know.
 
     Of a run that accepts, ``fingerprint`` is what the verdict depends on besides replies. Of an
-    upgrade ``row`` is the line of its table, ``digest`` that of the old model's analysis (None
-    where a file tells of it), ``absent`` whether nothing of that model is recorded.
+    upgrade ``old`` is the digest of the old model's analysis, empty where there is none; None
+    where nothing is held against another model.
     """
 
     beside: Comparison = ABSOLUTE
     fingerprint: Mapping[str, object] | None = None
-    row: UpgradeRow | None = None
-    digest: str | None = None
-    absent: bool = False
+    old: str | None = None
 
     @property
     def accepted(self) -> Acceptance | None:
@@ -74,20 +71,16 @@ class CaseReport(Strict):
         return self.experiment, self.model, self.id
 
     @property
-    def row(self) -> UpgradeRow | None:
-        """Its line in the table of an upgrade; None where there is none."""
-        return self.standing.row
-
-    @property
     def known(self) -> bool:
         """Whether it says itself why it passes: an acceptance, or what the old model shows too."""
-        tolerated = self.row is not None and self.row.tolerated
-        return self.standing.accepted is not None or tolerated
+        standing = self.standing
+        return standing.beside.tolerated and (standing.accepted or standing.old) is not None
 
     @property
     def fails(self) -> bool:
         """Tell whether it stops an upgrade, which no xfail of the user's covers."""
-        return self.row is not None and self.row.fails
+        standing = self.standing
+        return self.stopped and standing.old is not None and not standing.beside.tolerated
 
     def to_json(self) -> str:
         """Return the text that :func:`case_report` reads."""

@@ -35,6 +35,10 @@ _DIGEST = 16
 """Hexadecimal digits of it."""
 
 
+Claimed = tuple[str, str]
+"""An experiment and a hypothesis on it; '' for whatever is asked there."""
+
+
 class Strict:
     """Values that are read as they were written, and refused with anything else."""
 
@@ -59,7 +63,10 @@ class Acceptance(Strict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past(Strict):
-    """An earlier accepted verdict of the same design."""
+    """An accepted verdict; ``cassette`` is the checksum of the replies it rests on.
+
+    ``effect`` is the estimate, None where there was none.
+    """
 
     words: str
     status: Status
@@ -69,26 +76,20 @@ class Past(Strict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry(Strict):
-    """An accepted verdict; ``cassette`` is the checksum of the replies it rests on.
+class Entry(Past):
+    """The verdict that was accepted last.
 
-    ``effect`` is the estimate, None where there was none; ``cells`` are those the claim must hold
-    in too, by name. ``untrusted`` says why nothing can be decided of it, empty where something
-    can. ``share`` is the share of the suite's alarms that its family has. ``history`` is what this
-    entry replaced, oldest first, so that small steps cannot add up. ``served`` are the models that
-    the provider said answered.
+    ``cells`` are those the claim must hold in too, by name. ``untrusted`` says why nothing can be
+    decided of it, empty where something can. ``share`` is the share of the suite's alarms that its
+    family has. ``history`` is what this entry replaced, oldest first, so that small steps cannot
+    add up. ``served`` are the models that the provider said answered.
     """
 
-    status: Status
-    words: str
     claim: Claim
-    effect: Effect | None
     untrusted: str = ""
     share: float
-    cassette: str
     served: tuple[str, ...] = ()
     judge: str | None
-    accepted: Acceptance | None
     cells: Mapping[str, Effect] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
@@ -114,7 +115,7 @@ class Baseline(Strict):
         return tuple(sorted({who for entry in self.claimed.values() for who in entry.served}))
 
     @property
-    def claimed(self) -> dict[tuple[str, str], Entry]:
+    def claimed(self) -> dict[Claimed, Entry]:
         """Experiment and hypothesis → entry."""
         return {
             (experiment, name): entry
@@ -188,13 +189,14 @@ def following(entry: Entry, before: Entry | None) -> Entry:
     """
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
-    last, own = _past(before), _past(entry)
+    last, own = past_of(before), past_of(entry)
     past = (*before.history, *(() if last == own else (last,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))
 
 
-def _past(entry: Entry) -> Past:
+def past_of(entry: Entry) -> Past:
+    """Return what is kept of an entry that is replaced."""
     return Past(
         words=entry.words,
         status=entry.status,

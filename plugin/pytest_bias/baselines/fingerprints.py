@@ -141,7 +141,7 @@ def encodable(value: object) -> object:
 
 
 def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
-    """Name the differences of two fingerprints, old → new; prompts, which follow from all, last."""
+    """Name the differences of two fingerprints, old → new; of prompts only the conditions."""
     before, after = (dict(_leaves(each, ())) for each in (old, new))
     found, told = [], dict[str, list[str]]()
     for place in sorted({*before, *after}):
@@ -152,7 +152,7 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[s
         if place[0] != PROMPTS:
             found.append(f"{'.'.join(place)}: {one} → {two}")
         elif place[1:] and (place[1] == "subject" or _NONE not in (one, two)):
-            # Where a trial could not be followed as far as the judge, nobody knows what it is told.
+            # What a judge is told is not known where a trial could not be followed so far.
             told.setdefault(place[1], []).append(place[-1])
     for player, conditions in told.items():
         number = f"{len(conditions)} condition{'s' * (len(conditions) > 1)}"

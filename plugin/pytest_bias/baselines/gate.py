@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..contrasts.findings import ALPHA, Compared, p_words
@@ -23,7 +23,7 @@ from ..verdicts.wording import (
     settle_words,
     with_interval,
 )
-from .entries import Acceptance, Entry, Strict, is_stopped
+from .entries import Acceptance, Entry, Past, Strict, is_stopped, past_of
 from .fingerprints import differences
 from .noninferiority import compared, held
 
@@ -90,14 +90,15 @@ class Comparison(Strict):
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
     verdict through although it stops it: somebody accepted it, or the other model it is held
     against shows as much. ``accepted`` is the acceptance that does so, or did until it expired.
-    ``compared`` is the comparison with all that was accepted. ``decides`` says what would decide
-    what is undecided.
+    ``before`` is what it is held against, without its units, ``compared`` the comparison with all
+    that was accepted. ``decides`` says what would decide what is undecided.
     """
 
     outcome: Change = ""
     words: str = ""
     accepted: Acceptance | None = None
     tolerated: bool = False
+    before: Past | None = None
     compared: Compared | None = None
     decides: str = ""
 
@@ -149,6 +150,7 @@ def compare(
         words=_words(outcome, new, old, why, decides, against),
         accepted=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
+        before=replace(past_of(old), effect=old.effect and replace(old.effect, by_unit=())),
         compared=found,
         decides=decides,
     )

@@ -1,25 +1,22 @@
-"""Models held against another one, or against a baseline file, and two such files."""
+"""Models held against another one, or against a baseline file."""
 
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cassettes.places import SUFFIX, place_of
 from ..cassettes.staleness import stale
 from ..errors import BadSetting
-from ..settings.model_names import answered_words, file_stem
+from ..settings.model_names import file_stem
 from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, names_file
 from .accepted import Baselines, baseline_in, beside_entry
-from .case_report import CaseReport, Standing
-from .entries import Baseline, DamagedBaseline, Entry, entry_of, following, is_stopped
-from .gate import BaselineDiffers, compare
-from .table import Claimed, Upgrade, UpgradeRow, row_of, worst_first
+from .case_report import Standing
+from .entries import Baseline, Claimed, DamagedBaseline, Entry, entry_of, following, is_stopped
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -75,51 +72,6 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
     return tuple(sorted(named for named in gating if named not in asked))
 
 
-def untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:
-    """The experiments that nobody tests though the model is recorded, each without a hypothesis.
-
-    All recordings in the folder count: another suite keeps its own in another.
-    """
-    recorded = settings.cassettes.glob(f"*/{glob.escape(file_stem(old))}{SUFFIX}*")
-    found = {path.parent.name for path in recorded if place_of(path).suffix == SUFFIX}
-    return tuple((experiment, "") for experiment in sorted(found - {*tested}))
-
-
-def to_ask(
-    claimed: Iterable[Claimed], tested: Collection[str], *, elsewhere: bool
-) -> Iterator[Claimed]:
-    """Select the claims that a whole suite should have asked.
-
-    Where there may be others (``elsewhere``) only of the experiments it tests: their hypotheses
-    stand in one module.
-    """
-    return (named for named in claimed if named[0] in tested or not elsewhere)
-
-
-def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
-    """Name what was accepted or recorded of ``old`` and is not asked again, by experiment."""
-    by_experiment: dict[str, list[str]] = {}
-    for experiment, name in found:
-        by_experiment.setdefault(experiment, []).append(name)
-    return tuple(
-        f"{experiment}: accepted of {old} and not in {where}: {', '.join(claims)}. Nothing shows "
-        f"that there it is no worse: ask it again, or accept {old} anew with this suite "
-        f"(--bias-model={old} --bias-accept)"
-        if (claims := [name for name in names if name])
-        else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
-        "no worse: check the experiment out, or, where it is retired or another suite's, move its "
-        "recordings elsewhere"
-        for experiment, names in by_experiment.items()
-    )
-
-
-def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
-    """That nothing was held against anything, where it was not: to judge is not to compare."""
-    if any(row.before is not None for row in upgrade.rows):
-        return ()
-    return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)
-
-
 class Against:
     """The old model, or file, that the models of a run are held against, in one process.
 
@@ -166,38 +118,31 @@ class Against:
         DamagedCassette, DamagedBaseline or StaleRecordings when what is there of the old model
         cannot be used.
         """
-        settings = self._settings
         told = self._accepted.fingerprint(case, players)
         entry, digest, known = self._entry(case, verdict)
         against = "" if self.file is not None else self.old
-        new, beside = beside_entry(
+        beside = beside_entry(
             analysis,
             verdict,
             told,
             entry,
-            today=settings.today,
+            today=self._settings.today,
             known=known,
             against=against,
         )
-        row = None
-        if verdict.gates:
-            how = settings.gate, settings.inconclusive
-            stops = is_stopped(verdict.status, verdict.claim, *how)
-            row = row_of(verdict.named, new, entry, beside, stops=stops, verdict=verdict)
-        absent = entry is None and digest is None and self.file is None
-        return Standing(beside=beside, row=row, digest=digest, absent=absent)
+        return Standing(beside=beside, old=digest)
 
-    def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str | None, int]:
+    def _entry(self, case: Case, verdict: Verdict) -> tuple[Entry | None, str, int]:
         """Return the old model's entry, the digest of its analysis, and its known biases.
 
-        None and 0 stand where it has none.
+        None, "" and 0 stand where it has none.
         """
         if self.file is not None:
             known = self.file.known(verdict.experiment)
-            return self.file.entry(verdict.experiment, verdict.id), None, known
+            return self.file.entry(verdict.experiment, verdict.id), "", known
         before = replace(case, model=self.old)
         if not self._recorded(before):
-            return None, None, 0
+            return None, "", 0
         analysis, digest = self._analysis(before)
         recording = analysis.recording
         others = stale(
@@ -221,92 +166,3 @@ class Against:
         earlier = None if own is None else own.entry(verdict.experiment, verdict.id)
         known = sum(is_stopped(each.status, each.claim) for each in analysis.verdicts)
         return following(entry, earlier), digest, known
-
-
-def upgrade_of(
-    settings: Settings,
-    results: Mapping[str, CaseReport],
-    *,
-    accepted: Baseline | None,
-    tolerated: Callable[[str], bool],
-    new: Callable[[str, str], Analysis | None],
-    old: Callable[[str, str, str], Analysis | None],
-) -> Upgrade | None:
-    """The table of a run from what its cases said; None where nothing was held against anything.
-
-    ``accepted`` is the file of the old model that was named, if it was one (:func:`check_old`).
-    ``tolerated`` is whether a case that the gate stopped passed all the same. ``new`` gives the
-    analysis of an experiment and model, ``old`` the same, checked against a digest.
-    """
-    if settings.baseline is None:
-        return None
-    rows = [
-        replace(row, tolerated=row.tolerated and (not row.stops or tolerated(case)))
-        for case, result in results.items()
-        if (row := result.row) is not None
-    ]
-    name = settings.baseline if accepted is None else accepted.model
-    told = [(each, each.standing) for each in results.values()]
-    pairs = {(each.experiment, each.model, of.digest) for each, of in told if of.digest}
-    simulated = {name} if accepted is not None and accepted.simulated else set()
-    answered = [(name, served) for served in (accepted.served if accepted is not None else ())]
-    for experiment, model in sorted({(row.experiment, row.model) for row in rows}):
-        ours = new(experiment, model)
-        answered += [(model, served) for served in (ours.recording.served if ours else ())]
-    for experiment, model, digest in sorted(pairs):
-        ours, theirs = new(experiment, model), old(experiment, name, digest)
-        if ours is not None and theirs is not None:
-            answered += [(name, served) for served in theirs.recording.served]
-            simulated |= {each.model for each in (ours, theirs) if each.simulated}
-    absent = sorted({each.experiment for each, of in told if of.absent})
-    return Upgrade(
-        old=name,
-        new=settings.models,
-        file=accepted is not None,
-        rows=worst_first(rows),
-        notes=answered_words(answered)
-        + tuple(
-            f"{name} has no recordings of {experiment}: its hypotheses are judged by themselves"
-            for experiment in absent
-        ),
-        simulated=tuple(sorted(simulated)),
-    )
-
-
-def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tuple[str, ...]]:
-    """The table from one file to another, and what could not be compared.
-
-    What the old file accepts holds until its day.
-
-    Raises DamagedBaseline when one of them is not what was written.
-    """
-    before, now = needed_baseline(old), needed_baseline(new)
-    rows: list[UpgradeRow] = []
-    problems: list[str] = []
-    for experiment, entries in sorted(now.verdicts.items()):
-        known = before.known(experiment)
-        for name, entry in sorted(entries.items()):
-            named = (experiment, now.model, name)
-            was = before.entry(experiment, name)
-            try:
-                compared = compare(named, entry, was, today=today, known=known)
-            except BaselineDiffers as differs:
-                problems.append(str(differs))
-                continue
-            if entry.claim != "describe":
-                stops = is_stopped(entry.status, entry.claim)
-                rows.append(row_of(named, entry, was, compared, stops=stops))
-    problems += unasked_words(unasked(before, now.claimed), before.model, new.name)
-    simulated = {each.model for each in (before, now) if each.simulated}
-    answered = [(each.model, served) for each in (before, now) for served in each.served]
-    return (
-        Upgrade(
-            old=before.model,
-            new=(now.model,),
-            file=True,
-            rows=worst_first(rows),
-            notes=answered_words(answered),
-            simulated=tuple(sorted(simulated)),
-        ),
-        tuple(problems),
-    )

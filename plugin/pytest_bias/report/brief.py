@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from ..baselines.table import Upgrade
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import estimated, number_words, published_line, settle_words
@@ -29,6 +28,7 @@ from .upgrade import (
     upgrade_notes,
     upgrade_rows,
 )
+from .upgrade_table import Upgrade
 from .view import RunView, simulated_words
 
 NONE = "·"

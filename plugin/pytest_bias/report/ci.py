@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..baselines.accepted import ends_soon
-from ..baselines.table import Upgrade
 from ..verdicts.verdict import HypothesisName, Verdict
 from ..verdicts.wording import number_words
 from .brief import section_of, upgrade_section, verdict_rows
@@ -18,6 +17,7 @@ from .escapes import terminal_text
 from .jinja import rendered
 from .terminal import accepted_by, closing_lines, control_lines, found_line, verdict_line
 from .upgrade import Row, printed, upgrade_rows, why_words
+from .upgrade_table import Upgrade
 from .view import RunView
 
 MOST = 10

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ..baselines.table import UpgradeRow
 from ..contrasts.findings import Estimate, p_words
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
@@ -41,6 +40,7 @@ from .page_verdict import (
 )
 from .replies import TrialBlock
 from .upgrade import bound_words
+from .upgrade_table import UpgradeRow
 from .view import RunView
 
 PageValue = Mapping[str, object]

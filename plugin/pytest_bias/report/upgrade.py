@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ..baselines.entries import Claimed
 from ..baselines.gate import Change
 from ..baselines.noninferiority import grown_words
-from ..baselines.table import WORST_FIRST, Observed, Upgrade, UpgradeRow
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
+from .upgrade_table import WORST_FIRST, Observed, Upgrade, UpgradeRow
 from .view import simulated_words
 
 _ALWAYS: tuple[Change, ...] = ("improved", "as before", "known", "undecided", "new", "worse")
@@ -101,6 +102,30 @@ def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
     """Give what else is to be said: the hint, then its notes."""
     hint = hint_words(upgrade)
     return (*((hint,) if hint else ()), *upgrade.notes)
+
+
+def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
+    """Name what was accepted or recorded of ``old`` and is not asked again, by experiment."""
+    by_experiment: dict[str, list[str]] = {}
+    for experiment, name in found:
+        by_experiment.setdefault(experiment, []).append(name)
+    return tuple(
+        f"{experiment}: accepted of {old} and not in {where}: {', '.join(claims)}. Nothing shows "
+        f"that there it is no worse: ask it again, or accept {old} anew with this suite "
+        f"(--bias-model={old} --bias-accept)"
+        if (claims := [name for name in names if name])
+        else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
+        "no worse: check the experiment out, or, where it is retired or another suite's, move its "
+        "recordings elsewhere"
+        for experiment, names in by_experiment.items()
+    )
+
+
+def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
+    """That nothing was held against anything, where it was not: to judge is not to compare."""
+    if any(row.before is not None for row in upgrade.rows):
+        return ()
+    return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)
 
 
 def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..baselines.table import Upgrade, UpgradeRow
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import HypothesisName, Status, Verdict
+from .upgrade_table import Upgrade, UpgradeRow
 
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -11,28 +11,16 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from ..baselines.accepted import ends_soon, read_baseline
-from ..baselines.entries import DamagedBaseline
-from ..baselines.upgrade import (
-    check_old,
-    to_ask,
-    unasked,
-    unasked_words,
-    uncompared_words,
-    untested,
-    upgrade_of,
-)
+from ..baselines.accepted import ends_soon
 from ..errors.said import Said
 from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
 from .outputs import write_all
 from .scope import Coverage, coverage_of
+from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
-    from ..baselines.entries import Baseline
-    from ..baselines.table import Claimed, Upgrade
-    from ..settings.settings import Settings
     from ..workbench.evidence import Evidence
     from .state import Ledger, State
 
@@ -199,7 +187,7 @@ def _leniencies(state: State) -> Iterator[str]:
         if (
             result is not None
             and result.standing.beside.outcome == "improved"
-            and result.row is None
+            and result.standing.old is None
         ):
             where = f"{result.experiment} × {result.model}, {result.id}"
             yield f"{where}: {result.standing.beside.words}"  # of an upgrade its table says so
@@ -279,93 +267,3 @@ def _evidence(state: State, view: RunView) -> list[Evidence]:
         )
         raise LookupError(message)
     return [known[each] for each in wanted]
-
-
-def upgrade_of_run(
-    state: State, analyses: Iterable[Analysis], coverage: Coverage
-) -> tuple[Upgrade | None, Said]:
-    """Compare the verdicts with the old model's; None where none was named.
-
-    And what is wrong with the books, and what was accepted of the old model and a run of the whole
-    suite does not ask.
-    """
-    ledger, settings = state.ledger, state.settings
-    if settings.baseline is None:
-        return None, Said()
-    known = {(analysis.experiment, analysis.model): analysis for analysis in analyses}
-    problems: list[str] = []
-    accepted = check_old(settings)
-
-    def old(experiment: str, model: str, digest: str) -> Analysis | None:
-        made = state.workspace.read(experiment, model)
-        if made is not None and made.digest == digest:
-            return made.analysis
-        problems.append(f"the analysis of {experiment} with {model} is lost or was changed")
-        return None
-
-    upgrade = upgrade_of(
-        settings,
-        ledger.results,
-        accepted=accepted,
-        tolerated=lambda case: ledger.outcomes.get(case) == "xfailed",
-        new=lambda experiment, model: known.get((experiment, model)),
-        old=old,
-    )
-    if upgrade is None:
-        return None, Said(problems=tuple(problems))
-    claims = accepted or _accepted_of(settings, upgrade.old)
-    if _is_complete(ledger) and not coverage.is_part:
-        lacking = () if claims is None else unasked(claims, _asked(ledger))
-        tested = _tested(ledger)
-        if accepted is None and tested:
-            lacking += untested(settings, upgrade.old, tested)
-        expected = to_ask(lacking, tested, elsewhere=not coverage.is_all)
-        problems += uncompared_words(upgrade)
-        problems += unasked_words(expected, upgrade.old, "this suite")
-    return upgrade, Said(problems=tuple(problems))
-
-
-def unasked_of_run(state: State, coverage: Coverage) -> Said:
-    """Name what accepted baselines claim and this run of the whole suite did not ask."""
-    settings, ledger = state.settings, state.ledger
-    problems: list[str] = []
-    if settings.baseline or settings.accept is not None or coverage.is_part:
-        return Said()
-    if settings.gate == "off" or not _is_complete(ledger):
-        return Said()
-    for model in settings.models:
-        accepted = _accepted_of(settings, model)
-        if accepted is not None:
-            lacking = unasked(accepted, _asked(ledger, model))
-            claims = to_ask(lacking, _tested(ledger), elsewhere=not coverage.is_all)
-            problems += unasked_words(claims, model, "this suite")
-    return Said(problems=tuple(problems))
-
-
-def _accepted_of(settings: Settings, model: str) -> Baseline | None:
-    """The accepted baseline of a model; None without one, or where its cases say what it is."""
-    try:
-        return read_baseline(settings.baselines, model) if settings.baselines else None
-    except DamagedBaseline:
-        return None
-
-
-def _is_complete(ledger: Ledger) -> bool:
-    """Return true where every case has a result.
-
-    Of one that has none it is not known what it asked; the run fails for that already.
-    """
-    return ledger.results.keys() >= set(ledger.selected)
-
-
-def _asked(ledger: Ledger, model: str = "") -> Collection[Claimed]:
-    """Experiment and hypothesis of what was asked, of ``model`` where one is given."""
-    return {
-        (result.experiment, result.id)
-        for result in ledger.results.values()
-        if result.kind == "hypothesis" and model in ("", result.model)
-    }
-
-
-def _tested(ledger: Ledger) -> Collection[str]:
-    return {result.experiment for result in ledger.results.values()}

@@ -14,7 +14,6 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pytest_bias.baselines.table import Upgrade
 from pytest_bias.contrasts.findings import Arm, Estimate
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
@@ -23,6 +22,7 @@ from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.report.page import report_files
 from pytest_bias.report.replies import replies_of
+from pytest_bias.report.upgrade_table import Upgrade
 from pytest_bias.report.view import RunView
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.verdict import Reason, Status, Verdict

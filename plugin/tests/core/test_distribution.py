@@ -127,7 +127,7 @@ FOUND = CaseReport(
             tolerated=True,
         ),
         fingerprint={"hypothesis": {"margin": 0.5, "arms": ["a", "b"]}},
-        digest="1" * 64,
+        old="1" * 64,
     ),
 )
 

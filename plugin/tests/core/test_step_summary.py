@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.baselines.table import Upgrade
 from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.ci import (
     MOST,
@@ -21,6 +20,7 @@ from pytest_bias.report.ci import (
 from pytest_bias.report.escapes import plain_markdown
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.upgrade import why_words
+from pytest_bias.report.upgrade_table import Upgrade
 from pytest_bias.report.view import AcceptedVerdict, RunView
 from pytest_bias.session.outputs import add_to_job_summary
 from pytest_bias.session.section import below_repository

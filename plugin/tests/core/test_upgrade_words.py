@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.baselines.table import Observed, Upgrade, UpgradeRow, worst_first
 from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.ci import summary_markdown, upgrade_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import closing_lines
 from pytest_bias.report.upgrade import printed
+from pytest_bias.report.upgrade_table import Observed, Upgrade, UpgradeRow, worst_first
 from pytest_bias.report.view import RunView
 
 from .report.factory import analysis, control, finding, verdict, view

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
-from pytest_bias.baselines.upgrade import needed_baseline, upgrade_of_files
+from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cassettes.measured import MeasuredTrial
 from pytest_bias.cassettes.places import (
     PACKED_SUFFIX,
@@ -20,6 +20,7 @@ from pytest_bias.cassettes.places import (
 )
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cli.compare import upgrade_of_files
 from pytest_bias.cli.paper import _read
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.baselines.table import Observed, UpgradeRow
 from pytest_bias.contrasts.findings import Compared
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.published import ChiSquareTest
@@ -27,6 +26,7 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.results import results_text, view_of
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.upgrade import why_words
+from pytest_bias.report.upgrade_table import Observed, UpgradeRow
 from pytest_bias.report.view import RunView
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse

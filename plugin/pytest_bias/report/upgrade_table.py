@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ..baselines.gate import Change
 from ..contrasts.declared import Claim
 from ..contrasts.findings import Compared, Scale
 from ..stats.results import Interval
 from ..verdicts.verdict import NOTHING_FOUND, HypothesisName, Status, Verdict
 from ..verdicts.wording import interval_words, number_form, range_words, with_interval
-from .gate import Change
 
 if TYPE_CHECKING:
-    from ..contrasts.findings import Estimate
-    from .entries import Entry
-    from .gate import Comparison
+    from ..baselines.entries import Entry, Past
+    from ..baselines.gate import Comparison
 
 WORST_FIRST: tuple[Change, ...] = (
     *("worse", "new", "expired", "undecided", "known", "not in the baseline"),
@@ -105,10 +104,6 @@ class UpgradeRow:
         return compared.bound / (compared.margin or 1.0)
 
 
-Claimed = tuple[str, str]
-"""An experiment and a hypothesis on it; '' for whatever is asked there."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
     """From ``old`` (a model; ``file`` is whether its accepted verdicts) to the ``new`` models.
@@ -122,7 +117,7 @@ class Upgrade:
     file: bool = False
     rows: tuple[UpgradeRow, ...] = ()
     notes: tuple[str, ...] = ()
-    simulated: tuple[str, ...] = field(default=())
+    simulated: tuple[str, ...] = ()
 
     @property
     def held_against(self) -> str:
@@ -147,53 +142,52 @@ class Upgrade:
 
 def row_of(
     named: HypothesisName,
-    new: Entry,
-    old: Entry | None,
-    compared: Comparison,
+    entry: Entry,
+    beside: Comparison,
     *,
     stops: bool,
     verdict: Verdict | None = None,
 ) -> UpgradeRow:
-    """The row of what a hypothesis shows beside what it is held against (None: there is nothing).
+    """The row of what a hypothesis shows (``entry``) beside what it is held against.
 
     ``verdict`` is that of this run, None of what is read from a file of baselines.
     """
     finding = None if verdict is None else verdict.finding
     experiment, model, hypothesis = named
-    scale, margin = (None, None) if new.effect is None else (new.effect.scale, new.effect.margin)
+    effect = entry.effect
+    scale, margin = (None, None) if effect is None else (effect.scale, effect.margin)
     form = number_form(margin, scale or "difference")
+    now = _observed(entry, form)
     return UpgradeRow(
         experiment=experiment,
         model=model,
         hypothesis=hypothesis,
         title="" if verdict is None else verdict.title,
-        claim=new.claim,
-        measure=finding.measure if finding is not None else "",
-        contrast=finding.contrast if finding is not None else "",
+        claim=entry.claim,
+        measure="" if finding is None else finding.measure,
+        contrast="" if finding is None else finding.contrast,
         margin="" if margin is None else range_words(margin, scale),
         scale=scale,
-        before=None if old is None else _shown(old, form),
-        now=_shown(new, form, finding),
-        outcome=compared.outcome,
-        compared=compared.compared,
-        said=compared.words,
+        before=None if beside.before is None else _observed(beside.before, form),
+        now=now if finding is None else replace(now, shown=interval_words(finding)),
+        outcome=beside.outcome,
+        compared=beside.compared,
+        said=beside.words,
         stops=stops,
-        tolerated=compared.tolerated,
-        decides=compared.decides,
+        tolerated=beside.tolerated,
+        decides=beside.decides,
     )
 
 
-def _shown(entry: Entry, form: str, finding: Estimate | None = None) -> Observed:
-    """Show an entry; an estimate that was accepted as finely as the one found now."""
-    effect = entry.effect
-    estimate, interval = (None, None) if effect is None else (effect.estimate, effect.interval)
-    shown = ""
-    if finding is not None:
-        shown = interval_words(finding)
-    elif effect is not None:
-        shown = with_interval(effect.estimate, interval, form)
+def _observed(past: Past, form: str) -> Observed:
+    """Show a verdict of a baseline; an estimate that was accepted as finely as that found now."""
+    effect = past.effect
     return Observed(
-        status=entry.status, words=entry.words, shown=shown, estimate=estimate, interval=interval
+        status=past.status,
+        words=past.words,
+        shown="" if effect is None else with_interval(effect.estimate, effect.interval, form),
+        estimate=None if effect is None else effect.estimate,
+        interval=None if effect is None else effect.interval,
     )
 
 

@@ -1,0 +1,166 @@
+"""A run beside an old model: the table of its upgrade, and what it should have asked as well."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..baselines.accepted import read_baseline
+from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
+from ..baselines.upgrade import check_old, unasked
+from ..cassettes.places import SUFFIX, place_of
+from ..errors.said import Said
+from ..report.upgrade import unasked_words, uncompared_words
+from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
+from ..settings.model_names import answered_words, file_stem
+from ..verdicts.analysis import Analysis
+
+if TYPE_CHECKING:
+    from ..settings.settings import Settings
+    from .scope import Coverage
+    from .state import Ledger, State
+
+
+def upgrade_of_run(
+    state: State, analyses: Iterable[Analysis], coverage: Coverage
+) -> tuple[Upgrade | None, Said]:
+    """Compare the verdicts with the old model's; None where none was named.
+
+    And what is wrong with the books, and what was accepted of the old model and a run of the whole
+    suite does not ask.
+    """
+    ledger, settings = state.ledger, state.settings
+    if settings.baseline is None:
+        return None, Said()
+    accepted = check_old(settings)
+    name = settings.baseline if accepted is None else accepted.model
+    known = {(each.experiment, each.model): each for each in analyses}
+    rows = worst_first(_rows(ledger, known))
+    new = [known[key] for key in sorted({(row.experiment, row.model) for row in rows})]
+    old, lost = _of_old(state, name)
+    answered = [] if accepted is None else [(name, who) for who in accepted.served]
+    answered += [(each.model, who) for each in (*new, *old) for who in each.recording.served]
+    notes = answered_words(answered)
+    if accepted is None:
+        alone = {r.experiment for r in ledger.results.values() if r.standing.old == ""}
+        words = f"{name} has no recordings of {{}}: its hypotheses are judged by themselves"
+        notes += tuple(map(words.format, sorted(alone)))
+    upgrade = Upgrade(
+        old=name,
+        new=settings.models,
+        file=accepted is not None,
+        rows=rows,
+        notes=notes,
+        simulated=tuple(sorted({e.model for e in (accepted, *new, *old) if e and e.simulated})),
+    )
+    problems = [f"the analysis of {each} with {name} is lost or was changed" for each in lost]
+    if _is_complete(ledger) and not coverage.is_part:
+        claims, tested = accepted or _accepted_of(settings, name), _tested(ledger)
+        lacking = () if claims is None else unasked(claims, _asked(ledger))
+        if accepted is None and tested:
+            lacking += _untested(settings, name, tested)
+        problems += uncompared_words(upgrade)
+        problems += unasked_words(_expected(lacking, tested, coverage), name, "this suite")
+    return upgrade, Said(problems=tuple(problems))
+
+
+def _rows(ledger: Ledger, known: Mapping[tuple[str, str], Analysis]) -> Iterator[UpgradeRow]:
+    """The hypotheses that gate; what the gate stops is tolerated where its case says so."""
+    for case, result in ledger.results.items():
+        analysis = known.get((result.experiment, result.model))
+        if result.standing.old is None or analysis is None:
+            continue
+        verdict, beside = analysis.verdict(result.id), result.standing.beside
+        if verdict.gates:
+            let = not result.stopped or ledger.outcomes.get(case) == "xfailed"
+            yield row_of(
+                verdict.named,
+                entry_of(verdict, analysis.recording, {}),
+                replace(beside, tolerated=beside.tolerated and let),
+                stops=result.stopped,
+                verdict=verdict,
+            )
+
+
+def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
+    """The old model's analyses that cases speak of, and the experiments whose is another now."""
+    found, lost = [], []
+    told = {
+        (r.experiment, r.standing.old) for r in state.ledger.results.values() if r.standing.old
+    }
+    for experiment, digest in sorted(told):
+        made = state.workspace.read(experiment, name)
+        if made is not None and made.digest == digest:
+            found.append(made.analysis)
+        else:
+            lost.append(experiment)
+    return found, lost
+
+
+def unasked_of_run(state: State, coverage: Coverage) -> Said:
+    """Name what accepted baselines claim and this run of the whole suite did not ask."""
+    settings, ledger = state.settings, state.ledger
+    problems: list[str] = []
+    if settings.baseline or settings.accept is not None or coverage.is_part:
+        return Said()
+    if settings.gate == "off" or not _is_complete(ledger):
+        return Said()
+    for model in settings.models:
+        accepted = _accepted_of(settings, model)
+        if accepted is not None:
+            lacking = unasked(accepted, _asked(ledger, model))
+            claims = _expected(lacking, _tested(ledger), coverage)
+            problems += unasked_words(claims, model, "this suite")
+    return Said(problems=tuple(problems))
+
+
+def _expected(
+    claimed: Iterable[Claimed], tested: Collection[str], coverage: Coverage
+) -> Iterator[Claimed]:
+    """Select the claims that a whole suite should have asked.
+
+    Where there may be others only of the experiments it tests: their hypotheses stand in one
+    module.
+    """
+    return (named for named in claimed if coverage.is_all or named[0] in tested)
+
+
+def _untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:
+    """The experiments that nobody tests though the model is recorded, each without a hypothesis.
+
+    All recordings in the folder count: another suite keeps its own in another.
+    """
+    recorded = settings.cassettes.glob(f"*/{glob.escape(file_stem(old))}{SUFFIX}*")
+    found = {path.parent.name for path in recorded if place_of(path).suffix == SUFFIX}
+    return tuple((experiment, "") for experiment in sorted(found - {*tested}))
+
+
+def _accepted_of(settings: Settings, model: str) -> Baseline | None:
+    """The accepted baseline of a model; None without one, or where its cases say what it is."""
+    try:
+        return read_baseline(settings.baselines, model) if settings.baselines else None
+    except DamagedBaseline:
+        return None
+
+
+def _is_complete(ledger: Ledger) -> bool:
+    """Return true where every case has a result.
+
+    Of one that has none it is not known what it asked; the run fails for that already.
+    """
+    return ledger.results.keys() >= set(ledger.selected)
+
+
+def _asked(ledger: Ledger, model: str = "") -> Collection[Claimed]:
+    """Experiment and hypothesis of what was asked, of ``model`` where one is given."""
+    return {
+        (result.experiment, result.id)
+        for result in ledger.results.values()
+        if result.kind == "hypothesis" and model in ("", result.model)
+    }
+
+
+def _tested(ledger: Ledger) -> Collection[str]:
+    return {result.experiment for result in ledger.results.values()}
