@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cassettes.files import is_there, read_file
+from ..cassettes.files import read_file
 from ..cassettes.staleness import served_otherwise
 from ..errors import NotReadable
 from ..experiments.checks.prompts import Told, told_by
@@ -98,7 +98,6 @@ class Baselines:
         self._settings = settings
         self._recorded = recorded
         self._published = published
-        self._read: dict[str, Baseline | None] = {}
         self._told: dict[tuple[object, ...], Told] = {}
 
     def beside(
@@ -192,25 +191,15 @@ class Baselines:
         return self._told[key]
 
     def any(self, model: str) -> bool:
-        """Return whether a verdict of a model may be tolerated; so of a damaged baseline, too."""
-        settings = self._settings
-        accept = settings.accept
-        if accept is not None:
-            return acceptance_of(settings) is not None
-        folder = settings.baselines
-        try:
-            return folder is not None and is_there(baseline_path(folder, model))
-        except NotReadable:
-            return True
+        """Return whether a verdict of a model may be tolerated."""
+        folder = self._settings.baselines
+        asked = self._settings.accept is not None
+        return asked or (folder is not None and baseline_path(folder, model).is_file())
 
     def baseline(self, model: str) -> Baseline | None:
         """Return a model's accepted verdicts; None without any, or where none are kept."""
         folder = self._settings.baselines
-        if folder is None:
-            return None
-        if model not in self._read:
-            self._read[model] = read_baseline(folder, model)
-        return self._read[model]
+        return None if folder is None else read_baseline(folder, model)
 
 
 def beside_entry(

@@ -30,7 +30,6 @@ from .noninferiority import compared, held
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
     from ..settings.settings import Gate, OnInconclusive
-    from ..stats.results import Interval
 
 Change = Literal[
     "",
@@ -341,33 +340,3 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
     if verdict.replicates is not None:
         lines.append(f"  {settle_words(verdict)}")
     return "\n".join([*lines, *baseline, f"  {place}"])
-
-
-def properties_of(verdict: Verdict, beside: Comparison) -> tuple[tuple[str, str], ...]:
-    """The numbers of a verdict as report properties, for JUnit and pytest-html."""
-    finding = verdict.finding
-    properties: dict[str, object] = {
-        "experiment": verdict.experiment,
-        "model": verdict.model,
-        "hypothesis": verdict.id,
-        "verdict": verdict.words,
-        "title": verdict.title or None,
-    }
-    if finding is not None:
-        properties |= {
-            "estimate": finding.estimate,
-            "p_alarm": finding.p_alarm,
-            "units": finding.units,
-            "interval": _bounds(finding.interval),
-            "decides": _bounds(verdict.shown[0] if verdict.shown else None),
-            "level": verdict.shown[0].level if verdict.shown else None,
-            "margin": finding.margin,
-            "scale": finding.scale,
-            "p_clear": finding.p_clear,
-        }
-    properties["baseline"] = beside.words or None
-    return tuple((f"bias_{name}", str(v)) for name, v in properties.items() if v is not None)
-
-
-def _bounds(interval: Interval | None) -> str | None:
-    return None if interval is None else f"[{interval.low!r}, {interval.high!r}]"

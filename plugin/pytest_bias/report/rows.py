@@ -1,10 +1,15 @@
-"""A hypothesis in its row of pytest-html's report: verdict, numbers, and where they lie."""
+"""A hypothesis in reports of pytest: its numbers as properties, and as a row of pytest-html's."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..stats.results import Interval
+    from ..verdicts.verdict import Verdict
 
 _WIDTH, _HEIGHT = 160, 16
 _SVG = """<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" \
@@ -13,6 +18,39 @@ role="img" aria-label="estimate and interval beside what is allowed">\
 <path d="M{none} 0V{height}" stroke="#777"/>\
 <path d="M{low:.1f} {middle}H{high:.1f}" stroke="#1f3a5f" stroke-width="2"/>\
 <circle cx="{estimate:.1f}" cy="{middle}" r="4" fill="#1f3a5f"/></svg>"""
+
+
+def properties_of(verdict: Verdict, baseline: str) -> tuple[tuple[str, str], ...]:
+    """The numbers of a verdict as report properties, for JUnit and pytest-html.
+
+    ``baseline`` says how it compares with what was accepted, if it does.
+    """
+    finding = verdict.finding
+    properties: dict[str, object] = {
+        "experiment": verdict.experiment,
+        "model": verdict.model,
+        "hypothesis": verdict.id,
+        "verdict": verdict.words,
+        "title": verdict.title or None,
+    }
+    if finding is not None:
+        properties |= {
+            "estimate": finding.estimate,
+            "p_alarm": finding.p_alarm,
+            "units": finding.units,
+            "interval": _ends(finding.interval),
+            "decides": _ends(verdict.shown[0] if verdict.shown else None),
+            "level": verdict.shown[0].level if verdict.shown else None,
+            "margin": finding.margin,
+            "scale": finding.scale,
+            "p_clear": finding.p_clear,
+        }
+    properties["baseline"] = baseline or None
+    return tuple((f"bias_{name}", str(v)) for name, v in properties.items() if v is not None)
+
+
+def _ends(interval: Interval | None) -> str | None:
+    return None if interval is None else f"[{interval.low!r}, {interval.high!r}]"
 
 
 def row_html(properties: Iterable[tuple[str, object]]) -> str:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
-from ..baselines.gate import properties_of, stopped_by, stopped_by_control
+from ..baselines.gate import stopped_by, stopped_by_control
 from ..cassettes.misses import all_capped
 from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
 from ..experiments.records import carried_out
+from ..report.rows import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
 from ..workbench.analyses import Workbench
@@ -190,4 +191,4 @@ class Run(Workbench):
             standing=standing,
         )
         tolerated = beside.words if stopped is not None and beside.tolerated else ""
-        return CaseResult(report, stopped, properties_of(verdict, beside), tolerated)
+        return CaseResult(report, stopped, properties_of(verdict, beside.words), tolerated)
