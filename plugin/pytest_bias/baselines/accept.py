@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,7 @@ from ..cassettes.files import refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
-from ..verdicts.verdict import DESCRIBED
-from ..verdicts.wording import number_form, number_words, with_interval
+from ..verdicts.wording import number_words
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .case_report import CaseReport
 from .entries import (
@@ -33,7 +31,6 @@ from .upgrade import unasked
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
-    from ..verdicts.verdict import Verdict
 
 _LOCK = ".accepting.lock"
 _WAIT = 60.0
@@ -57,32 +54,31 @@ def accept(
     """
     assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
-    said = {each.named: each.standing for each in results if each.kind == "hypothesis"}
-    judged = [
-        _Judged(analysis, verdict, told)
-        for analysis in analyses
-        for verdict in analysis.verdicts
-        if (named := (verdict.experiment, verdict.model, verdict.id)) in said
-        and (told := said[named].fingerprint) is not None
-    ]
-    if problems := tuple(_refusals(settings, judged)):
-        return Said(problems=tuple(map(_nothing, problems)))
+    told = {each.named: each.standing.fingerprint for each in results if each.kind == "hypothesis"}
+    acceptance = acceptance_of(settings)
+    judged: dict[str, dict[Claimed, Entry]] = {}
+    for analysis in analyses:
+        for verdict in analysis.verdicts:
+            if (fingerprint := told.get(verdict.named)) is not None:
+                entry = entry_of(verdict, analysis.recording, fingerprint, acceptance=acceptance)
+                entries = judged.setdefault(verdict.model, {})
+                entries[verdict.experiment, verdict.id] = entry
+    used = [a for a in analyses if any(v.named in told for v in a.verdicts)]
+    if problems := tuple(_refusals(settings.accept.lacking, used, judged)):
+        return refused(*problems)
+    simulated = {each.model for each in used if each.simulated}
     try:
         with _alone(settings.baselines):
-            return _changed(settings, settings.baselines, judged, partial=partial)
+            return _changed(settings, settings.baselines, judged, simulated, partial=partial)
     except Timeout:
         return refused(f"another run has been accepting into {settings.baselines} for a minute")
     except OSError as error:
         return refused(f"{settings.baselines} cannot be written to ({error.strerror or error})")
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A verdict that is to be accepted."""
-
-    analysis: Analysis
-    verdict: Verdict
-    fingerprint: Mapping[str, object]
+def refused(*why: str) -> Said:
+    """Nothing was accepted, and why."""
+    return Said(problems=tuple(f"nothing was accepted: {each}" for each in why))
 
 
 @contextmanager
@@ -103,96 +99,92 @@ def _alone(folder: Path) -> Iterator[None]:
             folder.rmdir()  # only when it is empty
 
 
-def _changed(
-    settings: Settings, folder: Path, judged: Sequence[_Judged], *, partial: bool
-) -> Said:
-    """Read the baselines, and write them with what was judged."""
-    assert settings.accept is not None  # noqa: S101  (asked for only where it is)
-    made = []
-    problems = []
-    followed = None
-    if after := settings.accept.after:
-        try:
-            followed = read_baseline(folder, after)
-        except DamagedBaseline as damaged:
-            return refused(str(damaged))
-        if followed is None:
-            return refused(
-                f"--bias-accept-after={after}: there is no {baseline_path(folder, after)}, so "
-                "nobody knows what was accepted of it"
-            )
-    for model in sorted({each.analysis.model for each in judged}):
-        try:
-            before = read_baseline(folder, model)
-            refuse_links(baseline_path(folder, model))
-        except (DamagedBaseline, LinkedFile) as damaged:
-            problems.append(_nothing(str(damaged)))
-        else:
-            ours = [each for each in judged if each.analysis.model == model]
-            made.append(_accepted(model, ours, before, followed, settings, partial=partial))
-    return Said(problems=tuple(problems)) if problems else _written(folder, made)
-
-
-def refused(why: str) -> Said:
-    """Nothing was accepted, and why."""
-    return Said(problems=(_nothing(why),))
-
-
-def _nothing(why: str) -> str:
-    return f"nothing was accepted: {why}"
-
-
-def _refusals(settings: Settings, judged: Sequence[_Judged]) -> Iterator[str]:
+def _refusals(
+    lacking: Collection[str],
+    analyses: Iterable[Analysis],
+    judged: Mapping[str, Mapping[Claimed, Entry]],
+) -> Iterator[str]:
     """Name all that keeps the verdicts of a run from being accepted."""
     if not judged:
         yield "no hypothesis was judged in this run"
-    for analysis in {id(each.analysis): each.analysis for each in judged}.values():
-        yield from _unsound(analysis)
-    lacking = settings.accept.lacking if settings.accept is not None else ()
-    verdicts = [each.verdict for each in judged]
-    needing = [v for v in verdicts if is_stopped(v.status, v.claim)]
+    for analysis in analyses:
+        where = f"{analysis.experiment} × {analysis.model}"
+        for control in analysis.unseen:
+            yield f"{where}: the positive control {control.id} was not seen"
+        if analysis.recording.interrupted:
+            yield f"{where}: its recording was interrupted; finish it first"
+    needing = [
+        f"{experiment} × {model}, {name}: {entry.status}"
+        for model, entries in judged.items()
+        for (experiment, name), entry in entries.items()
+        if is_stopped(entry.status, entry.claim)
+    ]
     if lacking and needing:
-        names = [f"{v.experiment} × {v.model}, {v.id}: {v.status}" for v in needing]
-        yield f"what the gate stops needs {', '.join(lacking)}: {first_of(names)}"
+        yield f"what the gate stops needs {', '.join(lacking)}: {first_of(needing)}"
 
 
-def _unsound(analysis: Analysis) -> Iterator[str]:
-    """Say why an analysis' findings are no ground for accepting anything."""
-    where = f"{analysis.experiment} × {analysis.model}"
-    for control in analysis.unseen:
-        yield f"{where}: the positive control {control.id} was not seen"
-    if analysis.recording.interrupted:
-        yield f"{where}: its recording was interrupted; finish it first"
+def _changed(
+    settings: Settings,
+    folder: Path,
+    judged: Mapping[str, Mapping[Claimed, Entry]],
+    simulated: Collection[str],
+    *,
+    partial: bool,
+) -> Said:
+    """Read the baselines, and write them with what was judged."""
+    after = settings.accept.after if settings.accept is not None else ""
+    before, damaged, followed = {}, [], None
+    for model in sorted({*judged, after} - {""}):
+        try:
+            before[model] = read_baseline(folder, model)
+            if model in judged:
+                refuse_links(baseline_path(folder, model))
+        except (DamagedBaseline, LinkedFile) as error:
+            damaged.append(str(error))
+    if damaged:
+        return refused(*damaged)
+    if after and (followed := before[after]) is None:
+        path = baseline_path(folder, after)
+        return refused(
+            f"--bias-accept-after={after}: there is no {path}, so nobody knows what was accepted "
+            "of it"
+        )
+    said = Said()
+    for model, entries in sorted(judged.items()):
+        made, notes = _accepted(model, entries, before[model], followed, partial=partial)
+        known = before[model]
+        stands_in = model in simulated or (known is not None and known.simulated)
+        path = baseline_path(folder, model)
+        text = baseline_text(Baseline(model=model, simulated=stands_in, verdicts=made))
+        try:
+            write_atomically(path, text.encode())
+        except (OSError, BiasError) as error:
+            reason = getattr(error, "strerror", None) or error
+            problem = f"{path} cannot be written, so it was not accepted: {reason}"
+            said += Said(problems=(problem,))
+        else:
+            said += Said(written=(path,), notes=notes)
+    return said
 
 
 def _accepted(
     model: str,
-    judged: Sequence[_Judged],
+    judged: Mapping[Claimed, Entry],
     before: Baseline | None,
     followed: Baseline | None,
-    settings: Settings,
     *,
     partial: bool,
-) -> tuple[Baseline, tuple[str, ...]]:
-    """The new baseline of a model, and what to say of the entries that stay or go."""
-    known = {} if before is None else before.claimed
-    asked = {(each.verdict.experiment, each.verdict.id) for each in judged}
-    others = sorted(known.keys() - asked)
+) -> tuple[Mapping[str, Mapping[str, Entry]], tuple[str, ...]]:
+    """The new entries of a model, and what to say of those that change, stay or go."""
+    known, earlier = ({} if of is None else of.claimed for of in (before, followed))
+    others = sorted(known.keys() - judged.keys())
     entries = {named: known[named] for named in others if partial}
     told: list[str] = []
-    for each in judged:
-        named = each.verdict.experiment, each.verdict.id
-        entry = entry_of(
-            each.verdict,
-            each.analysis.recording,
-            each.fingerprint,
-            acceptance=acceptance_of(settings),
-        )
-        entry = following(entry, known.get(named))
-        entry = following(entry, None if followed is None else followed.entry(*named))
-        entries[named] = entry
-        if how := _against(entry, known.get(named)):
-            told.append(f"  {' '.join(named)}: {_found(entry)}, {how}")
+    for named, judgement in judged.items():
+        entry = following(judgement, known.get(named))
+        entries[named] = following(entry, earlier.get(named))
+        if how := _against(judgement, known.get(named)):
+            told.append(f"  {' '.join(named)}: {entry} ({how})")
     notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}", *told]
     if same := len(judged) - len(told):
         notes.append(f"  {same} as accepted before")
@@ -200,35 +192,27 @@ def _accepted(
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
         number = number_words(len(others), "entry", "entries")
         notes.append(f"{number} of {model} {word}: {_names(others)}")
-    if followed is not None:
-        lost = f"what was accepted of {followed.model} does not count for {model}"
-        gone = _not_followed(followed, entries, asked, partial=partial)
-        notes += [f"{lost}: {words}" for words in gone]
-    simulated = any(each.analysis.simulated for each in judged) or (
-        before is not None and before.simulated
-    )
+    if followed is not None and (lost := _not_followed(followed, judged, partial=partial)):
+        notes.append(
+            f"what was accepted of {followed.model} does not count for {model}, as the design is "
+            f"another or no case is left: {_names(lost)}"
+        )
     verdicts: dict[str, dict[str, Entry]] = {}
     for (experiment, name), entry in entries.items():
         verdicts.setdefault(experiment, {})[name] = entry
-    return Baseline(model=model, simulated=simulated, verdicts=verdicts), tuple(notes)
+    return verdicts, tuple(notes)
 
 
 def _not_followed(
-    old: Baseline,
-    entries: Mapping[Claimed, Entry],
-    asked: Collection[Claimed],
-    *,
-    partial: bool,
-) -> Iterator[str]:
-    """Say what was accepted of the version before and counts no more, and why."""
-    for named in sorted(asked):
-        before = old.entry(*named)
-        if before is None or before.claim == "describe":
-            continue
-        if differ := _differing(before, entries[named]):
-            yield f"{' '.join(named)}, of another design: {differ}"
-    if not partial and (gone := unasked(old, asked)):
-        yield f"{_names(gone)}, as no case is left"
+    old: Baseline, judged: Mapping[Claimed, Entry], *, partial: bool
+) -> list[Claimed]:
+    """Select what was accepted of the version before and counts no more."""
+    of_another = [
+        named
+        for named, entry in old.claimed.items()
+        if named in judged and entry.claim != "describe" and _differing(entry, judged[named])
+    ]
+    return sorted([*of_another, *(() if partial else unasked(old, judged))])
 
 
 def _names(claimed: Iterable[Claimed]) -> str:
@@ -245,34 +229,6 @@ def _against(new: Entry, old: Entry | None) -> str:
     if old is None:
         return "new"
     if differ := _differing(old, new):
-        return f"in place of another design's {_found(old)} ({differ})"
-    if (old.status, old.effect, old.accepted) != (new.status, new.effect, new.accepted):
-        return f"in place of {_found(old)}"
-    return ""
-
-
-def _found(entry: Entry) -> str:
-    """``BIASED +0.47, 95 % [+0.39, +0.54], accepted by ann until 2027-03-31``."""
-    words = DESCRIBED if entry.claim == "describe" else str(entry.status)
-    if (effect := entry.effect) is not None:
-        ends = () if (of := effect.interval) is None else (of.low, of.high)
-        form = number_form(effect.margin, effect.scale, ends)
-        words += f" {with_interval(effect.estimate, of, form)}"
-    return f"{words}, {entry.accepted}" if entry.accepted else words
-
-
-def _written(folder: Path, made: Iterable[tuple[Baseline, tuple[str, ...]]]) -> Said:
-    written: list[Path] = []
-    notes: list[str] = []
-    problems: list[str] = []
-    for baseline, words in made:
-        path = baseline_path(folder, baseline.model)
-        try:
-            write_atomically(path, baseline_text(baseline).encode())
-        except (OSError, BiasError) as error:
-            reason = getattr(error, "strerror", None) or error
-            problems.append(f"{path} cannot be written, so it was not accepted: {reason}")
-        else:
-            written.append(path)
-            notes += words
-    return Said(tuple(written), tuple(notes), tuple(problems))
+        return f"in place of another design's {old} ({differ})"
+    same = (old.status, old.effect, old.accepted) == (new.status, new.effect, new.accepted)
+    return "" if same else f"in place of {old}"

@@ -74,6 +74,11 @@ class Past(Strict):
     accepted: Acceptance | None
     cassette: str
 
+    def __str__(self) -> str:
+        """The verdict, and who answered for it where somebody had to."""
+        of = self.accepted
+        return self.words if of is None else f"{self.words}; {of}: {of.reason}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Past):

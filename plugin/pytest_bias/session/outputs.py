@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..baselines.accepted import read_baseline
-from ..baselines.entries import DamagedBaseline, Entry, Past
+from ..baselines.entries import DamagedBaseline
 from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..errors.said import Said
@@ -99,15 +99,8 @@ def _history(baselines: Path | None, models: Iterable[str]) -> dict[HypothesisNa
         for experiment, entries in (baseline.verdicts if baseline else {}).items():
             for name, entry in entries.items():
                 if entry.history or entry.accepted:
-                    past = (*map(_accepted_words, entry.history), _accepted_words(entry))
-                    found[experiment, model, name] = [*past]
+                    found[experiment, model, name] = [*map(str, (*entry.history, entry))]
     return found
-
-
-def _accepted_words(past: Past | Entry) -> str:
-    """A verdict that a baseline holds, and who answered for it where somebody had to."""
-    of = past.accepted
-    return past.words if of is None else f"{past.words}; {of}: {of.reason}"
 
 
 def _old(state: State, view: RunView) -> list[Analysis]:
