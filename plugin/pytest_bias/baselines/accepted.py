@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
     from ..experiments.replay import Lookup
     from ..settings.settings import Settings
     from ..verdicts.verdict import Verdict
-
-SOON = 14
-"""Days before its end from which on a run warns of an acceptance."""
 
 
 def baseline_path(folder: Path, model: str) -> Path:
@@ -231,13 +227,3 @@ def acceptance_of(settings: Settings) -> Acceptance | None:
 def _is_more(effect: Estimate | Effect) -> bool:
     """Return whether an effect lies above no effect."""
     return effect.estimate > (1.0 if effect.scale == "ratio" else 0.0)
-
-
-def ends_soon(until: str, today: str) -> bool:
-    """Return whether an acceptance until the day ``until`` has :data:`SOON` days left or less.
-
-    Both are YYYY-MM-DD; one that is past does not end soon any more.
-    """
-    if not today or until < today:
-        return False
-    return date.fromisoformat(until) - date.fromisoformat(today) <= timedelta(days=SOON)

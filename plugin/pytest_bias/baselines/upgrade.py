@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cassettes.staleness import stale
 from ..errors import BadSetting
 from ..settings.model_names import file_stem
 from ..settings.options import OPTIONS
@@ -21,7 +20,7 @@ from .entries import Baseline, Claimed, DamagedBaseline, Entry, entry_of, follow
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..experiments.experiment import Players
-    from ..settings.roster import Roster
+    from ..experiments.replay import Lookup
     from ..settings.settings import Settings
     from ..verdicts.analysis import Analysis
     from ..verdicts.verdict import Verdict
@@ -72,33 +71,24 @@ def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
     return tuple(sorted(named for named in gating if named not in asked))
 
 
-class Against:
+class Against(Baselines):
     """The old model, or file, that the models of a run are held against, in one process.
 
-    ``accepted`` knows what a verdict depends on besides the replies. ``analysis`` gives the
-    analysis of a case and its digest, ``players`` who answers in it, ``recorded`` whether there
-    is a cassette for it: asked of the old model. ``roster`` says who may answer as it.
+    ``analysed`` gives the old model's analysis of a case, its digest and who answers in it; None
+    where nothing of that model is recorded.
     """
 
     def __init__(
         self,
         settings: Settings,
-        accepted: Baselines,
-        *,
-        analysis: Callable[[Case], tuple[Analysis, str]],
-        players: Callable[[Case], Players],
-        recorded: Callable[[Case], bool],
-        roster: Roster,
+        recorded: Callable[[Case], Lookup | None],
+        published: Callable[[Case], str],
+        analysed: Callable[[Case], tuple[Analysis, str, Players] | None],
     ) -> None:
-        assert settings.baseline is not None  # noqa: S101  (whoever makes this has asked)
+        super().__init__(settings, recorded, published)
+        self._analysed = analysed
         self.file = check_old(settings)
         """The accepted verdicts of the old model, where the settings name a file of them."""
-        self._settings = settings
-        self._analysis = analysis
-        self._players = players
-        self._recorded = recorded
-        self._roster = roster
-        self._accepted = accepted
 
     @property
     def old(self) -> str:
@@ -118,9 +108,8 @@ class Against:
         DamagedCassette, DamagedBaseline or StaleRecordings when what is there of the old model
         cannot be used.
         """
-        told = self._accepted.fingerprint(case, players)
+        told = self.fingerprint(case, players)
         entry, digest, known = self._entry(case, verdict)
-        against = "" if self.file is not None else self.old
         beside = beside_entry(
             analysis,
             verdict,
@@ -128,7 +117,7 @@ class Against:
             entry,
             today=self._settings.today,
             known=known,
-            against=against,
+            against="" if self.file is not None else self.old,
         )
         return Standing(beside=beside, old=digest)
 
@@ -137,32 +126,17 @@ class Against:
 
         None, "" and 0 stand where it has none.
         """
+        named = verdict.experiment, verdict.id
         if self.file is not None:
-            known = self.file.known(verdict.experiment)
-            return self.file.entry(verdict.experiment, verdict.id), "", known
+            return self.file.entry(*named), "", self.file.known(verdict.experiment)
         before = replace(case, model=self.old)
-        if not self._recorded(before):
+        made = self._analysed(before)
+        if made is None:
             return None, "", 0
-        analysis, digest = self._analysis(before)
-        recording = analysis.recording
-        others = stale(
-            verdict.experiment,
-            self.old,
-            recording,
-            cassette=f"cassette: {recording.cassette}",
-            roster=self._roster,
-            max_age=None,
-            today="",  # however old, it is what others are held against
-        )
-        if others is not None and self._settings.gate != "off":
-            raise others
+        analysis, digest, players = made
+        told = self.fingerprint(before, players)
+        entry = entry_of(analysis.verdict(verdict.id), analysis.recording, told)
         # Of the old model's own baseline all that was ever accepted of it counts.
-        own = self._accepted.baseline(self.old)
-        entry = entry_of(
-            analysis.verdict(verdict.id),
-            recording,
-            self._accepted.fingerprint(before, self._players(before)),
-        )
-        earlier = None if own is None else own.entry(verdict.experiment, verdict.id)
+        own = self.baseline(self.old)
         known = sum(is_stopped(each.status, each.claim) for each in analysis.verdicts)
-        return following(entry, earlier), digest, known
+        return following(entry, None if own is None else own.entry(*named)), digest, known

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..baselines.accepted import ends_soon
 from ..verdicts.verdict import HypothesisName, Verdict
 from ..verdicts.wording import number_words
 from .brief import section_of, upgrade_section, verdict_rows
@@ -106,12 +105,12 @@ class Annotation:
 
 
 def annotations_of(
-    view: RunView, places: Mapping[HypothesisName, FileLine], *, today: str
+    view: RunView, places: Mapping[HypothesisName, FileLine]
 ) -> Iterator[Annotation]:
     """Return a run's notes in its log's margin: errors, then warnings, then notices.
 
     ``places`` says where the functions of hypotheses and controls stand; what is not among them
-    was not selected. ``today`` is the day of the run as YYYY-MM-DD.
+    was not selected.
     """
     if view.suite == "NO VERDICT":
         yield Annotation(level="error", title="NO VERDICT", message=found_line(view))
@@ -123,7 +122,7 @@ def annotations_of(
         yield _of(verdict, "error", words, places, message)
     yield from _controls(view, places)
     for verdict in view.gating:
-        yield from _warnings(view, verdict, places, today)
+        yield from _warnings(view, verdict, places)
     undecided = sum(v.label == "INCONCLUSIVE" and v.claim != "clear" for v in view.gating)
     if undecided:
         hypotheses = number_words(undecided, "hypothesis", "hypotheses")
@@ -193,17 +192,14 @@ def _controls(view: RunView, places: Mapping[HypothesisName, FileLine]) -> Itera
 
 
 def _warnings(
-    view: RunView,
-    verdict: Verdict,
-    places: Mapping[HypothesisName, FileLine],
-    today: str,
+    view: RunView, verdict: Verdict, places: Mapping[HypothesisName, FileLine]
 ) -> Iterator[Annotation]:
     """Yield what passes and should not be forgotten."""
     if verdict.status == "CLEAR" or verdict.named in view.failing:
         return
     accepted = view.acceptance(verdict)
     if accepted is not None:
-        if ends_soon(accepted.until, today):
+        if accepted in view.ending:
             words = f"its acceptance ends on {accepted.until}"
             message = f"{verdict.id}: {accepted_by(accepted)} ({accepted.reason})"
             yield _of(verdict, "warning", words, places, message)

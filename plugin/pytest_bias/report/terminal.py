@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..baselines.accepted import SOON
 from ..experiments.allocation import ALARMS, SMALL_PART
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
@@ -29,7 +28,7 @@ from ..verdicts.wording import (
 from .numbers import reasons_words
 from .published import tabled_words
 from .upgrade import closing_words
-from .view import AcceptedVerdict, RunView, simulated_words
+from .view import SOON, AcceptedVerdict, RunView, simulated_words
 
 NAMED = 5
 """Names of one kind that are printed; of more only the number is said."""

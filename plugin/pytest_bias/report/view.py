@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Literal
 
 from ..verdicts.analysis import Analysis
@@ -22,6 +23,10 @@ def simulated_words(models: Iterable[str]) -> str:
     )
 
 
+SOON = 14
+"""Days before its end from which on a run warns of an acceptance."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedVerdict:
     """A verdict the gate stopped and let through, as somebody had accepted it."""
@@ -33,6 +38,12 @@ class AcceptedVerdict:
     reason: str
     owner: str
     until: str
+
+    def ends_soon(self, today: str) -> bool:
+        """Return whether it holds today (YYYY-MM-DD) and has :data:`SOON` days left or less."""
+        if not today or self.until < today:
+            return False
+        return date.fromisoformat(self.until) - date.fromisoformat(today) <= timedelta(days=SOON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

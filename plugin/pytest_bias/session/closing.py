@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from ..baselines.accepted import ends_soon
 from ..errors.said import Said
 from ..report.view import AcceptedVerdict, RunView
 from ..verdicts.analysis import Analysis
@@ -56,7 +55,7 @@ def close_books(state: State, exitstatus: int) -> Closed:
         leniencies=tuple(_leniencies_shortly(state)),
         judged=tuple(sorted({r.named for r in _results(state) if r.kind == "hypothesis"})),
         accepted=let,
-        ending=tuple(each for each in let if ends_soon(each.until, state.settings.today)),
+        ending=tuple(each for each in let if each.ends_soon(state.settings.today)),
         expired=tuple(_let_through(state.ledger, "expired", "failed")),
         failing=tuple(sorted(set(_failing(state.ledger)))),
         scope=coverage.scope,

@@ -20,7 +20,7 @@ from ..workbench.analyses import Workbench
 from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
-    from ..baselines.upgrade import Against
+    from ..experiments.experiment import Players
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,22 @@ class Run(Workbench):
         self._baselines = self._held_against()
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
-    def _held_against(self) -> Baselines | Against:
-        accepted = Baselines(self.settings, self.lookup, self.source)
+    def _held_against(self) -> Baselines:
         if self.settings.baseline is None:
-            return accepted
+            return Baselines(self.settings, self.lookup, self.source)
         from ..baselines.upgrade import Against  # noqa: PLC0415  (only for an upgrade)
 
-        return Against(
-            self.settings,
-            accepted,
-            analysis=self.analysis,
-            players=lambda case: self.players(case.experiment, case.model),
-            recorded=self.is_there,
-            roster=self.roster,
-        )
+        return Against(self.settings, self.lookup, self.source, self._of_old)
+
+    def _of_old(self, case: Case) -> tuple[Analysis, str, Players] | None:
+        """An old model's analysis, its digest, and who answers; None without a recording."""
+        if not self.is_there(case):
+            return None
+        analysis, digest = self.analysis(case)
+        others = self.stale(case, analysis.recording, ages=False)
+        if others is not None and self.settings.gate != "off":
+            raise others
+        return analysis, digest, self.players(case.experiment, case.model)
 
     def cases(self, declared: Declaration) -> list[Case]:
         """Register a declaration and give its cases.

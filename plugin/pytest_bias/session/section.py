@@ -65,7 +65,7 @@ def _first_failure(ledger: Ledger) -> Iterator[str]:
 
 def workflow_commands(state: State, view: RunView) -> Iterator[str]:
     """The workflow commands of a run."""
-    found = annotations_of(view, dict(_places(state)), today=state.settings.today)
+    found = annotations_of(view, dict(_places(state)))
     yield from commands(found)
 
 

@@ -223,16 +223,21 @@ class Recordings:
             interrupted=cassette.interrupted,
         )
 
-    def stale(self, case: Case, recording: Recording) -> StaleRecordings | None:
-        """Return why what a case rests on represents its model no longer; None where it does."""
+    def stale(
+        self, case: Case, recording: Recording, *, ages: bool = True
+    ) -> StaleRecordings | None:
+        """Return why what a case rests on represents its model no longer; None where it does.
+
+        Without ``ages`` it may be however old, as that of a model that others are held against.
+        """
         return stale(
             case.experiment.id,
             case.model,
             recording,
             cassette=self.place(case),
             roster=self.roster,
-            max_age=self.settings.max_age,
-            today=self.settings.today,
+            max_age=self.settings.max_age if ages else None,
+            today=self.settings.today if ages else "",
         )
 
     def missing(self, case: Case) -> NotRecorded | None:

@@ -1,10 +1,10 @@
-"""What cannot be held against an old model: another design, and replies of several models."""
+"""What is held against an old model, and what cannot be: another design."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,8 +12,7 @@ import pytest
 from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.baselines.upgrade import Against
 from pytest_bias.contrasts.cases import Case
-from pytest_bias.errors import StaleRecordings
-from pytest_bias.settings.roster import ModelEntry, Roster
+from pytest_bias.experiments.experiment import Players
 from pytest_bias.settings.settings import Settings
 
 from .report.factory import analysis, finding, verdict
@@ -21,40 +20,43 @@ from .report.factory import analysis, finding, verdict
 OLD, NEW = "openai/old", "openai/new"
 
 
-def against(folder: Path, served: tuple[str, ...] = ("old-1",), judge: int = 0) -> Against:
-    """Held against OLD, of which there is a recording; ``judge`` is who graded it."""
+class Fingerprinted(Against):
+    """A case's fingerprint is who graded its replies; ``judge`` did so those of OLD."""
+
+    judge = 0
+
+    def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
+        assert players is PLAYERS
+        return {"judge": self.judge if case.model == OLD else 0}
+
+
+PLAYERS = Players(OLD)
+
+
+def against(folder: Path, judge: int = 0) -> Against:
+    """Held against OLD, of which there is a recording."""
     (folder / "anchoring").mkdir()
     (folder / "anchoring" / "openai--old.jsonl").touch()
-    found = analysis(replace(verdict(finding()), model=OLD))
-    found = replace(found, model=OLD, recording=replace(found.recording, served=served))
-    fingerprints = {OLD: {"judge": judge}, NEW: {"judge": 0}}
-    accepted = SimpleNamespace(
-        fingerprint=lambda case, _players: fingerprints[case.model], baseline=lambda _model: None
+    found = replace(analysis(replace(verdict(finding()), model=OLD)), model=OLD)
+    settings = Settings(
+        models=(NEW,), baseline=OLD, cassettes=folder, baselines=None, report=None, results=None
     )
-    return Against(
-        Settings(
-            models=(NEW,),
-            baseline=OLD,
-            cassettes=folder,
-            baselines=None,
-            report=None,
-            results=None,
-        ),
-        cast("Any", accepted),
-        analysis=lambda _case: (found, "digest"),
-        players=lambda _case: cast("Any", None),
-        recorded=lambda _case: True,
-        roster=Roster({OLD: ModelEntry(served=frozenset({"old-1"}))}),
+    made = Fingerprinted(
+        settings, lambda _: None, lambda _: "", lambda _: (found, "digest", PLAYERS)
     )
+    made.judge = judge
+    return made
 
 
 def held(by: Against) -> str:
     now = replace(verdict(finding()), model=NEW)
     case = Case("hypothesis", cast("Any", None), NEW, cast("Any", None))
-    return by.beside(case, cast("Any", None), analysis(now), now).beside.outcome
+    standing = by.beside(case, PLAYERS, analysis(now), now)
+    assert standing.old == "digest"
+    return standing.beside.outcome
 
 
-def test_an_old_model_of_one_design_and_one_served_model_is_compared(tmp_path: Path) -> None:
+def test_an_old_model_of_the_same_design_is_compared(tmp_path: Path) -> None:
     assert held(against(tmp_path)) == "known"
 
 
@@ -62,9 +64,3 @@ def test_an_old_model_that_was_tested_otherwise_is_refused(tmp_path: Path) -> No
     with pytest.raises(BaselineDiffers) as refused:
         held(against(tmp_path, judge=1))
     assert "  judge: 1 → 0" in str(refused.value)
-
-
-def test_an_old_model_that_was_several_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StaleRecordings) as refused:
-        held(against(tmp_path, served=("old-1", "old-2")))
-    assert "2 models answered as openai/old: old-1, old-2" in str(refused.value)

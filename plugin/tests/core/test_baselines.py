@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.baselines.accepted import ends_soon
 from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
@@ -522,22 +521,6 @@ def test_what_is_accepted_and_where() -> None:
     assert (found.reason, found.lacking) == ("two lines", ("--bias-accept-until",))
     last = settings(**WORDS, accept_until=TODAY).accept
     assert there(last).lacking == ()
-
-
-@pytest.mark.parametrize(
-    ("until", "soon"),
-    [
-        ("2026-12-30", False),
-        ("2026-12-31", True),
-        ("2027-01-14", True),
-        ("2027-01-15", False),
-        ("2999-12-31", False),
-    ],
-)
-def test_who_accepted_something_is_warned_a_fortnight_before_it_ends(
-    until: str, *, soon: bool
-) -> None:
-    assert ends_soon(until, TODAY) == soon
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ from pytest_bias.session.section import below_repository
 from .report.factory import analysis, finding, undecided, verdict, view
 from .test_upgrade_words import OLD, ROW
 
-TODAY = "2026-11-21"
 PLACE = ("suite/test_x.py", 7)
 NAMED = ("anchoring", "simulated/biased", "sentence_months-high-low")
 
@@ -50,11 +49,12 @@ def accepted(until: str) -> RunView:
         owner="ann",
         until=until,
     )
-    return replace(failing(), failing=(), accepted=(by,))
+    ending = (by,) if by.ends_soon("2026-11-21") else ()
+    return replace(failing(), failing=(), accepted=(by,), ending=ending)
 
 
 def said(of: RunView) -> list[Annotation]:
-    return list(annotations_of(of, {NAMED: PLACE}, today=TODAY))
+    return list(annotations_of(of, {NAMED: PLACE}))
 
 
 def test_summary_says_what_fails_and_that_subjects_are_simulated() -> None:
@@ -181,7 +181,8 @@ def test_of_many_errors_ten_are_shown_and_the_rest_counted(count: int, more: lis
 
 
 @pytest.mark.parametrize(
-    ("until", "warns"), [("2026-11-21", True), ("2026-12-05", True), ("2026-12-06", False)]
+    ("until", "warns"),
+    [("2026-11-20", False), ("2026-11-21", True), ("2026-12-05", True), ("2026-12-06", False)],
 )
 def test_an_acceptance_that_is_about_to_end_is_a_warning(until: str, warns: bool) -> None:  # noqa: FBT001
     found = said(accepted(until))
