@@ -30,8 +30,8 @@ class Agreement:
 
     Krippendorff's α of the two ratings is reported. The judge's error that they show shrinks the
     margins of hypotheses on the measures of ``governs``. Where fewer than 20 trials were rated
-    twice, or half of them read a flag otherwise, that error is not known: these hypotheses are
-    INCONCLUSIVE, and a positive control on one of these measures is not seen.
+    twice that error is not known: these hypotheses are INCONCLUSIVE, and a positive control on one
+    of these measures is not seen.
 
     Parameters
     ----------

@@ -184,10 +184,9 @@ class Measure:
         if self.kind not in (None, *get_args(MeasureKind)):
             raise wrong(what, "kind", self.kind, "'number', 'flag' or 'category'")
         counted = self.bounds is not None or self.integer or self.unit
-        numeric = counted or isinstance(self.error, Reliability)
         said: tuple[tuple[MeasureKind, object, str], ...] = (
             ("category", self.categories, "categories"),
-            ("number", numeric, "bounds, unit, integer or a reliability"),
+            ("number", counted, "bounds, unit or integer"),
             ("flag", isinstance(self.error, Misclassified), "rates of misclassification"),
             ("flag", self.missing_as is not None, "what missing replies count as"),
         )

@@ -294,7 +294,7 @@ def _why_none(view: RunView) -> str:
 def judge_line(found: AgreementFound) -> str:
     """An agreement as one line of the terminal section."""
     trials = number_words(found.trials, "trial")
-    if found.against == "people" and found.holds:
+    if found.against == "people":
         said = _agreement_numbers(found) if found.alpha is not None else found.why
         how = "HARDLY AGREES WITH PEOPLE" if found.slight else "beside people"
         return f"judge {how} on {found.measure}: {said}, {trials} labelled"

@@ -104,15 +104,12 @@ class Misclassified:
     """Rates at which an event is read as one, and anything else as none.
 
     ``sensitivity`` is the share of events that are read as such, ``specificity`` that of the
-    others that are let pass; ``source`` says where they are from. ``lowest`` is Youden's index at
-    the upper limits of both error rates (one-sided, .95), by which a margin is multiplied; by
-    default that of the rates themselves, which are then taken as known.
+    others that are let pass; ``source`` says where they are from. The rates are taken as known.
     """
 
     sensitivity: float
     specificity: float
     source: str
-    lowest: float = math.nan
 
     def __post_init__(self) -> None:
         for name in ("sensitivity", "specificity"):
@@ -120,24 +117,21 @@ class Misclassified:
             if isinstance(rate, bool) or not (isinstance(rate, int | float) and 0 <= rate <= 1):
                 problem = f"is no rate, a number from 0 to 1: {rate!r}"
                 raise BadStatisticInput(argument=name, problem=problem)
-        if self.youden <= 0:
+        if self.lowest <= 0:
             problem = "add up to 1 or less: nothing is read from it"
             raise BadStatisticInput(argument="sensitivity, specificity", problem=problem)
-        if math.isnan(self.lowest):
-            object.__setattr__(self, "lowest", self.youden)
 
     @property
-    def youden(self) -> float:
+    def lowest(self) -> float:
         """Sensitivity + specificity - 1: what is left of a difference (Youden 1950)."""
         return self.sensitivity + self.specificity - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """The lower limit of the reliability of a graded number, by which a margin is multiplied."""
+    """What a judge's error leaves of a difference at worst, by which a margin is multiplied."""
 
     lowest: float
-    source: str
 
 
 def units_needed(margin: float, reach: float) -> int:

@@ -152,10 +152,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     records = records or records_of(outcomes, tuple(experiment.measures))
     records = replace(records, asked=hypotheses)
     plain = without_controls(experiment, records)
-    agreed = (
-        *with_itself(experiment, plain, records),
-        *with_people(experiment, plain, labels, records),
-    )
+    agreed = (*with_itself(experiment, plain), *with_people(experiment, plain, labels))
     experiment = with_errors(experiment, plain, labels, records, agreed)
     by_condition = records.by_condition()
     conditions = experiment.conditions_of(design)

@@ -15,7 +15,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Record, Records
-from ..stats.results import Interval, Misclassified, Reliability
+from ..stats.results import Interval, Reliability
 from .wording import number_words
 
 Rater = Literal["the judge again", "people"]
@@ -28,7 +28,6 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _WANTED = {float: "a number", bool: "yes or no", str: "a category"}
 _PAIR = 2
-_RETEST = "{} rated twice, {} otherwise: a lower bound of the judge's error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,8 @@ class AgreementFound:
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
     on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
     both ratings, ``same`` of them twice the same. α itself holds nothing back: it takes 20 trials
-    rated twice to know the judge's error, and a judge that reads flags better than by chance.
-    ``governs`` are the measures of which nothing is decided where it does not hold; ``source`` is
-    the file of people's labels.
+    rated twice to know the judge's error. ``governs`` are the measures of which nothing is decided
+    where it does not hold; ``source`` is the file of people's labels.
     """
 
     measure: str
@@ -89,48 +87,29 @@ class AgreementFound:
         return beside_people and self.alpha is not None and self.alpha <= _SLIGHT
 
 
-def with_itself(
-    experiment: Experiment, records: Records, every: Records | None = None
-) -> tuple[AgreementFound, ...]:
+def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with itself, for each agreement that is declared.
 
-    What a rating stands for is learnt from ``every`` trial, also those that do not count. Raises
-    BadDesign when a measure does not hold what its agreement needs.
+    Raises BadDesign when a measure does not hold what its agreement needs.
     """
-    flags = _flags(experiment, records)
-    return tuple(
-        _with_itself(of, [f for f in flags if of in flags[f]], records, every or records)
-        for of in experiment.agreements
-    )
+    return tuple(_with_itself(each, records) for each in experiment.agreements)
 
 
 def with_people(
-    experiment: Experiment, records: Records, labels: Labels | None, every: Records | None = None
+    experiment: Experiment, records: Records, labels: Labels | None
 ) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with people, for each measure they labelled.
 
-    What a rating stands for is learnt from ``every`` trial, also those that do not count. Labels
-    of trials that are missing, or no part of this design, are left aside. Raises BadLabels for a
-    label that cannot be one of its measure.
+    Labels of trials that are missing, or no part of this design, are left aside. Raises BadLabels
+    for a label that cannot be one of its measure.
     """
     if labels is None:
         return ()
     levels = {each.measure: each.level for each in experiment.agreements}
-    found = {
-        name: _beside(labels, experiment.measure(name), records, levels.get(name))
+    return tuple(
+        _beside(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
-    }
-    for flag, agreements in _flags(experiment, records).items():
-        read = _read_beside(flag, agreements, records, labels, every or records)
-        if read is not None and read.youden <= 0:
-            before = found[read.column]
-            found[read.column] = replace(
-                before,
-                holds=False,
-                why=f"the judge reads {flag} no better than chance beside {read.trials} labels",
-                governs=(*before.governs, flag),
-            )
-    return tuple(found.values())
+    )
 
 
 def with_errors(
@@ -140,41 +119,32 @@ def with_errors(
     every: Records | None = None,
     agreed: Sequence[AgreementFound] = (),
 ) -> Experiment:
-    """Return ``experiment`` with how often its judge errs on each measure that rests on a rating.
+    """Return ``experiment`` with what its judge's error leaves of what rests on a rating.
 
-    Of a flag, labels of people say it where at least 20 trials have one, among them a yes and a
-    no; else the pairs of ratings do, in which what the judge gets wrong twice is not seen. Where
-    both say it, or several pairs, the largest error counts. Of a number it is the lower limit of
-    the judge's agreement with itself. What a rating stands for is learnt from ``every`` trial,
-    also those that do not count: at a control level alone the judge may have given what people do
-    elsewhere.
+    Of a flag it is Youden's index at the lower limits of what labels of people show, where at
+    least 20 trials have one, among them a yes and a no, and of what the pairs of ratings do, in
+    which what the judge gets wrong twice is not seen; the least counts. Of a number it is the
+    lower limit of the judge's agreement with itself. What a rating stands for is learnt from
+    ``every`` trial, also those that do not count: at a control level alone the judge may have
+    given what people do elsewhere.
     """
-    from ..stats.misclassification import retest_errors  # noqa: PLC0415  (scipy)
+    from ..stats.misclassification import retest_youden  # noqa: PLC0415  (scipy)
 
-    errors: dict[str, Misclassified | Reliability] = {}
+    left: dict[str, float] = {}
     every = every or records
     for flag, agreements in _flags(experiment, records).items():
-        read = _read_beside(flag, agreements, records, labels, every)
         pairs = [_again(flag, each, records, every) for each in agreements]
-        rates = [
-            retest_errors(differ=differ, pairs=of, source=_RETEST.format(of, differ))
-            for differ, of in pairs
-            if not _by_chance(differ, of)
-        ]
-        if read is not None and read.youden > 0:
-            rates.append(read.errors)
-        if rates:
-            errors[flag] = min(rates, key=lambda each: each.lowest)
+        found = [retest_youden(differ=differ, pairs=of) for differ, of in pairs if of]
+        beside = _beside_labels(flag, agreements, records, labels, every)
+        left[flag] = min([*found, *([] if beside is None else [beside])], default=0.0)
     for each in agreed:
         if each.against == "the judge again" and each.interval is not None:
-            source = f"agreement of the judge with itself on {each.trials} trials"
-            lowest = max(each.interval.low, 0.0)
-            for name in each.governs:
-                if _kind(name, records) is float:
-                    errors[name] = Reliability(lowest=lowest, source=source)
-    if not errors:
-        return experiment
-    measures = [replace(m, error=errors.get(m.name, m.error)) for m in experiment.measures]
+            numbers = (name for name in each.governs if _kind(name, records) is float)
+            left |= dict.fromkeys(numbers, max(each.interval.low, 0.0))
+    measures = [
+        replace(m, error=Reliability(lowest=left[m.name])) if m.name in left else m
+        for m in experiment.measures
+    ]
     return replace(experiment, measures=measures)
 
 
@@ -224,60 +194,20 @@ def _again(flag: str, agreement: Agreement, records: Records, every: Records) ->
     return sum(differ), len(differ)
 
 
-def _by_chance(differ: int, pairs: int) -> bool:
-    """Whether ratings that differ so often say nothing of the error of one: half, or too few."""
-    return pairs < FEWEST_TWICE or 2 * differ >= pairs
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A flag beside labels of ``column``: ``found`` of ``events``, ``passed`` of ``others``."""
-
-    column: str
-    found: int
-    events: int
-    passed: int
-    others: int
-
-    @property
-    def trials(self) -> int:
-        return self.events + self.others
-
-    @property
-    def youden(self) -> float:
-        """Sensitivity + specificity - 1; with one more right and wrong of each, if smaller."""
-        return min(
-            (self.found + more) / (self.events + 2 * more)
-            + (self.passed + more) / (self.others + 2 * more)
-            - 1
-            for more in (0, 1)
-        )
-
-    @property
-    def errors(self) -> Misclassified:
-        from ..stats.misclassification import labelled_errors  # noqa: PLC0415
-
-        return labelled_errors(
-            found=self.found,
-            events=self.events,
-            passed=self.passed,
-            others=self.others,
-            source=f"{self.trials} labelled by people",
-        )
-
-
-def _read_beside(
+def _beside_labels(
     flag: str,
     agreements: Sequence[Agreement],
     records: Records,
     labels: Labels | None,
     every: Records,
-) -> _Read | None:
-    """Compare a flag with people's labels of it, or of its rating; None where they are too few."""
-    if labels is None:
-        return None
+) -> float | None:
+    """What people's labels of a flag, or of its rating, leave of a difference; None of too few."""
+    from ..stats.misclassification import labelled_youden  # noqa: PLC0415  (scipy)
+
     rated = {row.trial.id: row for row in records.rows if row.missing is None}
     levels: dict[str, Level] = {flag: "nominal", **{a.measure: a.level for a in agreements}}
+    if labels is None:
+        return None
     for column, level in levels.items():
         kind, read = _kind(column, records), _reader(flag, column, level, every)
         counts = Counter(
@@ -285,10 +215,10 @@ def _read_beside(
             for cell in labels.cells
             if cell.measure == column and (row := rated.get(cell.trial)) is not None
         )
-        events = counts[True, True] + counts[True, False]
-        others = counts[False, True] + counts[False, False]
+        found, passed = counts[True, True], counts[False, False]
+        events, others = found + counts[True, False], passed + counts[False, True]
         if events + others >= FEWEST_TWICE and events > 0 and others > 0:
-            return _Read(column, counts[True, True], events, counts[False, False], others)
+            return labelled_youden(found=found, events=events, passed=passed, others=others)
     return None
 
 
@@ -332,28 +262,16 @@ def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, Measure
     return pairs
 
 
-def _with_itself(
-    agreement: Agreement, flags: Sequence[str], records: Records, every: Records
-) -> AgreementFound:
+def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
     name = agreement.measure
     pairs: Pairs = [(row.values[name], again) for row, again in _twice(agreement, records)]
-    found = replace(
-        _found(name, "the judge again", agreement.level, pairs),
-        why="",
-        governs=tuple(agreement.governs),
-    )
+    found = _found(name, "the judge again", agreement.level, pairs)
+    why = ""
     if len(pairs) < FEWEST_TWICE:
         twice = "1 trial was" if len(pairs) == 1 else f"{len(pairs)} trials were"
         why = f"the judge's error on {name} is not known: {twice} scored twice, and it takes"
-        return replace(found, holds=False, why=f"{why} {FEWEST_TWICE}")
-    lost = [flag for flag in flags if _by_chance(*_again(flag, agreement, records, every))]
-    if not lost:
-        return found
-    why = (
-        f"the judge reads {' and '.join(lost)} no better than chance: of {len(pairs)} trials "
-        "scored twice half or more were read otherwise"
-    )
-    return replace(found, holds=False, why=why)
+        why += f" {FEWEST_TWICE}"
+    return replace(found, holds=not why, why=why, governs=tuple(agreement.governs))
 
 
 def _beside(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,8 +32,8 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.terminal import judge_line
 from pytest_bias.report.view import RunView
 from pytest_bias.stats.agreement import krippendorff_alpha
-from pytest_bias.stats.misclassification import retest_errors
-from pytest_bias.stats.results import Misclassified
+from pytest_bias.stats.misclassification import labelled_youden, retest_youden
+from pytest_bias.stats.results import Reliability
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.judge_agreement import (
     AgreementFound,
@@ -144,11 +143,27 @@ def records_of(of: Experiment, rated: Sequence[Rated]) -> Records:
     )
 
 
-def error_of(of: Experiment, rated: Sequence[Rated], said: Labels | None = None) -> Misclassified:
-    """How the judge errs on ``much``, as its second ratings have it, or people's labels."""
-    error = with_errors(of, records_of(of, rated), said).measure("much").error
-    assert isinstance(error, Misclassified)
-    return error
+def left_of(of: Experiment, rated: Sequence[Rated], said: Labels | None = None) -> float:
+    """What the judge's error on ``much`` leaves, as second ratings have it, or people's labels."""
+    return lowest(with_errors(of, records_of(of, rated), said))
+
+
+def lowest(of: Experiment) -> float:
+    """What is left of a difference of ``much``."""
+    error = of.measure("much").error
+    assert isinstance(error, Reliability)
+    return error.lowest
+
+
+def beside(found: int, events: int, passed: int, others: int) -> Any:
+    """What so many labels of people leave of a difference."""
+    left = labelled_youden(found=found, events=events, passed=passed, others=others)
+    return pytest.approx(left, rel=1e-12)
+
+
+def twice(differ: int, pairs: int) -> Any:
+    """What so many ratings of which so many differ leave of a difference."""
+    return pytest.approx(retest_youden(differ=differ, pairs=pairs), rel=1e-12)
 
 
 def test_an_agreement_governs_its_own_measure_unless_told_otherwise() -> None:
@@ -647,26 +662,21 @@ def two_rated_otherwise() -> list[Rated]:
     return rated
 
 
-def test_how_often_a_judge_errs_on_a_flag_is_taken_from_its_pairs_or_from_people() -> None:
+def test_what_a_judge_leaves_of_a_flag_is_the_least_of_its_pairs_and_of_people() -> None:
     of, rated = judged(OF_MUCH), two_rated_otherwise()
-    error = error_of(of, rated)
-    # 2 of 40 differ: each reading errs with (1 - sqrt(1 - 2 / 20)) / 2.
-    assert error.sensitivity == pytest.approx((1 + math.sqrt(0.9)) / 2)
-    assert "a lower bound" in error.source
+    assert left_of(of, rated) == twice(2, 40)
     said = ["yes", *("yes" if each.much else "no" for each in rated[1:])]  # the judge said no
-    error = error_of(of, rated, labels("much", said))
-    assert error.sensitivity == pytest.approx(20 / 21)
-    assert error.specificity == 1.0
+    assert left_of(of, rated, labels("much", said)) == beside(20, 21, 19, 19)
 
 
 @pytest.mark.parametrize(
-    ("again", "twice"),
+    ("again", "form"),
     [("score_again", "{:g}"), ("score_again", "{}"), ("score_again", " {:.2f}")]
     + [("much_again", f"{word} ") for word in ("True", "yes", "1")],
 )
-def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) -> None:
+def test_a_second_rating_is_read_as_the_value_it_says(again: str, form: str) -> None:
     """Numbers as numbers, flags in every spelling that counts in the agreement."""
-    yes, no = (twice, {"True ": "False", "yes ": "NO", "1 ": "0"}.get(twice, twice))
+    yes, no = (form, {"True ": "False", "yes ": "NO", "1 ": "0"}.get(form, form))
     rated = [
         Rated(
             score=score,
@@ -678,16 +688,15 @@ def test_a_second_rating_is_read_as_the_value_it_says(again: str, twice: str) ->
     ]
     measure = again.removesuffix("_again")
     of = judged(Agreement(measure, again, governs=["much"]))
-    assert error_of(of, rated).source.startswith("40 rated twice, 10 otherwise")
+    assert left_of(of, rated) == twice(10, 40)
     said = labels(measure, [(yes if s > 3 else no).format(s) for s in [5.0, 4.0, 2.0, 2.0] * 10])
-    error = error_of(of, rated, said)
-    assert (error.sensitivity, error.specificity) == (1.0, 0.5)
+    assert left_of(of, rated, said) == beside(20, 20, 10, 20)
 
 
 @pytest.mark.parametrize("other", [None, Agreement("score", "score_again", governs=["much"])])
-@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("again", [False, True])
 def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
-    other: Agreement | None, *, twice: bool
+    other: Agreement | None, *, again: bool
 ) -> None:
     """The judge finds every second event, and says "open" of a control alone; people do not."""
     group = Factor("group", {"a": 1, "b": 2}, controls={"grave": 3, "trivial": 4})
@@ -702,32 +711,30 @@ def test_what_a_rating_stands_for_is_learnt_from_controls_and_every_agreement(
         kind = ("open" if level == "grave" else "hidden") if event and found else "fair"
         said.append("open" if event and not found else kind)
         score = 1.0 + number % 2
-        again = said[-1] if twice and number % 7 == 0 else kind
-        rated.append(Rated(score, f"{score:g}", kind, again, kind != "fair", ""))
+        second = said[-1] if again and number % 7 == 0 else kind
+        rated.append(Rated(score, f"{score:g}", kind, second, kind != "fair", ""))
     every = records_of(of, rated)
     rows = tuple(row for row in every.rows if row.trial.condition.levels["group"] in "ab")
     counted = replace(every, rows=rows)
-    people = None if twice else labels("kind", said, of)
-    error = with_errors(of, counted, people, every).measure("much").error
-    assert isinstance(error, Misclassified)
-    if twice:
-        assert error.source.startswith("120 rated twice, ")
-        assert error.youden < 1
-    else:
-        assert error.source == "120 labelled by people"
-        assert (error.sensitivity, error.specificity) == (0.5, 1)
+    people = None if again else labels("kind", said, of)
+    left = lowest(with_errors(of, counted, people, every))
+    differ = sum(each.kind != each.kind_again for each in rated[:120])
+    assert left == (twice(differ, 120) if again else beside(30, 60, 60, 60))
 
 
 def test_a_rating_that_the_judge_never_gives_counts_as_its_error() -> None:
     of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=40)
-    rated = [replace(each, kind="warm" if each.much else "cold") for each in ratings() * 2]
+    rated = [
+        replace(each, kind=kind, kind_again=kind)
+        for each in ratings() * 2
+        for kind in ["warm" if each.much else "cold"]
+    ]
     said = ["curt", *(each.kind for each in rated[1:])]
-    error = error_of(of, rated, labels("kind", said, of))
-    assert error.source == "80 labelled by people"
-    assert (error.sensitivity, error.specificity) == (40 / 41, 1)
+    assert left_of(of, rated, labels("kind", said, of)) == beside(40, 41, 39, 39)
     said[0], said[20] = "cold", "curt"
-    error = error_of(of, rated, labels("kind", said, of))
-    assert (error.sensitivity, error.specificity) == (1, 40 / 41)
+    assert left_of(of, rated, labels("kind", said, of)) == beside(39, 39, 40, 41)
+    some = [replace(e, kind_again="curt") if n < 10 else e for n, e in enumerate(rated)]
+    assert left_of(of, some) == twice(10, 80)
 
 
 @pytest.mark.parametrize(
@@ -738,18 +745,19 @@ def test_a_rating_that_the_judge_never_gives_counts_as_its_error() -> None:
         (Agreement("score", "score_again", "interval"), 3.0, 4.0, 5.0),
     ],
 )
-def test_a_judge_that_never_sees_what_people_see_decides_nothing(
+def test_a_judge_that_never_sees_what_people_see_clears_nothing(
     rating: Agreement, no: MeasureValue, yes: MeasureValue, unseen: MeasureValue
 ) -> None:
     """Though all events are 5 % of the labels, and the judge is right about the others."""
     of = judged(replace(rating, governs=["much"]), replicates=200)
     judge = [yes if number == 1 else no for number in range(400)]
     said = [no if number % 20 else unseen for number in range(400)]
-    changes: list[dict[str, Any]] = [{"much": each == yes, rating.measure: each} for each in judge]
+    changes: list[dict[str, Any]] = [
+        {"much": each == yes, rating.measure: each, rating.again: str(each)} for each in judge
+    ]
     rated = [replace(Rated(1.0), **each) for each in changes]
-    *_, people = analysed(of, rated, labels=labels(rating.measure, said, of)).agreements
-    assert people.why == "the judge reads much no better than chance beside 400 labels"
-    assert not people.holds
+    assert left_of(of, rated) > 0.99
+    assert left_of(of, rated, labels(rating.measure, said, of)) == 0
 
 
 def test_a_rating_that_goes_with_both_flags_counts_against_the_judge_where_it_differs() -> None:
@@ -760,37 +768,12 @@ def test_a_rating_that_goes_with_both_flags_counts_against_the_judge_where_it_di
     rated = [
         Rated(each, str(each), much=each == 5 or not number) for number, each in enumerate(scores)
     ]
-    error = error_of(of, rated, labels("score", scores, of))
-    assert (error.source, error.youden) == ("120 labelled by people", 1)
+    assert left_of(of, rated) == twice(0, 120)
+    assert left_of(of, rated, labels("score", scores, of)) == beside(61, 61, 59, 59)
     other = [2.0 if number == 1 else each for number, each in enumerate(scores)]
-    error = error_of(of, rated, labels("score", other, of))
-    assert (error.sensitivity, error.specificity) == (61 / 62, 1)
+    assert left_of(of, rated, labels("score", other, of)) == beside(61, 62, 58, 58)
     rated[1] = replace(rated[1], score_again="2")
-    assert error_of(of, rated).source.startswith("120 rated twice, 1 otherwise")
-
-
-@pytest.mark.parametrize("unseen", [0, 10, 25, 30])
-def test_second_ratings_that_the_judge_never_gave_count_as_its_errors(unseen: int) -> None:
-    """Half of them and more decide nothing: with no error at all the margin would be whole."""
-    of = judged(Agreement("kind", "kind_again", governs=["much"]), replicates=20)
-    kinds = ["warm" if number % 4 == 0 else "cold" for number in range(40)]
-    rated = [
-        Rated(3.0, kind=kind, kind_again="curt" if n < unseen else kind, much=kind == "warm")
-        for n, kind in enumerate(kinds)
-    ]
-    on_much = RateDifference("much", "group", high="b", low="a", margin=0.9, claim="clear")
-    analysis = analysed(of, rated, hypotheses=[on_much], controls=[])
-    (verdict,), (agreed,) = analysis.verdicts, analysis.agreements
-    shrink = there(verdict.finding).shrink
-    if 2 * unseen < 40:
-        expected = retest_errors(differ=unseen, pairs=40, source="").lowest
-        assert (agreed.holds, shrink) == (True, expected)
-    else:
-        assert (verdict.reason, agreed.holds) == (Reason.UNRELIABLE, False)
-        assert verdict.open_words == (
-            "the judge reads much no better than chance: of 40 trials scored twice half or more "
-            "were read otherwise"
-        )
+    assert left_of(of, rated) == twice(1, 120)
 
 
 @pytest.mark.parametrize("level", ["ordinal", "interval"])
@@ -803,9 +786,9 @@ def test_a_number_that_is_given_nowhere_is_read_as_those_on_both_sides(level: Le
     rated = [
         Rated(e, score_again=str(a), much=e >= 3) for e, a in zip(scores, turned, strict=True)
     ]
-    error = error_of(of, rated, labels("score", near, of))
-    assert (error.source, error.sensitivity, error.specificity) == ("80 labelled by people", 1, 1)
-    assert error_of(of, rated).source.startswith("80 rated twice, 4 otherwise")
+    assert left_of(of, rated) == twice(4, 80)
+    same = [replace(each, score_again=str(each.score)) for each in rated]
+    assert left_of(of, same, labels("score", near, of)) == beside(40, 40, 40, 40)
 
 
 def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
@@ -825,18 +808,22 @@ def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
     assert not alike.slight
 
 
-def test_a_flag_that_is_read_no_better_than_by_chance_decides_nothing() -> None:
-    rated = [replace(each, much_again=str(each.much)) for each in ratings()]
-    of = judged(OF_MUCH)
-    on_much = RateDifference("much", "group", high="b", low="a", margin=0.2)
+@pytest.mark.parametrize("people", [False, True])
+def test_a_flag_that_is_read_no_better_than_by_chance_clears_nothing(*, people: bool) -> None:
     chance = ["yes" if number % 2 else "no" for number in range(40)]
+    rated = [
+        replace(each, much=number % 4 == 0, much_again=str(number % 4 == 0) if people else again)
+        for number, (each, again) in enumerate(zip(ratings(), chance, strict=True))
+    ]
+    on_much = RateDifference("much", "group", high="b", low="a", margin=0.9, claim="clear")
+    said = labels("much", chance) if people else None
     analysis = analysed(
-        of, rated, labels=labels("much", chance), hypotheses=[on_much, LENGTH], controls=[]
+        judged(OF_MUCH), rated, labels=said, hypotheses=[on_much, LENGTH], controls=[]
     )
-    _, people = analysis.agreements
-    assert people.why == "the judge reads much no better than chance beside 40 labels"
-    assert analysis.verdict(on_much.id).status == "INCONCLUSIVE"
-    assert analysis.verdict(on_much.id).open_words == people.why
-    assert analysis.verdict(LENGTH.id).open_words != people.why
-    assert judge_of(view(analysis))[1]["badge"] == "not relied on"
-    assert judge_line(people) == f"judge NOT RELIED ON: {people.why}"
+    verdict = analysis.verdict(on_much.id)
+    assert (verdict.status, verdict.open_words) == (
+        "INCONCLUSIVE",
+        "the judge's error may hide any effect: nothing is left of the margin",
+    )
+    assert analysis.verdict(LENGTH.id).open_words != verdict.open_words
+    assert analysis.agreements[-1].slight == people

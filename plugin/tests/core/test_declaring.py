@@ -283,7 +283,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         "measure 'it' does not say what it is: declare Measure(…, kind='number')",
     ),
     (loose(Measure, "it", kind="rate"), "kind must be 'number', 'flag' or 'category'"),
-    (loose(Measure, "it", kind="flag", bounds=(0, 1)), "bounds, unit, integer or a reliability"),
+    (loose(Measure, "it", kind="flag", bounds=(0, 1)), "bounds, unit or integer"),
     (loose(Measure, "it", kind="number", categories=["a"]), "categories belong to a category"),
     (lambda: Measure("it", lambda _: 3, kind="flag").of(None), "is a flag and gave a int"),
     # Decorators

@@ -31,7 +31,7 @@ from pytest_bias.stats.equivalence import (
     sides_of,
 )
 from pytest_bias.stats.means import describe, one_sample, welch
-from pytest_bias.stats.misclassification import labelled_errors, retest_errors
+from pytest_bias.stats.misclassification import labelled_youden, retest_youden
 from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
 from pytest_bias.stats.resampling import (
     bootstrap_difference,
@@ -447,17 +447,18 @@ def test_the_interval_of_alpha_narrows_with_units() -> None:
 
 
 def test_labels_that_were_all_read_rightly_do_not_make_a_reader_faultless() -> None:
-    error = labelled_errors(found=3, events=3, passed=17, others=17, source="labels")
     # of n right ones of n the lower limit is .05^(1/n)
-    assert error.youden == 1
-    assert error.lowest == pytest.approx(0.05 ** (1 / 3) + 0.05 ** (1 / 17) - 1)
-    assert labelled_errors(found=1, events=2, passed=9, others=9, source="").lowest == 0
+    assert labelled_youden(found=3, events=3, passed=17, others=17) == pytest.approx(
+        0.05 ** (1 / 3) + 0.05 ** (1 / 17) - 1
+    )
+    assert labelled_youden(found=1, events=2, passed=9, others=9) == 0
 
 
 def test_two_readings_that_err_alike_differ_as_often_as_one_of_them_errs() -> None:
     differ = 2 * 0.03 * (1 - 0.03)
-    error = retest_errors(differ=round(differ * 1_000_000), pairs=1_000_000, source="twice")
-    assert error.sensitivity == error.specificity == pytest.approx(0.97, abs=1e-6)
-    assert error.youden - error.lowest == pytest.approx(
-        1.645 * math.sqrt(differ * (1 - differ) / 1e6) / 0.94, rel=0.01
-    )
+    left = retest_youden(differ=round(differ * 1_000_000), pairs=1_000_000)
+    youden = 1 - 2 * 0.03
+    limit = 1.645 * math.sqrt(differ * (1 - differ) / 1e6) / youden
+    assert youden - left == pytest.approx(limit, rel=0.01)
+    assert retest_youden(differ=10, pairs=20) == 0
+    assert retest_youden(differ=0, pairs=20) == pytest.approx(math.sqrt(2 * 0.05**0.05 - 1))

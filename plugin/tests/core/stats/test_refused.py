@@ -18,7 +18,7 @@ from pytest_bias.stats.checks import probability
 from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson
 from pytest_bias.stats.effect_size import cohen_d, cohen_dz, standardized_difference
 from pytest_bias.stats.means import describe, difference_of, one_sample, p_from_t, welch
-from pytest_bias.stats.misclassification import labelled_errors, retest_errors
+from pytest_bias.stats.misclassification import labelled_youden, retest_youden
 from pytest_bias.stats.ranks import mann_whitney, vargha_delaney
 from pytest_bias.stats.resampling import (
     bootstrap_difference,
@@ -71,7 +71,8 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: factorial_anova([1, 2, 3, 4], TWO),
         lambda: factorial_anova([1, 2], {}),
         lambda: factorial_anova([1, 2, 3], {"a": ["x"] * 3}),
-        lambda: labelled_errors(found=0, events=0, passed=1, others=2, source=""),
+        lambda: labelled_youden(found=0, events=0, passed=1, others=2),
+        lambda: retest_youden(differ=0, pairs=0),
     ],
     BadStatisticInput: [
         lambda: krippendorff_alpha([[1, 2], [1]]),
@@ -96,8 +97,6 @@ REFUSED: Mapping[type[BiasError], Sequence[Callable[[], object]]] = {
         lambda: one_way([[1.0, 2.0], [1.0, NAN]]),
         lambda: factorial_anova([1, 2, 3], {"a": ["x", "y"]}),
         lambda: factorial_anova([1, 2, 3], {"a": ["x", "y", "y"]}, type=4),  # type: ignore[arg-type]
-        lambda: retest_errors(differ=10, pairs=20, source=""),
-        lambda: labelled_errors(found=1, events=2, passed=1, others=2, source=""),
         lambda: probability(NAN),
     ],
 }
