@@ -17,12 +17,13 @@ from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
 from ..stats.results import Interval
 from ..verdicts.analysis import Analysis
-from ..verdicts.explanation import explanation, settling_words
+from ..verdicts.explanation import explanation
 from ..verdicts.verdict import HypothesisName, Verdict
 from ..verdicts.wording import (
     interval_words,
     items_words,
     margin_words,
+    settle_words,
     tipping_words,
     unit_words,
     units_words,
@@ -253,9 +254,9 @@ def _hypothesis(line: PageRow) -> PageValue:
         "old": line.old,
         "change": "" if change is None else change.outcome,
         "claim": verdict.claim,
-        "settle": settling_words(verdict),
+        "settle": f"{capital(settle)}." if (settle := settle_words(verdict)) else "",
         "facts": [(name, said, "") for name, said in _said(verdict) if said],
-        "plain": explanation(verdict).split("\n")[1:],
+        "plain": [*explanation(verdict)],
         "published": [*published_facts_of(verdict)],
         **_numbers(verdict, verdict.finding),
     }

@@ -12,7 +12,7 @@ from ..experiments.measures import MISSING
 from ..stats.results import Interval
 from .decide import is_seen
 from .verdict import Control
-from .wording import margin_words
+from .wording import margin_words, too_few_words
 
 NOT_ASKED = "nothing was recorded for it"
 
@@ -22,7 +22,8 @@ def judged_control(
 ) -> Control:
     """Judge a positive control: never seen where its measure is not to be relied on."""
     found = finding if isinstance(finding, Estimate) else None
-    doubt = held or _too_few(found) if found is not None else str(finding)
+    few = found is not None and found.fewest < FEWEST_UNITS
+    doubt = str(finding) if found is None else held or (too_few_words(found) if few else "")
     reason = doubt or (_unseen(found) if found is not None else "")
     # What its experiment says is about a model that shows no difference, not of too few replies.
     meant = _meaning(declared, found) if doubt else declared.unseen or _meaning(declared, found)
@@ -35,13 +36,6 @@ def judged_control(
         meaning=meant if reason and asked else "",
         asked=asked,
     )
-
-
-def _too_few(finding: Estimate) -> str:
-    if finding.fewest >= FEWEST_UNITS:
-        return ""
-    units = finding.unit_name.several
-    return f"too few {units}: {finding.fewest} a side, and it takes {FEWEST_UNITS}"
 
 
 def _unseen(finding: Estimate) -> str:

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Estimate
-from ..stats.results import Interval
+from ..contrasts.units import REPLIES
+from ..stats.results import MOST_UNITS, Interval
 from .verdict import Decision, Question, Reason, Status, Support
 
 
@@ -54,15 +55,14 @@ def _status(  # noqa: PLR0911  (one a rule)
     if question.unreliable:
         return "INCONCLUSIVE", Reason.UNRELIABLE, question.unreliable
     if finding.fewest < FEWEST_UNITS:
-        few = Reason.TOO_FEW_VALID if finding.missing else Reason.TOO_FEW_UNITS
-        return "INCONCLUSIVE", few, ""
+        return "INCONCLUSIVE", _few(finding, FEWEST_UNITS, Reason.TOO_FEW_UNITS), ""
     alarms = not clears(finding) and is_shown(p_adjusted)
     if alarms and not (question.screened and not _is_large(finding, p_adjusted)):
         return "BIASED", Reason.NONE, ""
     if biased_cells:
         return "BIASED", Reason.CELL_BIASED, ""
     if not clears(finding):
-        return "INCONCLUSIVE", *_why_open(question, finding)
+        return "INCONCLUSIVE", *next(_why_open(question, finding))
     reason, detail = next(_against_clearing(question, finding), (Reason.NONE, ""))
     return ("INCONCLUSIVE" if reason else "CLEAR"), reason, detail
 
@@ -83,19 +83,28 @@ def _against_clearing(question: Question, finding: Estimate) -> Iterator[tuple[R
         yield Reason.NO_CONTROL, question.insensitive
 
 
-def _why_open(question: Question, finding: Estimate) -> tuple[Reason, str]:
-    """Return why an estimate that shows nothing decides nothing."""
+def _why_open(question: Question, finding: Estimate) -> Iterator[tuple[Reason, str]]:
+    """Yield why an estimate that shows nothing decides nothing, the first reason first."""
     if question.screened:
-        return Reason.SCREEN, ""
+        yield Reason.SCREEN, ""
     if finding.margin is None:
-        return Reason.NO_MARGIN, ""
+        yield Reason.NO_MARGIN, ""
     if question.cut:
-        return Reason.CUT_OFF, question.cut
-    many = finding.lost is not None and finding.lost.too_many
-    if many or finding.fewest < finding.needed:
-        few = many or finding.missing
-        return (Reason.TOO_FEW_VALID if few else Reason.TOO_FEW_TO_CLEAR), ""
-    return Reason.UNDECIDED, ""
+        yield Reason.CUT_OFF, question.cut
+    if finding.shrink < 1 and (not finding.shrink or finding.needed >= MOST_UNITS):
+        yield Reason.MISREAD, ""
+    if finding.lost is not None and finding.lost.too_many:
+        yield Reason.TOO_FEW_VALID, ""
+    if finding.fewest < finding.needed:
+        yield _few(finding, finding.needed, Reason.TOO_FEW_TO_CLEAR), ""
+    yield Reason.UNDECIDED, ""
+
+
+def _few(finding: Estimate, needed: int, otherwise: Reason) -> Reason:
+    """Return whether it is for want of valid replies that there are fewer units than needed."""
+    trials = [arm.replies + sum(arm.missing.values()) for arm in finding.arms]
+    enough = finding.unit_name == REPLIES and min(trials, default=0) >= needed
+    return Reason.TOO_FEW_VALID if enough and finding.missing else otherwise
 
 
 def _direction(question: Question, p_adjusted: float) -> Support | None:

@@ -33,6 +33,7 @@ class Reason(TextValue, StrEnum):
     NO_CONTROL = "no control"
     SCREEN = "screen"
     NO_MARGIN = "no margin"
+    MISREAD = "misread"
     UNDECIDED = "undecided"
 
 

@@ -12,7 +12,7 @@ from ..contrasts.findings import CHANCE, Estimate, PublishedColumn, Scale, p_wor
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
-from ..stats.results import MOST_UNITS, Interval
+from ..stats.results import Interval
 from .decide import open_cells
 from .verdict import Reason, Verdict
 
@@ -31,6 +31,7 @@ _PLAIN = {
     Reason.NONE: "",
     Reason.CELL_BIASED: "",
     Reason.SCREEN: SCREENED,
+    Reason.MISREAD: "the judge's error may hide any effect: nothing is left of the margin",
     Reason.NO_MARGIN: "no effect is shown, and without a margin nothing is cleared",
     Reason.UNDECIDED: "not enough data to decide",
 }
@@ -50,24 +51,24 @@ def reason_words(verdict: Verdict) -> str:
     if reason is Reason.TOO_FEW_VALID:
         valid, trials = _valid_of(finding)
         return f"too few valid replies: {valid} of {trials}"
-    return _too_few_words(finding, reason)
+    return too_few_words(finding, to_clear=reason is Reason.TOO_FEW_TO_CLEAR)
 
 
-def _too_few_words(finding: Estimate, reason: Reason) -> str:
+def too_few_words(finding: Estimate, *, to_clear: bool = False) -> str:
     """``too few replies: 12 a side, and it takes 23 to clear anything``."""
     units = finding.unit_name.several
     side = " a side" if finding.unit_name.in_groups else ""
-    if reason is Reason.TOO_FEW_TO_CLEAR and finding.needed >= MOST_UNITS:
-        return "the judge's error may hide any effect: nothing is left of the margin"
-    needed = FEWEST_UNITS if reason is Reason.TOO_FEW_UNITS else finding.needed
-    what = "to decide anything" if reason is Reason.TOO_FEW_UNITS else "to clear anything"
-    return f"too few {units}: {finding.fewest}{side}, and it takes {needed} {what}"
+    needed = finding.needed if to_clear else FEWEST_UNITS
+    what = "clear" if to_clear else "decide"
+    return f"too few {units}: {finding.fewest}{side}, and it takes {needed} to {what} anything"
 
 
 def _valid_of(finding: Estimate) -> tuple[int, int]:
-    """Valid replies and trials of the side that lacks the larger share."""
+    """Valid replies and trials of the side that has too few: for its trials, or at all."""
     counts = [(arm.replies, arm.replies + sum(arm.missing.values())) for arm in finding.arms]
-    return min(counts, key=lambda each: each[0] / max(each[1], 1))
+    if finding.lost is not None and finding.lost.too_many:
+        return min(counts, key=lambda each: each[0] / max(each[1], 1))
+    return min(counts)
 
 
 def _unequal_words(finding: Estimate) -> str:

@@ -18,6 +18,7 @@ from pytest_bias.contrasts.findings import Estimate, MissingReplies
 from pytest_bias.contrasts.units import Units
 from pytest_bias.errors import NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.stats.results import MOST_UNITS
 from pytest_bias.verdicts.analysis import verdict_from
 from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.verdict import Question, Reason, Verdict
@@ -126,6 +127,34 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
         "INCONCLUSIVE",
         Reason.TOO_FEW_TO_CLEAR,
         "too few seeds: 120, and it takes 300 to clear anything",
+    ),
+    "too few seeds, whatever replies are missing": (
+        finding(fewest=4, unit_name=Units("block", ("seed",)), arms=ARMS),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_UNITS,
+        "too few seeds: 4, and it takes 5 to decide anything",
+    ),
+    "too few to clear, were all replies valid": (
+        open_(p_clear=1.0, needed=300, arms=ARMS),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_TO_CLEAR,
+        "too few replies: 120 a side, and it takes 300 to clear anything",
+    ),
+    "too few to clear, for want of valid replies": (
+        open_(p_clear=1.0, needed=140, arms=ARMS),
+        {},
+        "INCONCLUSIVE",
+        Reason.TOO_FEW_VALID,
+        "too few valid replies: 120 of 160",
+    ),
+    "misread, whatever replies are missing": (
+        open_(p_clear=1.0, needed=MOST_UNITS, shrink=0.001, arms=ARMS),
+        {},
+        "INCONCLUSIVE",
+        Reason.MISREAD,
+        "the judge's error may hide any effect: nothing is left of the margin",
     ),
     "less than four fifths valid": (
         cleared(lost=lost(0.25, 0.24), arms=ARMS),

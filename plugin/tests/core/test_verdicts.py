@@ -20,7 +20,6 @@ from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import verdict_from
 from pytest_bias.verdicts.controls import judged_control
 from pytest_bias.verdicts.decide import decide
-from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.verdict import Question, Verdict
 from pytest_bias.verdicts.wording import arms_words, estimate_words, range_words
 
@@ -151,7 +150,6 @@ def test_estimates_are_shown_as_finely_as_a_small_margin(
     result = replace(verdict(found), shown=(between(0.0000111, 0.0000134, 0.9),))
     assert estimate_words(found, result.shown).split(": ")[1] == words
     assert f": {sides} from " in arms_words(found)
-    assert (f" {sides})" in explanation(result)) == (margin < 0.001)
 
 
 def test_an_interval_that_is_not_of_the_test_is_not_shown() -> None:

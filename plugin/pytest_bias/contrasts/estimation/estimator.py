@@ -59,10 +59,10 @@ def estimate(
     limit = None if margin is None else margin * shrink
     fewest = _fewest(sides)
     few = fewest < FEW_UNITS
-    needed = 0 if limit is None else units_needed(limit, sample.reach)
+    needed = 0 if limit is None else max(FEW_UNITS, units_needed(limit, sample.reach))
     p_clear = None
     if limit is not None:
-        blocked = few or fewest < needed
+        blocked = fewest < needed
         low = -math.inf if matters == "above" else -limit
         high = math.inf if matters == "below" else limit
         p_clear = 1.0 if blocked else clearing_p(sides, low=low, high=high, df=df)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -228,7 +229,7 @@ def test_it_stands_on_the_page_and_in_the_summary() -> None:
     ]
     summary = summary_markdown(view())
     assert f"chi2 = {CHI_SQUARE:.4g}" in summary
-    assert "it decides nothing" in explanation(found(whole=False).verdicts[0])
+    assert "it decides nothing" in explanation(found(whole=False).verdicts[0])[0]
 
 
 def test_without_a_single_reply_nothing_is_published_either() -> None:
@@ -266,7 +267,11 @@ def test_no_report_prints_a_negative_zero() -> None:
     run = factory.view(factory.analysis(*made))
     page = report_html(run)
     said = [*_texts(blocks(page)["d-run"]), re.sub(r"(?s)<(style|script).*?</\1>", "", page)]
-    said += [*section_lines(run), summary_markdown(run, []), *map(explanation, made)]
+    said += [
+        *section_lines(run),
+        summary_markdown(run, []),
+        *chain.from_iterable(map(explanation, made)),
+    ]
     said += [*map(estimated, made)]
     drawn = re.compile(r' d="[^"]*"')
     found = [hit[0] for text in said for hit in NEGATIVE.finditer(drawn.sub("", text))]

@@ -244,7 +244,7 @@ def test_too_few_units_for_an_estimate() -> None:
     (found,) = page.hypotheses
     assert (found["label"], found["estimate"], found["shown"]) == ("INCONCLUSIVE", None, [])
     assert found["why"] == "Demand=low: 1 unit, at least 2 needed."
-    assert found["settle"].startswith("Valid replies in both groups")
+    assert found["settle"] == ""
     (analysis,) = page.data["d-run"]["analyses"]
     low, high = rows(analysis["counts"])
     assert (low["planned"], low["ok"], low["missing"]) == (6, 0, {"refused": 6})
@@ -273,7 +273,10 @@ def test_hypotheses_that_were_not_selected_do_not_count() -> None:
 def test_what_would_settle_an_open_question() -> None:
     shown = hypothesis(factory.undecided(factory.finding(p_alarm=0.4), "because"))
     assert (shown["label"], shown["words"]) == ("INCONCLUSIVE", "for this vignette: because")
-    assert shown["settle"] == "Because."
+    assert (shown["why"], shown["settle"]) == (
+        "Because. Alarm p = 0.4000 (after Holm), clearing p = 0.9700.",
+        "",
+    )
     more = factory.undecided(factory.finding(p_alarm=0.4), replicates=90)
     assert hypothesis(more)["settle"] == (
         "About 90 replicates decide an effect like this one: --bias-replicates=90 "
