@@ -1,4 +1,4 @@
-"""Baselines beside the verdicts of a run: read once, compared with each, told to the books."""
+"""Baselines beside the verdicts of a run: read, and compared with each."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _parsed(data: bytes, path: Path) -> Baseline:
 
 
 class Baselines:
-    """The baselines of a run's models, each read once in a process.
+    """The baselines of a run's models, in one process.
 
     ``recorded`` gives the replies of a case's cassette by key, None where no text is kept;
     ``published`` says of a case what others published its replies as, "" where we recorded them.

@@ -23,8 +23,6 @@ NO_JSON = "(no JSON)"
 """Stands for a value of a level or an item that JSON does not hold."""
 _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
-_NAMED = 5
-"""Conditions, differences or verdicts that are named; of more only the number is said."""
 _NONE = "(none)"
 _FLAGS = {"true", "false", _NONE}
 _SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", "why")
@@ -168,7 +166,7 @@ def _leaves(value: object, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
         yield place, value
 
 
-def first_of(named: Sequence[str]) -> str:
-    """``a; b; c; d; e; and 3 more``."""
-    more = len(named) - _NAMED
-    return "; ".join([*named[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
+def first_of(named: Sequence[str], shown: int = 5, between: str = "; ") -> str:
+    """``a; b; c; d; e; and 3 more``: only the number is said of those after the first."""
+    more = len(named) - shown
+    return between.join([*named[:shown], *([f"and {more} more"] if more > 0 else [])])

@@ -24,7 +24,7 @@ from ..verdicts.wording import (
     with_interval,
 )
 from .entries import Acceptance, Entry, Past, Strict, is_stopped, past_of
-from .fingerprints import differences
+from .fingerprints import differences, first_of
 from .noninferiority import compared, held
 
 if TYPE_CHECKING:
@@ -49,13 +49,10 @@ Growth = Literal["no worse", "worse", "neither"]
 
 _SHOWN = 12
 """Differences that an error lists."""
-_OF_ACCEPTED = """the accepted verdict
-was reached with another design, other prompts or another judge, so this
-one cannot be held against it:"""
+_OTHERWISE = """{} with another design, other prompts or another judge,
+so the two cannot be compared (old → new):"""
 _ACCEPT = """Accept the verdict of the new design (--bias-accept), or run without
 baselines (--bias-baselines=off)."""
-_OF_MODEL = """{} was tested with another design,
-so the two cannot be compared (old → new):"""
 _RECORD = """Record both with the same design, the same judge (--bias-judge) and the same
 parameters (in the roster)."""
 _NOTHING = "and there is no estimate to compare"
@@ -72,14 +69,11 @@ class BaselineDiffers(BiasError):
     def __init__(
         self, *, named: HypothesisName, differences: Sequence[str], old: str = ""
     ) -> None:
-        self.differences = tuple(differences)
-        listed = [f"  {difference}" for difference in self.differences[:_SHOWN]]
-        more = len(self.differences) - len(listed)
-        listed += [f"  and {more} more"] * bool(more)
         experiment, model, hypothesis = named
-        where = f"{experiment} × {model}, {hypothesis}"
-        told, mend = (_OF_ACCEPTED, _ACCEPT) if not old else (_OF_MODEL.format(old), _RECORD)
-        super().__init__("\n".join([f"{where}: {told}", *listed, mend]))
+        what = f"{old} was tested" if old else "the accepted verdict was reached"
+        first = _OTHERWISE.format(f"{experiment} × {model}, {hypothesis}: {what}")
+        listed = first_of(differences, _SHOWN, "\n  ")
+        super().__init__(f"{first}\n  {listed}\n{_RECORD if old else _ACCEPT}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -321,16 +321,6 @@ def test_conditions_that_came_went_or_are_told_otherwise_are_named() -> None:
     assert differences(two, two) == ()
 
 
-def test_of_many_conditions_the_first_are_named() -> None:
-    one, two = (prints(told=told(**{f"c{n}": end for n in range(144)})) for end in "xy")
-    assert differences(one, two) == (
-        (
-            "what the subject is told changed in 144 conditions "
-            "(c0; c1; c10; c100; c101; and 139 more)"
-        ),
-    )
-
-
 def test_what_the_judge_is_told_counts_where_it_is_known_of_both() -> None:
     known = told(a="1", b="2")
     other = Told(subject=known.subject, judge={"a": "another"})
@@ -441,7 +431,6 @@ def whole(of: Experiment, hypothesis: Any = HYPOTHESIS) -> Any:
 
 
 BEFORE = whole(experiment(rate))
-THREE = whole(experiment(rate, factors=[Factor("group", {**LEVELS, "c": "Cy"})]))
 REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
     "prompt": (
         BEFORE,
@@ -452,22 +441,6 @@ REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
         BEFORE,
         whole(experiment(rate), replace(HYPOTHESIS, target="population", unit="items")),
         ('hypothesis.target: "fixed" → "population"', 'hypothesis.unit: (none) → ["items"]'),
-    ),
-    "level added": (
-        BEFORE,
-        THREE,
-        (
-            'factors.group.levels.c: (none) → "Cy"',
-            "what the subject is told changed in 1 condition (c)",
-        ),
-    ),
-    "level changed": (
-        BEFORE,
-        whole(experiment(rate, factors=[Factor("group", {"a": "Ada", "b": "Ben"})])),
-        (
-            'factors.group.levels.b: "Bob" → "Ben"',
-            "what the subject is told changed in 1 condition (b)",
-        ),
     ),
     "temperature": (
         BEFORE,

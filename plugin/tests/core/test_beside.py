@@ -28,9 +28,6 @@ from pytest_bias.baselines.gate import (
     outcome_of,
 )
 from pytest_bias.baselines.noninferiority import grown_words
-from pytest_bias.contrasts.findings import (
-    UnitGroup,
-)
 from pytest_bias.experiments.records import Recording
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.verdict import Reason, Status, Verdict
@@ -402,34 +399,6 @@ def test_a_larger_effect_that_was_accepted_makes_no_room_for_the_next() -> None:
         known = entry(verdict("BIASED", estimate=estimate), before=known)
     assert beside(verdict("BIASED", estimate=2.0), known).outcome == "worse"
     assert beside(verdict("BIASED", estimate=1.1), known).outcome == "known"
-
-
-def test_small_steps_do_not_add_up() -> None:
-    accepted, outcomes = entry(verdict("BIASED")), []
-    for step in range(1, 5):
-        now = verdict("BIASED", estimate=1 + 0.2 * step)
-        found = beside(now, accepted)
-        outcomes.append(found.outcome)
-        if found.outcome == "known":
-            accepted = entry(now, before=accepted)
-    assert outcomes[0] == "known"
-    assert set(outcomes[2:]) == {"worse"}
-
-
-def test_units_that_pair_decide_where_independent_estimates_could_not() -> None:
-    own = [0.2 * i - 1.4 for i in range(15)]
-
-    def units(shift: float, jitter: float) -> UnitGroup:
-        values = {f"s{i}": 1 + each + shift + jitter * (i % 3) for i, each in enumerate(own)}
-        return UnitGroup(group="seed", weight=1.0, values=values)
-
-    wide: dict[str, Any] = {"se": 0.4, "df": 14.0}
-    known = entry(verdict("BIASED", by_unit=(units(0, 0),), **wide))
-    found = beside(verdict("BIASED", by_unit=(units(0, 0.1),), **wide), known)
-    assert found.outcome == "known"
-    assert found.compared is not None
-    assert (found.compared.how, found.compared.units) == ("paired", 15)
-    assert beside(verdict("BIASED", **wide), entry(verdict("BIASED", **wide))).outcome != "known"
 
 
 @pytest.mark.parametrize(

@@ -256,19 +256,3 @@ def test_half_a_recording_of_the_old_model_or_a_damaged_one_is_no_recording(
     result = many.run(f"--bias-baseline={OLD}")
     assert result.ret == 1
     result.stdout.fnmatch_lines([f"*{words}*"])
-
-
-def test_another_design_in_the_file_is_named(accepted: Suite) -> None:
-    (tests,) = (accepted.path / "bias_tests" / "many").glob("test_*.py")
-    text = tests.read_text(encoding="utf-8")
-    tests.write_text(text.replace("margin=2.0", "margin=2.5"), encoding="utf-8")
-    result = accepted.run(f"--bias-baseline={path(accepted)}")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*hypothesis.margin: 2.0 → 2.5"])
-
-
-def test_an_acceptance_in_the_file_that_is_past_stops_the_upgrade(accepted: Suite) -> None:
-    accepted.monkeypatch.setattr("pytest_bias.workbench.clock.today", lambda: "3000-01-01")
-    result = accepted.run(f"--bias-baseline={path(accepted)}")
-    assert result.ret == 1
-    assert outcomes(accepted)[KNOWN] == "expired"
