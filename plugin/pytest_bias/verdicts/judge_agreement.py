@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -159,29 +158,22 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, list[Agreem
 
 
 def _reader(
-    flag: str, measure: str, level: Level, records: Records
+    flag: str, measure: str, records: Records
 ) -> Callable[[Record, MeasureValue | None], bool]:
     """Return what reads the flag of a trial from another rating of it.
 
     The judge's own rating says what its flag does; another says what all those flags do that the
-    judge gives with it. Of a number that it never gives, on a scale with an order, these are the
-    flags of the numbers on both sides. A rating beyond the last of them, one that is given
-    nowhere, and one that goes with both flags count against the judge: what it never sees, and
-    people do, would else look as if it never erred.
+    judge gives with it. One that it gives nowhere, or with both flags, counts against the judge:
+    what it never sees, and people do, would else look as if it never erred.
     """
     seen: dict[MeasureValue | None, set[bool]] = defaultdict(set)
     for row in records.rows:
         if row.missing is None:
             seen[row.values[measure]].add(bool(row.values[flag]))
-    steps = sorted(each for each in seen if isinstance(each, float) and level != "nominal")
 
     def read(row: Record, rating: MeasureValue | None) -> bool:
         own = bool(row.values[flag])
-        flags = seen.get(rating, set())
-        place = 0 if flags or not isinstance(rating, float) else bisect(steps, rating)
-        if 0 < place < len(steps):
-            flags = seen[steps[place - 1]] | seen[steps[place]]
-        alike = rating == row.values[measure] or flags == {own}
+        alike = rating == row.values[measure] or seen.get(rating) == {own}
         return own if alike else not own
 
     return read
@@ -189,7 +181,7 @@ def _reader(
 
 def _again(flag: str, agreement: Agreement, records: Records, every: Records) -> tuple[int, int]:
     """Of how many trials rated twice the second rating says another flag, and of how many."""
-    read = _reader(flag, agreement.measure, agreement.level, every)
+    read = _reader(flag, agreement.measure, every)
     differ = [read(row, again) != row.values[flag] for row, again in _twice(agreement, records)]
     return sum(differ), len(differ)
 
@@ -205,11 +197,10 @@ def _beside_labels(
     from ..stats.misclassification import labelled_youden  # noqa: PLC0415  (scipy)
 
     rated = {row.trial.id: row for row in records.rows if row.missing is None}
-    levels: dict[str, Level] = {flag: "nominal", **{a.measure: a.level for a in agreements}}
     if labels is None:
         return None
-    for column, level in levels.items():
-        kind, read = _kind(column, records), _reader(flag, column, level, every)
+    for column in dict.fromkeys((flag, *(each.measure for each in agreements))):
+        kind, read = _kind(column, records), _reader(flag, column, every)
         counts = Counter(
             (read(row, _rating(cell.text, kind)), row.values[flag])
             for cell in labels.cells

@@ -127,8 +127,8 @@ def estimated(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         return ""
-    allowed = "" if finding.margin is None else f", allowed {margin_words(finding)}"
-    return f"{interval_words(finding, verdict.shown[:1])}{unit_words(finding)}{allowed}"
+    shown = interval_words(finding, verdict.shown[:1])
+    return f"{shown}{unit_words(finding)}{beside_margin(finding)}"
 
 
 def tipping_words(finding: Estimate) -> str:
@@ -216,7 +216,7 @@ def number_as_given(value: float) -> str:
 
 
 def estimate_words(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
-    """``mean difference high − low of score: +1.80, 95 % [+1.50, +2.10], margin ±0.6``."""
+    """``mean difference high − low of score: +1.80, 95 % [+1.50, +2.10], allowed ±0.6``."""
     return (
         f"{finding.quantity} {finding.contrast} of {finding.measure}: "
         f"{interval_words(finding, shown)}{unit_words(finding)}{beside_margin(finding)}"
@@ -256,12 +256,12 @@ def least_sure_words(finding: Estimate) -> str:
 
 
 def _cell_words(name: str, finding: Estimate) -> str:
-    """``+0.61, 90 % [+0.45, +0.77], margin ±0.5``, or that there is too little to say."""
+    """``+0.61, 90 % [+0.45, +0.77], allowed ±0.5``, or that there is too little to say."""
     if name not in finding.cells:
         return "too few replies"
     cell = finding.cells[name]
     shown = () if cell.clearing is None else (cell.clearing,)
-    return f"{interval_words(cell, shown)}, margin {margin_words(cell)}"
+    return f"{interval_words(cell, shown)}{beside_margin(cell)}"
 
 
 def unit_words(finding: Estimate) -> str:
@@ -270,8 +270,14 @@ def unit_words(finding: Estimate) -> str:
 
 
 def beside_margin(finding: Estimate) -> str:
-    """``, margin ±0.6``, to follow an estimate; empty without a margin."""
-    return "" if finding.margin is None else f", margin {margin_words(finding)}"
+    """``, allowed ±0.6``, to follow an estimate; empty without a margin.
+
+    Where values are read with errors, it says what these leave: ``(±0.55 after reading errors)``.
+    """
+    if finding.margin is None:
+        return ""
+    left = f" (±{finding.margin * finding.shrink:.2g} after reading errors)"
+    return f", allowed {margin_words(finding)}{left if finding.shrink < 1 else ''}"
 
 
 def interval_words(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:

@@ -23,7 +23,6 @@ from pytest_bias.errors import BadDesign, BadLabels, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.judges import Level
 from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.records import Exchange, Outcome, Records, record_of
@@ -774,21 +773,6 @@ def test_a_rating_that_goes_with_both_flags_counts_against_the_judge_where_it_di
     assert left_of(of, rated, labels("score", other, of)) == beside(61, 62, 58, 58)
     rated[1] = replace(rated[1], score_again="2")
     assert left_of(of, rated) == twice(1, 120)
-
-
-@pytest.mark.parametrize("level", ["ordinal", "interval"])
-def test_a_number_that_is_given_nowhere_is_read_as_those_on_both_sides(level: Level) -> None:
-    of = judged(Agreement("score", "score_again", level, governs=["much"]), replicates=40)
-    scores = [1 + number / 20 for number in range(80)]
-    near = [each + 0.01 if number % 3 else each for number, each in enumerate(scores)]
-    near[-1] = scores[-1]
-    turned = [near[-1 - number] if number < 4 else each for number, each in enumerate(near)]
-    rated = [
-        Rated(e, score_again=str(a), much=e >= 3) for e, a in zip(scores, turned, strict=True)
-    ]
-    assert left_of(of, rated) == twice(4, 80)
-    same = [replace(each, score_again=str(each.score)) for each in rated]
-    assert left_of(of, same, labels("score", near, of)) == beside(40, 40, 40, 40)
 
 
 def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:

@@ -25,7 +25,6 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.stats.resampling import bootstrap_difference
-from pytest_bias.stats.simultaneous import holm
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..helpers import there
@@ -144,23 +143,6 @@ def test_the_same_every_time() -> None:
 def test_the_order_of_hypotheses_does_not_matter() -> None:
     asked = [mean(), mean("high", "none"), mean("low", "none", family="other")]
     assert dumps(analysis(SCORES, *asked)) == dumps(analysis(SCORES, *asked[::-1]))
-
-
-def test_families_divide_the_alarms_of_their_experiment_alike() -> None:
-    asked = [
-        mean(),
-        mean("high", "none"),
-        mean("low", "none"),
-        mean("none", "high", family="other"),
-        mean("none", "low", family="shown", claim="describe"),
-    ]
-    found = analysis(SCORES, *asked)
-    gating = [found.verdict(h.id) for h in asked[:4]]
-    alarms = [v.finding.p_alarm for v in gating if v.finding is not None]
-    thirds = holm(alarms, [1 / 3, 1 / 3, 1 / 3, 1])
-    assert [v.p_adjusted for v in gating] == pytest.approx(list(thirds))
-    shown = found.verdict("score-none-low")
-    assert shown.p_adjusted == there(shown.finding).p_alarm
 
 
 def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:

@@ -170,17 +170,6 @@ def test_what_is_alike_of_several_measures_is_told_of_all() -> None:
     assert said.endswith("so that months, years and days are alike elsewhere says nothing")
 
 
-def test_a_control_is_seen_only_where_its_p_value_says_so_too() -> None:
-    """As where its few replies happen to hold none of the rare ones of the others."""
-    found = finding(
-        margin=None, p_clear=None, p_alarm=0.2, interval=Interval(low=0.1, high=2, level=0.95)
-    )
-    declared = PositiveControl(RateDifference("months", "x", high="a", low="b"))
-    control = judged_control(declared, found)
-    assert not control.seen
-    assert control.reason == "p = 0.2 is above .05"
-
-
 OWN, SMALL, TOO_SMALL = (
     control("months", 1, 2),
     control("months", 0.2, 2),

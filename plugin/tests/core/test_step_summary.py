@@ -91,7 +91,7 @@ def test_summary_names_the_cell_that_is_least_sure() -> None:
     sure, unsure = finding(p_clear=0.001), finding(p_clear=0.3, clearing=None)
     cells = {"cv=good": sure, "cv=bad": unsure}
     text = summary_markdown(view(analysis(verdict(finding(cells=cells)))))
-    assert "| 2 | 1 | cv=bad +1.67, margin ±0.6 |\n" in text
+    assert "| 2 | 1 | cv=bad +1.67, allowed ±0.6 |\n" in text
     text = summary_markdown(view(analysis(verdict(finding(cells=cells, bare_cells=("cv=none",))))))
     assert "| 3 | 1 | cv=none too few replies |\n" in text
 

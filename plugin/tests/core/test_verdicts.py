@@ -135,11 +135,11 @@ def test_what_is_printed_never_contradicts_the_verdict(
 @pytest.mark.parametrize(
     ("margin", "words", "sides"),
     [
-        (0.00002, "+0.000012, 90 % [+0.000011, +0.000013], margin ±0.00002", "0.000512"),
-        (0.0005, "+0.00001, 90 % [+0.00001, +0.00001], margin ±0.0005", "0.00051"),
-        (0.001, "+0.0000, 90 % [+0.0000, +0.0000], margin ±0.001", "0.00"),
-        (0.05, "+0.0000, 90 % [+0.0000, +0.0000], margin ±0.05", "0.00"),
-        (4_000_000, "+0.0000, 90 % [+0.0000, +0.0000], margin ±4000000", "0.00"),
+        (0.00002, "+0.000012, 90 % [+0.000011, +0.000013], allowed ±0.00002", "0.000512"),
+        (0.0005, "+0.00001, 90 % [+0.00001, +0.00001], allowed ±0.0005", "0.00051"),
+        (0.001, "+0.0000, 90 % [+0.0000, +0.0000], allowed ±0.001", "0.00"),
+        (0.05, "+0.0000, 90 % [+0.0000, +0.0000], allowed ±0.05", "0.00"),
+        (4_000_000, "+0.0000, 90 % [+0.0000, +0.0000], allowed ±4000000", "0.00"),
     ],
 )
 def test_estimates_are_shown_as_finely_as_a_small_margin(
@@ -218,7 +218,7 @@ def test_a_failure_says_all_that_decided() -> None:
     assert str(stopped).splitlines() == [
         "anchoring × openai/m: BIASED (detected) for this vignette",
         "  hypothesis: h (claim: clear)",
-        "  mean difference high − low of months: +1.00, 95 % [+0.50, +1.50] months, margin ±0.6",
+        "  mean difference high − low of months: +1.00, 95 % [+0.50, +1.50] months, allowed ±0.6",
         "  high (9): 6.00 from 120 units; low (3): 5.00 from 120 units",
         "  alarm: p = 0.0010 (Holm); clearing: p = 0.9000; Welch's t test",
         "  cassette: cassettes/x.jsonl",

@@ -17,7 +17,7 @@ from .test_fail_closed import BIASED
 
 LINE = (
     "CLEAR within ±2 for these stimuli: number high − low -0.20, 90 % [-1.45, +1.08], "
-    "margin ±2, n = 60 replies (licensed by noticed-high-low alone)"
+    "allowed ±2, n = 60 replies (licensed by noticed-high-low alone)"
 )
 
 HTML = (
