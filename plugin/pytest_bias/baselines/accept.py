@@ -27,7 +27,6 @@ from .entries import (
     is_stopped,
 )
 from .fingerprints import differences, first_of
-from .upgrade import unasked
 
 if TYPE_CHECKING:
     from ..settings.settings import Settings
@@ -212,7 +211,7 @@ def _not_followed(
         for named, entry in old.claimed.items()
         if named in judged and entry.claim != "describe" and _differing(entry, judged[named])
     ]
-    return sorted([*of_another, *(() if partial else unasked(old, judged))])
+    return sorted([*of_another, *(() if partial else old.unasked(judged))])
 
 
 def _names(claimed: Iterable[Claimed]) -> str:

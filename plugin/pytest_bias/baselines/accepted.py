@@ -49,7 +49,7 @@ def read_baseline(folder: Path, model: str) -> Baseline | None:
     Raises DamagedBaseline when there is something else in its place.
     """
     path = baseline_path(folder, model)
-    baseline = baseline_in(path)
+    baseline = _baseline_in(path)
     if baseline is not None and baseline.model != model:
         named = baseline_path(Path(), baseline.model)
         problem = f"it holds the verdicts of {baseline.model} and belongs at {named}"
@@ -57,11 +57,15 @@ def read_baseline(folder: Path, model: str) -> Baseline | None:
     return baseline
 
 
-def baseline_in(path: Path) -> Baseline | None:
-    """The baseline in a file, whatever model it is of; None where there is no file.
+def needed_baseline(path: Path) -> Baseline:
+    """The baseline in a file, whatever model it is of; DamagedBaseline for anything else."""
+    baseline = _baseline_in(path)
+    if baseline is None:
+        raise DamagedBaseline(path=path, problem="it cannot be read (there is no such file)")
+    return baseline
 
-    Raises DamagedBaseline when there is something else in its place.
-    """
+
+def _baseline_in(path: Path) -> Baseline | None:
     try:
         data = read_file(path)
         return None if data is None else _parsed(data, path)

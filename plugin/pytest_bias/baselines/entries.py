@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -131,6 +131,15 @@ class Baseline(Strict):
     def entry(self, experiment: str, hypothesis: str) -> Entry | None:
         """The entry of a hypothesis; None when it was never accepted."""
         return self.verdicts.get(experiment, {}).get(hypothesis)
+
+    def unasked(self, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
+        """What it claims and is not among those asked, sorted.
+
+        What nobody tests again is not shown to be no worse, and an upgrade that asks less finds
+        less.
+        """
+        gating = (named for named, entry in self.claimed.items() if entry.claim != "describe")
+        return tuple(sorted(named for named in gating if named not in asked))
 
     def known(self, experiment: str) -> int:
         """Count the verdicts of an experiment that the gate stops unless they are accepted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,9 +13,9 @@ from ..settings.model_names import file_stem
 from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
 from ..settings.settings import FILE_SUFFIX, names_file
-from .accepted import Baselines, baseline_in, beside_entry
+from .accepted import Baselines, beside_entry, needed_baseline
 from .case_report import Standing
-from .entries import Baseline, Claimed, DamagedBaseline, Entry, entry_of, following, is_stopped
+from .entries import Baseline, Entry, entry_of, following, is_stopped
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -52,23 +52,6 @@ def check_old(settings: Settings) -> Baseline | None:
         written = option.option if settings.baseline_asked else option.ini
         raise BadSetting(option=written, value=old, problem=problem)
     return None
-
-
-def needed_baseline(path: Path) -> Baseline:
-    """The baseline in a file, whatever model it is of; DamagedBaseline for anything else."""
-    baseline = baseline_in(path)
-    if baseline is None:
-        raise DamagedBaseline(path=path, problem="it cannot be read (there is no such file)")
-    return baseline
-
-
-def unasked(old: Baseline, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
-    """Experiment and hypothesis of what a baseline claims and is not among those asked, sorted.
-
-    What nobody tests again is not shown to be no worse, and an upgrade that asks less finds less.
-    """
-    gating = (named for named, entry in old.claimed.items() if entry.claim != "describe")
-    return tuple(sorted(named for named in gating if named not in asked))
 
 
 class Against(Baselines):

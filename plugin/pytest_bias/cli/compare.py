@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..baselines.accepted import needed_baseline
 from ..baselines.entries import is_stopped
 from ..baselines.gate import BaselineDiffers, compare
-from ..baselines.upgrade import needed_baseline, unasked
 from ..errors import BadSetting
 from ..experiments.canonical import plain
 from ..report.ci import upgrade_markdown
@@ -70,7 +70,7 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
             if entry.claim != "describe":
                 stops = is_stopped(entry.status, entry.claim)
                 rows.append(row_of(named, entry, compared, stops=stops))
-    problems += unasked_words(unasked(before, now.claimed), before.model, new.name)
+    problems += unasked_words(before.unasked(now.claimed), before.model, new.name)
     simulated = {each.model for each in (before, now) if each.simulated}
     answered = [(each.model, served) for each in (before, now) for served in each.served]
     return (

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..baselines.accepted import read_baseline
-from ..baselines.entries import DamagedBaseline
 from ..cassettes.files import write_atomically
 from ..errors import ReportNotWritten
 from ..errors.said import Said
 from ..report.results import results_text
 from ..settings.given import is_place
+from .upgrade import accepted_of
 
 if TYPE_CHECKING:
     from ..report.view import RunView
+    from ..settings.settings import Settings
     from ..verdicts.analysis import Analysis
     from ..verdicts.verdict import HypothesisName
     from .state import State
@@ -73,7 +73,7 @@ def _write_page(state: State, view: RunView, path: Path) -> Said:
         view,
         [TrialBlock(**each) for each in state.workspace.left("replies")],
         _old(state, view),
-        _history(state.settings.baselines, view.models),
+        _history(state.settings, view.models),
         folder=folder.name,
         largest={"inline": math.inf, "beside": 0}.get(replies, LARGEST),
     )
@@ -88,18 +88,14 @@ def _write_page(state: State, view: RunView, path: Path) -> Said:
     return said + _put(state, path, page, asked=asked)
 
 
-def _history(baselines: Path | None, models: Iterable[str]) -> dict[HypothesisName, list[str]]:
+def _history(settings: Settings, models: Iterable[str]) -> dict[HypothesisName, list[str]]:
     """The verdicts accepted of models, oldest first, where somebody had to answer for any."""
     found: dict[HypothesisName, list[str]] = {}
     for model in models:
-        try:
-            baseline = None if baselines is None else read_baseline(baselines, model)
-        except DamagedBaseline:
-            continue  # the cases have said so
-        for experiment, entries in (baseline.verdicts if baseline else {}).items():
-            for name, entry in entries.items():
-                if entry.history or entry.accepted:
-                    found[experiment, model, name] = [*map(str, (*entry.history, entry))]
+        baseline = accepted_of(settings, model)
+        for (experiment, name), entry in (baseline.claimed if baseline else {}).items():
+            if entry.history or entry.accepted:
+                found[experiment, model, name] = [*map(str, (*entry.history, entry))]
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..baselines.accepted import read_baseline
 from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
-from ..baselines.upgrade import check_old, unasked
+from ..baselines.upgrade import check_old
 from ..cassettes.places import SUFFIX, place_of
 from ..errors.said import Said
 from ..report.upgrade import unasked_words, uncompared_words
@@ -57,8 +57,8 @@ def upgrade_of_run(
     )
     problems = [f"the analysis of {each} with {name} is lost or was changed" for each in lost]
     if _is_complete(ledger) and not coverage.is_part:
-        claims, tested = accepted or _accepted_of(settings, name), _tested(ledger)
-        lacking = () if claims is None else unasked(claims, _asked(ledger))
+        claims, tested = accepted or accepted_of(settings, name), _tested(ledger)
+        lacking = () if claims is None else claims.unasked(_asked(ledger))
         if accepted is None and tested:
             lacking += _untested(settings, name, tested)
         problems += uncompared_words(upgrade)
@@ -108,9 +108,9 @@ def unasked_of_run(state: State, coverage: Coverage) -> Said:
     if settings.gate == "off" or not _is_complete(ledger):
         return Said()
     for model in settings.models:
-        accepted = _accepted_of(settings, model)
+        accepted = accepted_of(settings, model)
         if accepted is not None:
-            lacking = unasked(accepted, _asked(ledger, model))
+            lacking = accepted.unasked(_asked(ledger, model))
             claims = _expected(lacking, _tested(ledger), coverage)
             problems += unasked_words(claims, model, "this suite")
     return Said(problems=tuple(problems))
@@ -137,7 +137,7 @@ def _untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Cl
     return tuple((experiment, "") for experiment in sorted(found - {*tested}))
 
 
-def _accepted_of(settings: Settings, model: str) -> Baseline | None:
+def accepted_of(settings: Settings, model: str) -> Baseline | None:
     """The accepted baseline of a model; None without one, or where its cases say what it is."""
     try:
         return read_baseline(settings.baselines, model) if settings.baselines else None

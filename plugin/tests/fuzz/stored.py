@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from pytest_bias.baselines.accepted import needed_baseline
 from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
-from pytest_bias.baselines.upgrade import needed_baseline
 from pytest_bias.cassettes.measured import MeasuredTrial
 from pytest_bias.cassettes.places import (
     PACKED_SUFFIX,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_bias.baselines.accepted import needed_baseline
 from pytest_bias.baselines.entries import baseline_text
-from pytest_bias.baselines.upgrade import needed_baseline
 
 from ..runs import command
 from .suites import Suite
