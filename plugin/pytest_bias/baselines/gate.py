@@ -57,7 +57,6 @@ _RECORD = """Record both with the same design, the same judge (--bias-judge) and
 parameters (in the roster)."""
 _NOTHING = "and there is no estimate to compare"
 _NO_ESTIMATE = "but now there is no estimate at all"
-_UNCHANGED = "were nothing changed"
 
 
 class BaselineDiffers(BiasError):
@@ -137,15 +136,14 @@ def compare(
             outcome, tolerated = "expired", False
         elif is_stopped(old.status, new.claim) and not (old.accepted or against):
             outcome, tolerated = "new", False
-    decides = _decides(found, new, named, against) if outcome == "undecided" else ""
     return Comparison(
         outcome=outcome,
-        words=_words(outcome, new, old, why, decides, against),
+        words=_words(outcome, new, old, why, against),
         accepted=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
         before=replace(past_of(old), effect=old.effect and replace(old.effect, by_unit=())),
         compared=found,
-        decides=decides,
+        decides=_decides(found, new) if outcome == "undecided" else "",
     )
 
 
@@ -242,25 +240,21 @@ def _cells_shown(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
     return shown
 
 
-def _decides(found: Compared | None, new: Entry, named: HypothesisName, against: str) -> str:
+def _decides(found: Compared | None, new: Entry) -> str:
     """Say how many further replicates would decide it, and the options that record them."""
     if found is None or found.times is None:
         return ""
+    would = "would decide it, were nothing changed"
     design = new.fingerprint.get("design")
     if not isinstance(design, Mapping) or design.get("name") in (PUBLISHED, TABLE):
-        return f"{found.times:.2g} times as many replies of both would decide it, {_UNCHANGED}"
+        return f"{found.times:.2g} times as many replies of both {would}"
     had = int(design["replicates"])
     total = max(had + 1, math.ceil(had * found.times))
-    old = against or "the accepted version"
-    how = f"with --bias-replicates={total} --bias-record=missing"
-    then = "" if against else ", and hold the two beside each other (--bias-baseline=MODEL)"
-    return (
-        f"{total - had} more replicates of both would decide it, {_UNCHANGED}: record {old} and "
-        f"{named[1]} {how}{then}"
-    )
+    how = f"--bias-replicates={total} --bias-record=missing"
+    return f"{total - had} more replicates of both {would}: record both with {how}"
 
 
-def _words(outcome: Change, new: Entry, old: Entry, why: str, decides: str, against: str) -> str:
+def _words(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> str:
     """Return how the two compare, in a sentence; empty where there is nothing to say."""
     accepted = old.accepted
     before = f"{against} is {old.words}" if against else f"it was {old.words}"
@@ -274,7 +268,7 @@ def _words(outcome: Change, new: Entry, old: Entry, why: str, decides: str, agai
         case "expired":
             return f"{who}, which is past"
         case "worse" | "undecided":
-            return f"{who}, {why}" + (f"; {decides}" if decides else "")
+            return f"{who}, {why}"
         case "known":
             known = before if accepted is None else f"{accepted}: {accepted.reason}"
             less = "; no worse than it was, but not shown to be CLEAR"
@@ -321,6 +315,7 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
     baseline = [f"  baseline: {beside.words}"] if beside.words else []
+    baseline += [f"  {beside.decides}"] if beside.decides else []
     if beside.outcome == "expired":  # what is to be done is plain, and no number says it
         lines, baseline = lines + baseline, []
     lines += [f"  {verdict.title}"] if verdict.title else []

@@ -200,10 +200,10 @@ def test_what_is_undecided_says_which_command_would_decide_it() -> None:
     spread = stats.t.isf(0.025, 400) * share**0.5 + 1.2816 * (share * (1 - share)) ** 0.5
     assert 0.4 * 2**0.5 * spread == close(0.6, abs=1e-3)
     assert found.decides == (
-        "239 more replicates of both would decide it, were nothing changed: record openai/old and "
-        "openai/m with --bias-replicates=269 --bias-record=missing"
+        "239 more replicates of both would decide it, were nothing changed: record both with "
+        "--bias-replicates=269 --bias-record=missing"
     )
-    assert found.words.endswith(f"margin 0.6; {found.decides}")
+    assert f"margin 0.6\n  {found.decides}\n" in describe_verdict(now, "place", found)
 
 
 CELLS = ("scaffold=one-shot", "scaffold=agent", "cv=good")
