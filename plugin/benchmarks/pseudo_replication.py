@@ -45,7 +45,7 @@ from pytest_bias.stats.means import welch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pytest_bias.contrasts.declared import Contrast
+    from pytest_bias.contrasts.declared import Hypothesis
     from pytest_bias.experiments.design import Trial
     from pytest_bias.experiments.measures import MeasureValue
     from pytest_bias.experiments.protocol import Subject
@@ -159,7 +159,7 @@ async def _unasked(trial: Trial, subject: Subject) -> None:
 
 
 def _primary(
-    factor: Factor, measure: Measure, replicates: int, contrast: Contrast, *, flags: bool
+    factor: Factor, measure: Measure, replicates: int, contrast: Hypothesis, *, flags: bool
 ) -> Test:
     """The p-value of a hypothesis' own analysis, from records of every reply."""
     experiment = Experiment(

@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 
 from pytest_bias import MISSING, NOT_SCORED, masked
-from pytest_bias.contrasts.declared import measures_of
 from pytest_bias.errors import JudgeNotBlind
 from pytest_bias.experiments.messages import Request
 from pytest_bias.experiments.records import Outcome, record_of
@@ -170,7 +169,7 @@ def test_all_that_rests_on_a_grade_is_graded_twice() -> None:
     }
     # What is missing is no rating: its hypotheses stand whatever the judge is like.
     for hypothesis in (*(control.contrast for control in CONTROLS), *HYPOTHESES):
-        assert measures_of(hypothesis) <= of.keys() | {MISSING}, hypothesis.id
+        assert hypothesis.measures <= of.keys() | {MISSING}, hypothesis.id
 
 
 # --- stories -------------------------------------------------------------------------------------

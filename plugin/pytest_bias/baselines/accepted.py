@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..cassettes.files import read_file
 from ..cassettes.staleness import served_otherwise
+from ..contrasts.declared import Hypothesis
 from ..errors import NotReadable
 from ..experiments.checks.prompts import Told, told_by
 from ..experiments.design import Design
@@ -159,7 +160,7 @@ class Baselines:
 
     def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
-        assert case.contrast is not None  # noqa: S101  (only hypotheses come here)
+        assert isinstance(case.contrast, Hypothesis)  # noqa: S101  (no controls come here)
         experiment = case.experiment
         if source := self._published(
             case

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..contrasts.declared import FEWEST_UNITS, Claim
+from ..contrasts.declared import Claim
 from ..contrasts.findings import Effect
+from ..contrasts.reach import FEWEST_UNITS
 from ..errors import NEWER, BiasError, NotAsWritten, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import cast
 
-from ..contrasts.declared import Contrast, measures_of
+from ..contrasts.declared import Hypothesis
 from ..errors import Unserialisable
 from ..experiments.canonical import digest, dumps, plain
 from ..experiments.checks.prompts import Told
@@ -32,7 +32,7 @@ _SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", 
 def fingerprint_of(
     experiment: Experiment,
     design: Design,
-    hypothesis: Contrast,
+    hypothesis: Hypothesis,
     judged_by: str,
     *,
     sampled: Parameters | None = None,
@@ -51,11 +51,11 @@ def fingerprint_of(
     measured = [m for m in experiment.measures if m.name in named] or experiment.measures
     raw = experiment.retention == "raw"
     items = experiment.items
-    rests = [a for a in experiment.agreements if measures_of(hypothesis) & {*a.governs}]
+    rests = [a for a in experiment.agreements if hypothesis.measures & {*a.governs}]
     value = {
         "hypothesis": {
             "id": hypothesis.id,
-            "kind": getattr(hypothesis, "kind", "") or None,
+            "kind": hypothesis.kind or None,
             **{name: _shown(value, whole=True) for name, value in given.items()},
         },
         "measures": {

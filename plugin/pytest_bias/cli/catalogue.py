@@ -121,13 +121,13 @@ def _page(
     for control in entry.controls.values():
         unseen = f" Unseen: {control.unseen}." if control.unseen else ""
         about = f"{control.id}, for {', '.join(control.licenses)}: "
-        yield from wrapped(f"{about}{getattr(control.contrast, 'title', '')}{unseen}", "  ")
+        yield from wrapped(f"{about}{control.contrast.title}{unseen}", "  ")
     alarms = f"{allocation.alpha:.3g}"
     yield from ("", f"hypotheses (false alarms: at most {alarms} over all that gate)")
     prospects = prospects_of(entry, experiment.design(), allocation, {})
     for words in passes_words(passes(prospects)):
         yield from wrapped(words, "  ")
-    titles = {name: getattr(each, "title", "") for name, each in entry.hypotheses.items()}
+    titles = {name: each.title for name, each in entry.hypotheses.items()}
     for title in dict.fromkeys(titles[each.hypothesis] for each in prospects):
         yield from wrapped(title, "  ")
         for words in prospects_words(p for p in prospects if titles[p.hypothesis] == title):

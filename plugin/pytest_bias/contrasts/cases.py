@@ -14,14 +14,15 @@ from typing import Any, Literal, TypeVar, cast
 from ..errors import BadDesign, NoControl, NotJudged
 from ..experiments.design import Condition, Design, Trial, is_control
 from ..experiments.experiment import Experiment, plan, plan_condition
-from ..experiments.fields import need, wrong
+from ..experiments.fields import need
 from ..experiments.measures import MISSING
 from ..experiments.records import Outcome
-from .declared import Contrast, Hypothesis, PositiveControl, claim_under, outcomes_of
+from .declared import Hypothesis, PositiveControl
 from .register import ATTRIBUTE, REGISTER, kept
 
 CaseKind = Literal["condition", "hypothesis", "control"]
 Function = TypeVar("Function", bound=Callable[..., object])
+C = TypeVar("C", Hypothesis, PositiveControl)
 
 _DECORATORS: dict[CaseKind, str] = {
     "condition": "@conditions",
@@ -31,6 +32,9 @@ _DECORATORS: dict[CaseKind, str] = {
 
 Recorded = tuple[Outcome, ...]
 """The replayed outcomes of a condition's trials, in the plan's order."""
+
+
+Contrast = Hypothesis | PositiveControl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,11 +59,6 @@ class Declaration:
         if case.kind != self.kind or case.experiment is not self.experiment:
             return False
         return case.contrast is None or any(case.contrast is each for each in self.contrasts)
-
-    @property
-    def controls(self) -> tuple[PositiveControl, ...]:
-        """The positive controls it declares."""
-        return tuple(map(_control, self.contrasts)) if self.kind == "control" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +114,12 @@ def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Functio
 
     Raises BadDesign or UnknownName when a hypothesis does not fit the experiment.
     """
-    _check_given("@hypotheses", experiment, tested)
-    if not tested:
-        raise BadDesign(what="@hypotheses", problem=f"none is given for {experiment.id}")
     for contrast in tested:
-        if getattr(contrast, "claim", None) is None:
-            raise BadDesign(
-                what=f"@hypotheses({experiment.id})",
-                problem=f"{contrast.id} has no margin and no claim; it can be a @positive_control",
-            )
+        expected = "contrasts, such as MeanDifference(…) (of a list, write *list)"
+        need("@hypotheses", "its further arguments", contrast, Hypothesis, expected)
+        if contrast.claim is None:
+            problem = f"{contrast.id} has no margin and no claim; it can be a @positive_control"
+            raise BadDesign(what="@hypotheses", problem=problem)
     return _declare("hypothesis", experiment, tested)
 
 
@@ -140,16 +136,12 @@ def positive_control(
 
     Raises BadDesign or UnknownName when a contrast does not fit the experiment.
     """
-    if not contrasts:
-        raise BadDesign(what="@positive_control", problem=f"none is given for {experiment.id}")
-    return _declare("control", experiment, contrasts)
+    controls = [
+        each if isinstance(each, PositiveControl) else PositiveControl(each) for each in contrasts
+    ]
+    return _declare("control", experiment, controls)
 
 
-def _control(contrast: Contrast) -> PositiveControl:
-    return contrast if isinstance(contrast, PositiveControl) else PositiveControl(contrast)
-
-
-_FIELDS = "__dataclass_fields__"
 _judged: ContextVar[Case | None] = ContextVar("pytest_bias_judged", default=None)
 
 
@@ -166,7 +158,10 @@ def judging(case: Case) -> Iterator[None]:
 def _declare(
     kind: CaseKind, experiment: Experiment, contrasts: Sequence[Contrast]
 ) -> Callable[[Function], Function]:
-    _check_given(_DECORATORS[kind], experiment, contrasts)
+    decorator = _DECORATORS[kind]
+    need(decorator, "its first argument", experiment, Experiment, "an Experiment")
+    if not contrasts and kind != "condition":
+        raise BadDesign(what=decorator, problem=f"none is given for {experiment.id}")
     for contrast in contrasts:
         contrast.check(experiment)
 
@@ -177,10 +172,8 @@ def _declare(
             problem = "a bias decorator stands on a plain function or method that does not yield"
             raise BadDesign(what=name, problem=problem)
         if hasattr(function, ATTRIBUTE):
-            raise BadDesign(
-                what=name,
-                problem="one function is one kind of case: it has two bias decorators",
-            )
+            problem = "one function is one kind of case: it has two bias decorators"
+            raise BadDesign(what=name, problem=problem)
         declared = Declaration(
             kind,
             experiment,
@@ -199,16 +192,12 @@ def _declare(
 
 
 def _titled(contrast: Contrast, function: FunctionType) -> Contrast:
-    """Return the contrast; one without a title asserts what its function's docstring says.
-
-    That is the docstring's first paragraph, on one line.
-    """
+    """Return the contrast; one without a title has the first paragraph of the docstring."""
     if isinstance(contrast, PositiveControl):
-        return replace(contrast, contrast=_titled(contrast.contrast, function))
-    if getattr(contrast, "title", None) != "" or not hasattr(type(contrast), _FIELDS):
-        return contrast  # a user's own kind may be made otherwise, and say its title itself
+        titled = cast("Hypothesis", _titled(contrast.contrast, function))
+        return replace(contrast, contrast=titled)
     first = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
-    return cast("Contrast", replace(cast("Any", contrast), title=" ".join(first.split())))
+    return replace(contrast, title=contrast.title or " ".join(first.split()))
 
 
 def declared_in(module: ModuleType) -> tuple[Declaration, ...]:
@@ -217,15 +206,6 @@ def declared_in(module: ModuleType) -> tuple[Declaration, ...]:
     A later definition of the same name, a ``del`` or a loop drops a function, not what it claimed.
     """
     return tuple(vars(module).get(REGISTER, ()))
-
-
-def _check_given(what: str, experiment: object, contrasts: Sequence[object]) -> None:
-    """Refuse what is no experiment, and what is no contrast (or a list of them)."""
-    need(what, "its first argument", experiment, Experiment, "an Experiment")
-    for contrast in contrasts:
-        if isinstance(contrast, type) or not callable(getattr(contrast, "check", None)):
-            expected = "contrasts, such as MeanDifference(…) (of a list, write *list)"
-            raise wrong(what, "its further arguments", contrast, expected)
 
 
 def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callable[..., object]:
@@ -289,21 +269,17 @@ class Registered:
     controls: dict[str, PositiveControl] = field(default_factory=dict)
     module: str | None = None
 
-    def licensed(self, hypothesis: Contrast, design: Design | None = None) -> bool:
-        """Return whether a control is declared for all that a hypothesis is about.
+    def licensed(self, hypothesis: Hypothesis, design: Design | None = None) -> bool:
+        """Return whether a control is declared for what a hypothesis is about.
 
         Of a ``design`` only those count that it asks. Replies that are missing are counted by the
         harness itself, which needs none.
         """
-        asked = [
-            control
+        return hypothesis.outcome == MISSING or any(
+            hypothesis.outcome in control.licenses
             for control in self.controls.values()
             if design is None or control.is_asked(self.experiment, design)
-        ]
-        about = outcomes_of(hypothesis)
-        if not about:  # a kind of the user's own, whose measure its finding will name
-            return bool(asked)
-        return about - {MISSING} <= {name for control in asked for name in control.licenses}
+        )
 
     def check_control(self, design: Design) -> None:
         """Raise NoControl where something claims to be clear that can never be CLEAR.
@@ -313,13 +289,11 @@ class Registered:
         claims = {
             name: hypothesis
             for name, hypothesis in sorted(self.hypotheses.items())
-            if claim_under(hypothesis, design) == "clear" and not self.licensed(hypothesis)
+            if hypothesis.claim_under(design) == "clear" and not self.licensed(hypothesis)
         }
         if claims:
-            measures = frozenset[str]().union(*map(outcomes_of, claims.values())) - {MISSING}
-            raise NoControl(
-                experiment=self.experiment.id, hypotheses=claims, measures=sorted(measures)
-            )
+            measures = sorted({hypothesis.outcome for hypothesis in claims.values()})
+            raise NoControl(experiment=self.experiment.id, hypotheses=claims, measures=measures)
 
 
 class Registry:
@@ -352,21 +326,19 @@ class Registry:
         self._seen.append(declared)
         entry.module = entry.module or declared.module
         if entry.module != declared.module:
-            raise BadDesign(
-                what=what,
-                problem=(
-                    f"its hypotheses and control stand in {entry.module} and {declared.module}; "
-                    "keep them in one module, so that a partial run knows the whole family"
-                ),
+            problem = (
+                f"its hypotheses and control stand in {entry.module} and {declared.module}; keep "
+                "them in one module, so that a partial run knows the whole family"
             )
-        for control in declared.controls:
-            if control.id in entry.controls:
-                problem = f"two positive controls have the id {control.id!r}"
-                raise BadDesign(what=what, problem=problem)
-            entry.controls[control.id] = control
-        if declared.kind == "control":
-            return
+            raise BadDesign(what=what, problem=problem)
         for contrast in declared.contrasts:
-            if contrast.id in entry.hypotheses:
-                raise BadDesign(what=what, problem=f"two hypotheses have the id {contrast.id!r}")
-            entry.hypotheses[contrast.id] = contrast  # type: ignore[assignment]
+            if isinstance(contrast, PositiveControl):
+                _add(entry.controls, contrast, f"{what}: positive controls")
+            else:
+                _add(entry.hypotheses, contrast, f"{what}: hypotheses")
+
+
+def _add(known: dict[str, C], contrast: C, what: str) -> None:
+    if contrast.id in known:
+        raise BadDesign(what=what, problem=f"two have the id {contrast.id!r}")
+    known[contrast.id] = contrast

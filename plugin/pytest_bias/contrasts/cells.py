@@ -6,23 +6,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import NoFinding
-from .declared import Declared
+from .declared import Hypothesis
 from .findings import Estimate
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
-    from .declared import Contrast
 
 
-def with_cells(contrast: Contrast, experiment: Experiment, records: Records) -> Estimate:
+def with_cells(contrast: Hypothesis, experiment: Experiment, records: Records) -> Estimate:
     """The finding of a contrast with those of the cells it is declared to hold in.
 
     Raises NoFinding when there is too little to compute it; a cell for which there is too little
     is one that is not clear.
     """
     finding = contrast.analyse(experiment, records)
-    if not isinstance(contrast, Declared) or not contrast.within:
+    if not contrast.within:
         return finding
     cells, bare, records = {}, [], records.for_verdicts
     for name, _, confined in contrast.confined(experiment):

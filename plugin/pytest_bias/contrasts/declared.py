@@ -1,17 +1,26 @@
-"""The fields all hypotheses declare, and refusals before any reply is paid for."""
+"""What all hypotheses declare, and what is refused before any reply is paid for."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 from ..errors import BadDesign
 from ..experiments.design import LABEL, frozen_mapping
-from ..experiments.fields import need_mapping, need_number, need_several, need_text, shortly, wrong
-from ..experiments.measures import COMPARABLE, MISSING, MeasureKind
+from ..experiments.fields import (
+    need,
+    need_mapping,
+    need_number,
+    need_several,
+    need_text,
+    shortly,
+    wrong,
+)
+from ..experiments.measures import MISSING
 from .findings import Null
+from .reach import has_exemplars, items_of, why_not_clear
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
@@ -26,129 +35,18 @@ Target = Literal["fixed", "population"]
 Direction = Literal["positive", "negative"]
 Levels = str | Sequence[str]
 
-_INSTEAD: Mapping[MeasureKind | None, str] = {
-    "number": "is a number: compare its means (MeanDifference), not its rates",
-    "flag": "is a flag: compare its rates (RateDifference), not its means",
-    "category": "is a category: compare the rates of a flag made of it, such as "
-    "Measure(…, lambda result: result.… == …, kind='flag')",
-    None: "does not say what it is: declare Measure(…, kind='number') or kind='flag'",
+_WORDS: Mapping[str, tuple[str | None, ...]] = {
+    "claim": (None, *get_args(Claim)),
+    "target": get_args(Target),
+    "direction": (None, *get_args(Direction)),
+    "null": (None, *get_args(Null)),
 }
-"""What to do with a measure of a kind that a contrast does not compare."""
-
-FEWEST_UNITS = 5
-"""Units per group below which no verdict is given."""
-
-
-class Contrast(Protocol):
-    """Anything that can be analysed into a finding: hypotheses and positive controls."""
-
-    @property
-    def id(self) -> str:
-        """Short stable id, unique within an experiment."""
-
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding; NoFinding when there is too little to compute one."""
-
-
-def measures_of(contrast: Contrast) -> frozenset[str]:
-    """The measures that a contrast names, whatever its kind; none of one that names none."""
-    named = (getattr(contrast, field, None) for field in ("measure", "selected", "shown"))
-    return frozenset(name for name in named if isinstance(name, str))
-
-
-def outcomes_of(contrast: Contrast) -> frozenset[str]:
-    """The measures it says something of: those it names, but for what was only shown."""
-    return measures_of(contrast) - {getattr(contrast, "shown", None)}
-
-
-def named_levels(contrast: Contrast, factor: str) -> frozenset[str]:
-    """The levels of a factor, or the items of that name, that a contrast names."""
-    given = [getattr(contrast, "at", {}).get(factor, ())]
-    if getattr(contrast, "factor", "") == factor:
-        given += [getattr(contrast, side, ()) for side in ("high", "low", "among")]
-        given += [end for gap in getattr(contrast, "gaps", ()) for end in gap[:2]]
-    return frozenset(level for levels in given for level in levels_of(levels))
-
-
-@dataclass(frozen=True, slots=True)
-class PositiveControl:
-    """A contrast that a subject which does as it is told must show, and what follows from it.
-
-    Parameters
-    ----------
-    contrast
-        What is to be seen.
-    licenses
-        The measures of which something can be CLEAR where it is seen; by default its own. Of
-        another's measure it licenses claims only where no control of that measure's own was
-        recorded.
-    unseen
-        What it means for a model that it is not seen, as one clause: "its ratings do not tell the
-        good CV from the borderline ones, so that it rates names alike says nothing".
-    """
-
-    contrast: Contrast
-    licenses: Sequence[str] = ()
-    unseen: str = ""
-
-    def __post_init__(self) -> None:
-        what = f"PositiveControl({shortly(self.contrast)})"
-        named = need_several(what, "licenses", self.licenses, str, "names of measures")
-        need_text(what, unseen=self.unseen)
-        if not callable(getattr(self.contrast, "check", None)):
-            raise wrong(what, "contrast", self.contrast, "a contrast, such as MeanDifference(…)")
-        object.__setattr__(self, "licenses", named or tuple(sorted(outcomes_of(self.contrast))))
-
-    @property
-    def id(self) -> str:
-        """That of its contrast."""
-        return self.contrast.id
-
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.contrast.check(experiment)
-        for name in self.licenses:
-            experiment.measure(name)
-
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding of its contrast; NoFinding when there is too little to compute one."""
-        return self.contrast.analyse(experiment, records)
-
-    def is_asked(self, experiment: Experiment, design: Design) -> bool:
-        """Return whether ``design`` has trials at all the levels it names, and its measures."""
-        if measures_of(self.contrast) - {each.name for each in experiment.measures} - {MISSING}:
-            return False
-        factors = [factor.name for factor in experiment.factors]
-        factors += [] if experiment.items is None else [experiment.items.name]
-        named = (named_levels(self.contrast, f) & {*experiment.control_levels(f)} for f in factors)
-        return bool(design.controls) or not any(named)
-
-
-class Hypothesis(Contrast, Protocol):
-    """A contrast that is given a verdict."""
-
-    @property
-    def claim(self) -> Claim | None:
-        """``clear``: INCONCLUSIVE fails; ``detect``: can only find; ``describe``: never gates."""
-
-    @property
-    def family(self) -> str:
-        """Families divide the error rate of their experiment's alarms alike (Holm 1979)."""
-
-    @property
-    def direction(self) -> Direction | None:
-        """Sign the literature reports, None where it reports none."""
-
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:
-        """Return the observations ``design`` gives it; None where no power can be computed."""
+_TEXTS = ("scope", "family", "name", "title", "why")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared(ABC):
-    """The parameters all hypotheses share.
+class Hypothesis(ABC):
+    """A question as data; the parameters that all kinds of them share.
 
     Parameters
     ----------
@@ -156,8 +54,8 @@ class Declared(ABC):
         Largest effect that does not matter, in the measure's unit (for rates as a share: 0.1 is
         ten points; for ratios the larger limit: 1.25 is 0.80 to 1.25). None: it cannot be cleared.
     claim
-        ``"clear"``, ``"detect"``, or ``"describe"``: it is reported and never gates; None for a
-        positive control.
+        ``"clear"``: INCONCLUSIVE fails; ``"detect"``: it can only find; ``"describe"``: it is
+        reported and never gates; None for a positive control.
     target
         ``"fixed"``: about this very set of stimuli, replies are the units, within their cells.
         ``"population"``: about stimuli like these, ``unit`` names the units.
@@ -172,7 +70,7 @@ class Declared(ABC):
         Sign the source reports, where the estimate has one.
     family
         Name of the family of alarms this hypothesis belongs to: families divide the false alarms
-        of their experiment alike, and each its part among its hypotheses.
+        of their experiment alike, and each its part among its hypotheses (Holm 1979).
     at
         Factor → level or levels to which the question is confined.
     eligible
@@ -221,9 +119,31 @@ class Declared(ABC):
     def id(self) -> str:
         """Short stable id, unique within an experiment."""
 
-    def layout(self, experiment: Experiment, design: Design) -> Layout | None:  # noqa: ARG002
-        """None: no power is computed for it."""
-        return None
+    @property
+    @abstractmethod
+    def outcome(self) -> str:
+        """The measure it says something of."""
+
+    @property
+    def measures(self) -> frozenset[str]:
+        """All measures it reads."""
+        return frozenset({self.outcome})
+
+    @abstractmethod
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+
+    @abstractmethod
+    def layout(self, experiment: Experiment, design: Design) -> Layout:
+        """Return the observations ``design`` gives it."""
+
+    @abstractmethod
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
+        """The estimate; NoFinding when there is too little to compute one."""
+
+    def compared(self, experiment: Experiment) -> Mapping[str, Sequence[str]]:  # noqa: ARG002
+        """The levels it compares, by factor or items: of none where it compares no levels."""
+        return {}
 
     @classmethod
     def each(
@@ -243,256 +163,177 @@ class Declared(ABC):
             raise BadDesign(what=f"{cls.__name__}.each", problem="over= has no entry")
         return found
 
-    @abstractmethod
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-
-    @abstractmethod
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding; NoFinding when there is too little to compute one."""
-
     def confined(self, experiment: Experiment) -> Iterator[tuple[str, float, Self]]:
         """Return each cell that must hold too: its name, its margin, and the contrast in it."""
         for factor, margin in self.within.items():
             for level in experiment.levels(factor):
-                at = {**self.at, factor: level}
-                changes: dict[str, Any] = {"at": at, "margin": margin, "null": "margin"}
-                yield (
-                    f"{factor}={level}",
-                    margin,
-                    replace(self, published=None, within={}, **changes),
-                )
-
-    def refused(self, *, problem: str) -> BadDesign:
-        """Return the error of this declaration."""
-        return BadDesign(what=self.id, problem=problem)
-
-    def settle_fields(self) -> None:
-        """Freeze what was given, and refuse what no hypothesis can be declared with."""
-        what = self.id
-        self._settle_at()
-        if self.margin is not None:
-            expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
-            margin = need_number(what, "margin", self.margin, expected)
-            if margin <= 0:
-                raise wrong(what, "margin", self.margin, expected)
-            object.__setattr__(self, "margin", margin)
-        self._settle_within()
-        for name, given, known in (
-            ("claim", self.claim, (None, *get_args(Claim))),
-            ("target", self.target, get_args(Target)),
-            ("direction", self.direction, (None, *get_args(Direction))),
-            ("null", self.null, (None, *get_args(Null))),
-        ):
-            if given not in known:
-                words = " or ".join(repr(word) for word in known)
-                raise self.refused(problem=f"{name} must be {words}")
-        need_text(what, scope=self.scope, family=self.family, name=self.name)
-        need_text(what, title=self.title, why=self.why)
-        statistics = getattr(self.published, "statistics", None)
-        if self.published is not None and (
-            isinstance(self.published, type) or not callable(statistics)
-        ):
-            raise wrong(what, "published", self.published, "a method, such as WelchTest()")
-        if self.margin is None and (self.claim == "clear" or self.null == "margin"):
-            needs = "claim='clear'" if self.claim == "clear" else "null='margin'"
-            raise self.refused(problem=f"{needs} needs a margin")
-        if not self.scope:
-            fixed = self.target == "fixed"
-            object.__setattr__(self, "scope", "these stimuli" if fixed else "stimuli like these")
-        if self.name and not all(map(LABEL.fullmatch, self.name.split("-"))):
-            raise self.refused(problem=f"name={self.name!r} is not lower-case words")
-
-    def _settle_at(self) -> None:
-        need_mapping(self.id, "at", self.at, "a mapping, factor → level or levels")
-        at = {factor: levels_of(levels) for factor, levels in self.at.items()}
-        for factor, levels in at.items():
-            if not levels:
-                raise self.refused(problem=f"at={factor!r} names no level")
-        object.__setattr__(self, "at", frozen_mapping(at))
-        if self.unit is not None:
-            object.__setattr__(self, "unit", levels_of(self.unit))
-            if not self.unit:
-                raise self.refused(problem="unit= names nothing")
-
-    def _settle_within(self) -> None:
-        need_mapping(self.id, "within", self.within, "a mapping, factor → margin")
-        for name, wider in self.within.items():
-            if self.margin is None or need_number(self.id, "within", wider) < self.margin:
-                problem = f"within={name!r} must be no narrower than the margin it goes with"
-                raise self.refused(problem=problem)
-        object.__setattr__(self, "within", frozen_mapping(self.within))
+                changes: dict[str, Any] = {"at": {**self.at, factor: level}, "margin": margin}
+                cell = replace(self, published=None, within={}, null="margin", **changes)
+                yield f"{factor}={level}", margin, cell
 
     @property
     def gates(self) -> bool:
         """Return whether its verdict can fail a run: a control's or a description's cannot."""
         return self.claim in ("clear", "detect")
 
-    @property
-    def to_clear(self) -> float | None:
-        """The margin of a claim to be clear; None of any other."""
-        return self.margin if self.claim == "clear" else None
+    def claim_under(self, design: Design) -> Claim:
+        """Return its claim under a design.
 
-    def check_share(self, reach: float) -> None:
-        """Refuse a margin of an event that no difference of rates reaches."""
-        if self.margin is not None and self.margin >= reach:
-            problem = f"its measure is an event: margin is a share, below {reach:.3g}"
-            raise self.refused(problem=problem)
-
-    def check_undirected(self, problem: str) -> None:
-        """Refuse a direction where the estimate has no sign that means anything."""
-        if self.direction is not None:
-            raise self.refused(problem=f"{problem} has no direction")
-
-    def check_levels(self, experiment: Experiment, factor: str, levels: Iterable[str]) -> None:
-        """Raise BadDesign or UnknownName unless these are levels of that factor."""
-        known = (*experiment.levels(factor), *experiment.control_levels(factor))
-        for level in levels:
-            if level not in known:
-                there = f"there are: {', '.join(known)}"
-                problem = f"{shortly(level)} is no level of {factor!r}; {there}"
-                raise self.refused(problem=problem)
-
-    def check_measure(
-        self,
-        experiment: Experiment,
-        measure: str,
-        kind: MeasureKind | None = None,
-        *,
-        bounded: bool = False,
-    ) -> None:
-        """Raise UnknownName for a measure there is not, BadDesign for one it cannot compare.
-
-        That is a category, one of another kind than ``kind``, and a number without needed bounds.
+        A screen can only find, and only what is large: without a margin that says what is, it
+        describes.
         """
-        said = "flag" if measure == MISSING else experiment.measure(measure).kind
-        if said not in COMPARABLE or said != (kind or said):
-            raise self.refused(problem=f"measure {measure!r} {_INSTEAD[said]}")
-        if bounded and experiment.measure(measure).bounds is None:
-            raise self.refused(
-                problem=f"measure {measure!r} declares no bounds; what replies that are all alike "
-                "may hide depends on them"
-            )
+        claim = self.claim or "detect"
+        if not design.screens or claim == "describe":
+            return claim
+        return "describe" if self.margin is None else "detect"
 
-    def check_eligible(
-        self, experiment: Experiment, compared: Mapping[str, Sequence[str]]
-    ) -> None:
-        """Refuse an ``eligible`` flag that is not decided before the compared levels part."""
-        if self.eligible is None:
-            return
-        if getattr(self, "measure", "") == MISSING:
-            problem = "of a trial without a valid reply nobody knows whether it is eligible"
-            raise self.refused(problem=problem)
-        if experiment.measure(self.eligible).kind != "flag":
-            raise self.refused(problem=f"eligible={self.eligible!r} is no flag")
-        if not compared:
-            return
-        from ..experiments.checks.eligibility import not_before  # noqa: PLC0415  (a rehearsal)
-
-        if problem := not_before(experiment, self.eligible, compared):
-            raise self.refused(problem=f"eligible={self.eligible!r} {problem}")
-
-    def check_at(self, experiment: Experiment, compared: Iterable[str]) -> None:
-        """Refuse a confinement to what does not exist, or to one of the factors compared."""
-        for factor, levels in self.at.items():
-            self.check_levels(experiment, factor, levels)
-            if factor not in self._items(experiment) and (
-                met := {*levels} & {*experiment.control_levels(factor)}
-            ):
-                problem = f"at={factor!r}: {met.pop()} is a control level, to be compared itself"
-                raise self.refused(problem=problem)
-            if factor in compared:
-                raise self.refused(problem=f"at={factor!r} is what it compares")
-        for factor in self.within:
-            if factor in compared or factor in self.at or len(experiment.levels(factor)) == 1:
-                raise self.refused(problem=f"within={factor!r} is nothing it is averaged over")
-        for _, _, confined in self.confined(experiment):
-            confined.check(experiment)
-
-    def where(
-        self, experiment: Experiment, compared: Mapping[str, Iterable[str]]
-    ) -> dict[str, tuple[str, ...]]:
-        """Return ``at``, and with a control level the first level and item it is met with alone.
-
-        ``compared`` are the levels compared, by factor or items.
-        """
-        at = {name: levels_of(levels) for name, levels in self.at.items()}
-        controls = [
-            name
-            for name, levels in compared.items()
-            if name not in self._items(experiment)
-            and not {*experiment.control_levels(name)}.isdisjoint(levels)
-        ]
-        if not controls:
-            return at
-        first = {
-            name: experiment.levels(name)[:1]
-            for name in (*(f.name for f in experiment.factors), *self._items(experiment))
-            if name not in controls
-        }
-        for name, (only,) in first.items():
-            if name in compared or only not in at.get(name, first[name]):
-                problem = f"control levels of {controls[0]!r} are met with {name}={only} alone"
-                raise self.refused(problem=problem)
-        return at | first
-
-    @staticmethod
-    def _items(experiment: Experiment) -> tuple[str, ...]:
-        return () if experiment.items is None else (experiment.items.name,)
-
-    def check_units(self, experiment: Experiment, compared: Sequence[str]) -> None:
-        """Refuse units that the design does not have."""
-        if self.target != "population":
-            if self.unit is not None:
-                raise self.refused(problem="unit= is of a population: target is 'fixed'")
-            sampled = any(has_exemplars(experiment, name) for name in compared)
-            if self.gates and self.margin is None and sampled:
-                raise self.refused(
-                    problem="between fixed sets of exemplars some difference is certain: ask of a "
-                    "population (target='population'), or against a margin"
-                )
-            return
-        units = self.units_of(experiment, compared)
-        nested = [name for name in units if name in compared]
-        for name in units:
-            experiment.levels(name)
-            if name in nested and not has_exemplars(experiment, name):
-                raise self.refused(problem=f"unit={name!r} is compared and has no exemplars")
-        if nested and len(units) > 1:
-            raise self.refused(problem="exemplars of what is compared are units by themselves")
-
-    def units_of(self, experiment: Experiment, compared: Sequence[str]) -> tuple[str, ...]:
-        """The names whose combinations are the units of a population.
-
-        Raises BadDesign when there is nothing to be a unit.
-        """
-        if self.unit is not None:
-            return levels_of(self.unit)
-        if sampled := [name for name in compared if has_exemplars(experiment, name)]:
-            return (sampled[0],)
-        if experiment.items is not None and experiment.items.name not in compared:
-            return (experiment.items.name,)
-        raise BadDesign(
-            what=type(self).__name__,
-            problem=(
-                "one stimulus is no sample of a population: target must be 'fixed', or the design "
-                "needs items or exemplars"
-            ),
-        )
-
-    def sampled_units(
-        self, experiment: Experiment, compared: Sequence[str]
-    ) -> tuple[str, ...] | None:
-        """The names of the units of a population; None of a fixed set."""
-        return self.units_of(experiment, compared) if self.target == "population" else None
-
-    def null_of(self, experiment: Experiment, compared: Sequence[str]) -> Null:
+    def null_of(self, experiment: Experiment) -> Null:
         """Return the null that an alarm is raised against."""
         if self.null is not None:
             return self.null
-        sampled = any(has_exemplars(experiment, name) for name in compared)
+        sampled = any(has_exemplars(experiment, name) for name in self.compared(experiment))
         fixed = self.target == "fixed" and self.margin is not None
         return "margin" if fixed and sampled else "zero"
+
+    def names_control(self, experiment: Experiment, name: str) -> frozenset[str]:
+        """The control levels of a factor, or control items, that it names."""
+        named = {*levels_of(self.at.get(name, ())), *self.compared(experiment).get(name, ())}
+        return frozenset(named.intersection(experiment.control_levels(name)))
+
+    def refused(self, *, problem: str) -> BadDesign:
+        """Return the error of this declaration."""
+        return BadDesign(what=self.id, problem=problem)
+
+    def require(self, condition: object, problem: str) -> None:
+        """Refuse this declaration where a condition does not hold."""
+        if not condition:
+            raise self.refused(problem=problem)
+
+    def _settle(self) -> None:  # noqa: B027  (some kinds have nothing of their own)
+        """Check and freeze what only this kind has."""
+
+    def _set(self, **fields: object) -> None:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def __post_init__(self) -> None:
+        self._settle()
+        what = self.id
+        need_mapping(what, "at", self.at, "a mapping, factor → level or levels")
+        at = {factor: levels_of(levels) for factor, levels in self.at.items()}
+        for factor, levels in at.items():
+            self.require(levels, f"at={factor!r} names no level")
+        unit = None if self.unit is None else levels_of(self.unit)
+        self.require(unit != (), "unit= names nothing")
+        stimuli = "these stimuli" if self.target == "fixed" else "stimuli like these"
+        need_text(what, **{name: getattr(self, name) for name in _TEXTS})
+        self._set(at=frozen_mapping(at), unit=unit, scope=self.scope or stimuli)
+        for name, known in _WORDS.items():
+            words = " or ".join(map(repr, known))
+            self.require(getattr(self, name) in known, f"{name} must be {words}")
+        labels = map(LABEL.fullmatch, self.name.split("-"))
+        self.require(not self.name or all(labels), f"name={self.name!r} is not lower-case words")
+        method: object = self.published
+        if method is not None and (isinstance(method, type) or not hasattr(method, "statistics")):
+            raise wrong(what, "published", method, "a method, such as WelchTest()")
+        self._settle_margins()
+
+    def _settle_margins(self) -> None:
+        need_mapping(self.id, "within", self.within, "a mapping, factor → margin")
+        self._set(within=frozen_mapping(self.within))
+        if self.margin is None:
+            self.require(self.claim != "clear", "claim='clear' needs a margin")
+            self.require(self.null != "margin", "null='margin' needs a margin")
+            self.require(not self.within, "within= needs a margin")
+            return
+        expected = "a finite number above 0 (for rates a share: 0.15 is 15 points)"
+        self._set(margin=need_number(self.id, "margin", self.margin, expected))
+        if self.margin <= 0:
+            raise wrong(self.id, "margin", self.margin, expected)
+        for name, wider in self.within.items():
+            wide = need_number(self.id, "within", wider) >= self.margin
+            self.require(wide, f"within={name!r} must be no narrower than the margin it goes with")
+
+    def check_levels(self, experiment: Experiment) -> None:
+        """Refuse levels there are not, and to be confined to, or to hold within, what it compares.
+
+        Each cell that must hold too is checked by itself.
+        """
+        compared = self.compared(experiment)
+        for factor, levels in (*compared.items(), *self.at.items()):
+            known = (*experiment.levels(factor), *experiment.control_levels(factor))
+            for level in levels:
+                there = f"is no level of {factor!r}; there are: {', '.join(known)}"
+                self.require(level in known, f"{shortly(level)} {there}")
+        for factor, levels in self.at.items():
+            self.require(factor not in compared, f"at={factor!r} is what it compares")
+            met = {*levels}.intersection(experiment.control_levels(factor))
+            alone = not met or factor in items_of(experiment)
+            is_control = f"{'+'.join(met)} is a control level, to be compared itself"
+            self.require(alone, f"at={factor!r}: {is_control}")
+        for factor in self.within:
+            held = factor in compared or factor in self.at or len(experiment.levels(factor)) == 1
+            self.require(not held, f"within={factor!r} is nothing it is averaged over")
+        for _, _, confined in self.confined(experiment):
+            confined.check(experiment)
+
+    def check_answered(self, experiment: Experiment) -> None:
+        """Refuse what the gate design can never answer: a claim to be clear, or any."""
+        if not self.gates:
+            return
+        gate = experiment.design()
+        layout = self.layout(experiment, gate)
+        problem = why_not_clear(layout, gate) if self.claim == "clear" else layout.problem
+        where = "".join(f" at {name}={'+'.join(at)}" for name, at in self.at.items())
+        self.require(not problem, f"{problem}{where}")
+
+
+@dataclass(frozen=True, slots=True)
+class PositiveControl:
+    """A contrast that a subject which does as it is told must show, and what follows from it.
+
+    Parameters
+    ----------
+    contrast
+        What is to be seen.
+    licenses
+        The measures of which something can be CLEAR where it is seen; by default its own. Of
+        another's measure it licenses claims only where no control of that measure's own was
+        recorded.
+    unseen
+        What it means for a model that it is not seen, as one clause: "its ratings do not tell the
+        good CV from the borderline ones, so that it rates names alike says nothing".
+    """
+
+    contrast: Hypothesis
+    licenses: Sequence[str] = ()
+    unseen: str = ""
+
+    def __post_init__(self) -> None:
+        what = f"PositiveControl({shortly(self.contrast)})"
+        need(what, "contrast", self.contrast, Hypothesis, "a contrast, such as MeanDifference(…)")
+        named = need_several(what, "licenses", self.licenses, str, "names of measures")
+        need_text(what, unseen=self.unseen)
+        object.__setattr__(self, "licenses", named or (self.contrast.outcome,))
+
+    @property
+    def id(self) -> str:
+        """That of its contrast."""
+        return self.contrast.id
+
+    def check(self, experiment: Experiment) -> None:
+        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
+        self.contrast.check(experiment)
+        for name in self.licenses:
+            experiment.measure(name)
+
+    def is_asked(self, experiment: Experiment, design: Design) -> bool:
+        """Return whether ``design`` has trials at all the levels it names, and its measures."""
+        if self.contrast.measures - {each.name for each in experiment.measures} - {MISSING}:
+            return False
+        factors = [*(factor.name for factor in experiment.factors), *items_of(experiment)]
+        controls = any(self.contrast.names_control(experiment, name) for name in factors)
+        return bool(design.controls) or not controls
 
 
 def levels_of(levels: Levels) -> tuple[str, ...]:
@@ -503,20 +344,3 @@ def levels_of(levels: Levels) -> tuple[str, ...]:
         problem = f"a level is a name; to compare with a number: Rate(…, equals={levels}), or Mean"
         raise BadDesign(what="contrast", problem=problem)
     return need_several("contrast", "levels", levels, str, "names, or one name")
-
-
-def has_exemplars(experiment: Experiment, name: str) -> bool:
-    """Return whether ``name`` is a factor whose levels are sampled by exemplars."""
-    return any(factor.name == name and factor.exemplars for factor in experiment.factors)
-
-
-def claim_under(hypothesis: Hypothesis, design: Design) -> Claim:
-    """Return the claim of a hypothesis under a design.
-
-    A screen can only find, and only what is large: without a margin that says what is, it
-    describes.
-    """
-    claim = hypothesis.claim or "detect"
-    if not design.screens or claim == "describe":
-        return claim
-    return "describe" if getattr(hypothesis, "margin", None) is None else "detect"

@@ -13,7 +13,6 @@ from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
-from .declared import Declared
 from .findings import (
     LEAST_VALID,
     UNEQUAL,
@@ -30,6 +29,7 @@ from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .estimation.cells import Cell, Grid, Weights
     from .estimation.largest import Scaled
     from .estimation.sample import Sample, Unit
@@ -56,7 +56,7 @@ class Side:
 class Asked:
     """A linear contrast, or the largest of several, as the analysis needs it."""
 
-    declared: Declared
+    declared: Comparison
     measure: str
     quantity: str
     weights: Weights
@@ -101,7 +101,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
     cells = [used.at(side.levels).cells for side in asked.sides]
     with beside_none(published):
         _check_complete(asked, experiment, used, cells)
-    null = declared.null_of(experiment, asked.compared)
+    null = declared.null_of(experiment)
     with beside_none(published):
         finding, sample = _estimated(asked, experiment, grid, null)
     finding = replace(
@@ -172,7 +172,7 @@ def _with_eligible(weights: Weights, grid: Grid) -> tuple[Grid, tuple[str, ...]]
     )
 
 
-def _eligible(declared: Declared, used: Grid, unmet: Sequence[str]) -> Iterator[str]:
+def _eligible(declared: Comparison, used: Grid, unmet: Sequence[str]) -> Iterator[str]:
     """Yield how many valid trials the question applies to, and where to none."""
     counted = sum(cell.values.size for cell in used.cells)
     of = counted + sum(cell.ineligible for cell in used.cells)
@@ -184,8 +184,7 @@ def _eligible(declared: Declared, used: Grid, unmet: Sequence[str]) -> Iterator[
 
 def met_at(asked: Asked, experiment: Experiment) -> dict[str, tuple[str, ...]]:
     """Return the levels to which a contrast is confined, by factor."""
-    compared = {name: list(levels) for name, levels in asked.weights.parts.items()}
-    return asked.declared.where(experiment, compared)
+    return asked.declared.where(experiment)
 
 
 def _estimated(
@@ -197,7 +196,7 @@ def _estimated(
     from .estimation.sample import sample_of  # noqa: PLC0415
 
     declared = asked.declared
-    names = declared.sampled_units(experiment, asked.compared)
+    names = declared.units_of(experiment)
     shrink = 1.0 if asked.measure == MISSING else shrinkage(experiment, asked.measure)
     margin = declared.margin
     if asked.contrasts is not None:
@@ -406,7 +405,7 @@ def _check_complete(
     if empty:
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
     whole = asked.declared.target == "fixed"
-    units = () if whole else asked.declared.units_of(experiment, asked.compared)
+    units = asked.declared.units_of(experiment) or ()
     if absent := asked.weights.absent(used, units):
         raise IncompleteDesign(cells=absent)
     if all(cell.values.size for cell in used.cells):

@@ -2,105 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import ClassVar
 
-from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need, wrong
+from ..experiments.measures import MeasureKind
 from ..experiments.records import Records
 from ..stats.results import Interval
-from .declared import Declared, Levels, levels_of
+from .comparison import Comparison
+from .declared import Levels, levels_of
 from .findings import Estimate, Human, Index, Scale
-from .linear import Asked, Side, analyse_linear
+from .linear import Side
 from .published import ChiSquareTest, PublishedMethod, WelchTest
-from .reach import check_compared, layout_of, weights_between
-from .units import Layout
 
 
 @dataclass(frozen=True, slots=True)
-class PairContrast(Declared):
+class PairContrast(Comparison):
     """A comparison of ``high`` with ``low`` levels of a factor; see :class:`.MeanDifference`."""
 
-    measure: str
     factor: str
     high: Levels = field(kw_only=True)
     low: Levels = field(kw_only=True)
     called: tuple[str, str] | None = field(default=None, kw_only=True)
     human: Human | None = field(default=None, kw_only=True)
 
-    flags: ClassVar[bool] = True
-    """Whether its measure is an event; else it is a number."""
-    ratio: ClassVar[bool] = False
-    """Whether it is a ratio of two rates."""
+    compares: ClassVar[tuple[MeasureKind, ...]] = ("flag",)
 
-    def __post_init__(self) -> None:
-        self.settle_fields()
+    def _settle(self) -> None:
         called: object = self.called
         if called is not None and not is_pair(called):
             expected = "two texts: of the high side and of the low"
             raise wrong(self.id, "called", called, expected)
         need(self.id, "human", self.human, (Human, NoneType), "Human.counts(…) or Human.means(…)")
-        if self.human is not None and self.human.rates != self.flags:
+        flags = "flag" in self.compares
+        if self.human is not None and self.human.rates != flags:
             given, needed = ("rates", "means") if self.human.rates else ("means", "rates")
-            ways = "Human.counts(…)" if self.flags else "Human.means(…) or Human.tested(…)"
+            ways = "Human.counts(…)" if flags else "Human.means(…) or Human.tested(…)"
             problem = f"human= is of people's {given}, and it compares {needed}: use {ways}"
             raise self.refused(problem=problem)
 
     @property
     def id(self) -> str:
-        """``<measure>-<high>-<low>``, or ``<measure>-<name>``."""
-        return self.id_of(self.measure)
-
-    def id_of(self, measure: str) -> str:
-        """Return the id of this comparison of what is called ``measure``."""
-        return f"{measure}-{self.name or '-'.join(map('+'.join, self.levels))}"
+        """``<measure>-<high>-<low>``, or ``<measure>-<name>``; of ratios ``<measure>-ratio-…``."""
+        ratio = "-ratio" if self.scale == "ratio" else ""
+        return f"{self.measure}{ratio}-{self.name or '-'.join(map('+'.join, self.levels))}"
 
     @property
     def levels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The levels of the high side, and of the low one."""
         return levels_of(self.high), levels_of(self.low)
 
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        high, low = self.levels
-        self.check_levels(experiment, self.factor, [*high, *low])
-        if not high or not low:
-            raise self.refused(problem="a side has no level")
-        if len({*high, *low}) < len(high) + len(low):
-            raise self.refused(problem="compares a level with itself")
-        check_compared(self, experiment, weights_between(self.factor, *self.levels))
-
-    def asked(self, quantity: str, scale: Scale = "difference") -> Asked:
-        """Return the comparison as the analysis needs it."""
-        from .estimation.cells import pairwise  # noqa: PLC0415  (numpy)
-
+    def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:  # noqa: ARG002
+        """The two sides."""
         words = self.called or map(" + ".join, self.levels)
-        return Asked(
-            declared=self,
-            measure=self.measure,
-            quantity=quantity,
-            weights=pairwise(self.factor, *self.levels),
-            sides=tuple(
+        return {
+            self.factor: [
                 Side(words=word, levels={self.factor: levels})
                 for word, levels in zip(words, self.levels, strict=True)
-            ),
-            scale=scale,
-        )
+            ]
+        }
 
-    def beside_people(self, finding: Estimate) -> Estimate:
-        """Return the finding with people's difference beside it, where one is given."""
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
+        """The estimate, with people's difference beside it where one is given; or NoFinding."""
+        finding = Comparison.analyse(self, experiment, records)
         if self.human is None:
             return finding
         from .estimation.people import compared_with_people  # noqa: PLC0415  (numpy)
 
         return replace(finding, human=compared_with_people(finding, self.human))
-
-    def layout(self, experiment: Experiment, design: Design) -> Layout:
-        """Return the observations ``design`` gives it."""
-        parts = weights_between(self.factor, *self.levels)
-        return layout_of(self, experiment, design, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +92,8 @@ class MeanDifference(PairContrast):
         Published difference in people, as counts or as means (:class:`.Human`). The two are
         compared by the difference of the differences, with both standard errors.
 
-    See :class:`~pytest_bias.contrasts.declared.Declared` for ``margin``, ``claim``, ``target``,
-    ``unit`` and the others.
+    See :class:`~pytest_bias.Hypothesis` for ``margin``, ``claim``, ``target``, ``unit`` and the
+    others.
 
     Notes
     -----
@@ -133,30 +105,25 @@ class MeanDifference(PairContrast):
     """
 
     kind: ClassVar[str] = "mean difference"
+    compares: ClassVar[tuple[MeasureKind, ...]] = ("number",)
+    quantity: ClassVar[str] = "mean difference"
 
     published: PublishedMethod | None = field(default_factory=WelchTest, kw_only=True)
 
-    flags: ClassVar[bool] = False
-
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.check_measure(experiment, self.measure, "number", bounded=self.gates)
-        PairContrast.check(self, experiment)
-
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding; NoFinding when there are too few replies, or a condition has none."""
-        from .estimation.people import bootstrap  # noqa: PLC0415
-
-        asked = self.asked("mean difference")
-        finding = self.beside_people(analyse_linear(asked, experiment, records))
+        """The estimate; NoFinding when there are too few replies, or a condition has none."""
+        finding = PairContrast.analyse(self, experiment, records)
         if not records.lean and self.target == "fixed":
-            finding = replace(finding, bootstrap=bootstrap(asked, experiment, records))
+            from .estimation.people import bootstrap  # noqa: PLC0415  (numpy)
+
+            found = bootstrap(self.asked(experiment), experiment, records)
+            finding = replace(finding, bootstrap=found)
         return replace(finding, index=self._index(experiment, finding))
 
     def _index(self, experiment: Experiment, finding: Estimate) -> Index | None:
-        factors = {factor.name: factor for factor in experiment.factors}
-        levels = factors[self.factor].levels if self.factor in factors else {}
-        ends = [levels.get(level) for side in self.levels for level in side]
+        """Return the difference per unit of a factor whose levels are numbers."""
+        factors = {factor.name: factor.levels for factor in experiment.factors}
+        ends = [factors.get(self.factor, {}).get(level) for side in self.levels for level in side]
         if len(ends) != 2 or finding.interval is None:  # noqa: PLR2004  (one level on each side)
             return None
         high, low = ends
@@ -184,19 +151,9 @@ class RateDifference(PairContrast):
     """
 
     kind: ClassVar[str] = "rate difference"
+    quantity: ClassVar[str] = "rate difference"
 
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
-
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.check_measure(experiment, self.measure, "flag")
-        self.check_share(1.0)
-        PairContrast.check(self, experiment)
-
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding; NoFinding when a group has no valid reply."""
-        asked = self.asked("rate difference")
-        return self.beside_people(analyse_linear(asked, experiment, records))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,29 +167,17 @@ class RateRatio(PairContrast):
     """
 
     kind: ClassVar[str] = "rate ratio"
+    scale: ClassVar[Scale] = "ratio"
+    quantity: ClassVar[str] = "rate ratio"
 
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
 
-    @property
-    def id(self) -> str:
-        """``<measure>-ratio-<high>-<low>``, or ``<measure>-ratio-<name>``."""
-        return self.id_of(f"{self.measure}-ratio")
-
-    ratio: ClassVar[bool] = True
-
-    def check(self, experiment: Experiment) -> None:
-        """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
-        self.check_measure(experiment, self.measure, "flag")
-        if self.margin is not None and self.margin <= 1:
-            raise self.refused(problem="margin is the larger limit of a ratio, above 1")
-        if self.human is not None:
-            raise self.refused(problem="people are compared by differences: RateDifference(…)")
-        if self.target != "fixed":
-            raise self.refused(problem="a ratio is of a fixed set: target is 'fixed'")
-        PairContrast.check(self, experiment)
+    def _check_own(self, experiment: Experiment) -> None:  # noqa: ARG002
+        no_people = "people are compared by differences: RateDifference(…)"
+        self.require(self.human is None, no_people)
+        self.require(self.target == "fixed", "a ratio is of a fixed set: target is 'fixed'")
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding; NoFinding when a group has no valid reply, NoVariance without any event."""
-        asked = self.asked("rate ratio", scale="ratio")
-        finding = analyse_linear(asked, experiment, records)
+        """The estimate; NoFinding when a side has no valid reply, NoVariance without an event."""
+        finding = Comparison.analyse(self, experiment, records)
         return replace(finding, contrast=finding.contrast.replace(" − ", " / "))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
-from .declared import Claim, Declared, Hypothesis, claim_under
+from .declared import Claim, Hypothesis
 from .findings import ALPHA, Estimate, Null
 from .linear import shrinkage
 from .reach import FEWEST_TO_CLEAR, why_not_clear
@@ -124,22 +124,18 @@ def prospect_of(
     *,
     controlled: bool = True,
     alarm: float = ALPHA,
-) -> Prospect | None:
+) -> Prospect:
     """Return what ``design`` gives a hypothesis; ``found`` is what the same design recorded.
 
     ``controlled`` is whether its measure has a positive control, without which it clears nothing;
-    ``alarm`` the p-value from which on it alarms, alone of its experiment. None of a hypothesis
-    that does not say which units it has.
+    ``alarm`` the p-value from which on it alarms, alone of its experiment.
     """
     layout = hypothesis.layout(experiment, design)
-    if layout is None:
-        return None
-    declared = cast("Declared", hypothesis)
-    name = _outcome(declared)
+    name = hypothesis.outcome
     given = Prospect(
         hypothesis=hypothesis.id,
-        claim=claim_under(hypothesis, design),
-        margin=declared.margin,
+        claim=hypothesis.claim_under(design),
+        margin=hypothesis.margin,
         unit="" if name == MISSING or layout.event else experiment.measure(name).unit,
         units=tuple(int(units + 1e-9) for _, units in layout.sides),
         unit_name=layout.unit_name,
@@ -147,32 +143,29 @@ def prospect_of(
         alarm=alarm,
         event=layout.event,
         problem=layout.problem,
-        why=getattr(hypothesis, "why", ""),
+        why=hypothesis.why,
     )
     if given.claim == "clear":
         problem = why_not_clear(layout, design)
         if not problem and not controlled:
             problem = "it can never be CLEAR: no positive control is about its measure"
         given = replace(given, problem=problem)
-    if given.problem or layout.largest or declared.margin is None:
+    if given.problem or layout.largest or hypothesis.margin is None:
         return given
-    null = "margin" if design.screens else declared.null_of(experiment, compared_by(hypothesis))
+    null = "margin" if design.screens else hypothesis.null_of(experiment)
     left = 1.0 if name == MISSING else shrinkage(experiment, name)
     left = left if found is None else found.shrink
-    cells = declared.confined(experiment) if declared.target == "fixed" else ()
+    cells = hypothesis.confined(experiment) if hypothesis.target == "fixed" else ()
     planned = [
         _Planned(
-            layout=cast("Layout", each.layout(experiment, design)),
+            layout=each.layout(experiment, design),
             margin=math.log(margin) if layout.ratio else margin * left,
             null=null,
             alarm=alarm,
         )
-        for margin, each in (
-            (declared.margin, declared),
-            *((margin, cell) for _, margin, cell in cells),
-        )
+        for _, margin, each in (("", hypothesis.margin, hypothesis), *cells)
     ]
-    spread = _spread(declared, experiment, layout, found)
+    spread = _spread(hypothesis, experiment, layout, found)
     return _told(given, planned, spread, counts_missing=name == MISSING)
 
 
@@ -211,10 +204,10 @@ def _told(
 
 
 def _spread(
-    declared: Declared, experiment: Experiment, layout: Layout, found: Estimate | None
+    hypothesis: Hypothesis, experiment: Experiment, layout: Layout, found: Estimate | None
 ) -> float | None:
     """The standard deviation of a unit, or the rate of an event: as recorded, or as declared."""
-    name = _outcome(declared)
+    name = hypothesis.outcome
     if found is None:
         own = layout.unit_name.kind in ("replies", "pools")
         declared_one = 0.0 if name == MISSING else experiment.measure(name).spread
@@ -223,19 +216,6 @@ def _spread(
         return math.fsum(arm.mean for arm in found.arms) / len(found.arms)
     units = math.fsum(weight**2 / n for weight, n in layout.sides)
     return (found.se or 0.0) / math.sqrt(units)
-
-
-def _outcome(declared: Declared) -> str:
-    """The measure whose spread a contrast has."""
-    return str(getattr(declared, "measure", "") or getattr(declared, "selected", MISSING))
-
-
-def compared_by(hypothesis: Hypothesis) -> list[str]:
-    """The factors a hypothesis compares levels of."""
-    if factors := getattr(hypothesis, "factors", None):
-        return [*factors]
-    factor = getattr(hypothesis, "factor", None)
-    return [factor] if factor else []
 
 
 def passes(prospects: Iterable[Prospect]) -> tuple[float, float] | None:

@@ -12,11 +12,11 @@ from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
-from .declared import Declared, Levels, levels_of
+from .declared import Hypothesis, Levels, levels_of
 from .findings import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
 from .linear import DIGITS
 from .published import beside_none, bracketed, column_of
-from .reach import cells_of, check_answered
+from .reach import cells_of, items_of
 from .units import Group, Layout, Units
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection(Declared):
+class Selection(Hypothesis):
     """The selection rate of a group's items from a pool, beside that of all others.
 
     Parameters
@@ -42,7 +42,7 @@ class Selection(Declared):
     Each trial's pool is a unit. p is that of a permutation of the group's labels over the items,
     keeping how often each was shown and selected; interval and clearing are by t tests of the
     pools' linearised log ratios, with one further pool at the worse end. See
-    :class:`~pytest_bias.contrasts.declared.Declared` for the other parameters.
+    :class:`~pytest_bias.Hypothesis` for the other parameters.
     """
 
     kind: ClassVar[str] = "selection"
@@ -52,16 +52,25 @@ class Selection(Declared):
     feature: Mapping[str, str] = field(kw_only=True, repr=False)
     group: Levels = field(kw_only=True)
 
-    def __post_init__(self) -> None:
+    def _settle(self) -> None:
         what = f"Selection({shortly(self.selected)})"
         need_mapping(what, "feature", self.feature, "a mapping, item → group")
-        object.__setattr__(self, "feature", frozen_mapping(self.feature))
-        self.settle_fields()
+        self._set(feature=frozen_mapping(self.feature))
 
     @property
     def id(self) -> str:
         """``<selected>-<group>-others``, or ``<selected>-<name>``."""
         return f"{self.selected}-{self.name or '+'.join(levels_of(self.group)) + '-others'}"
+
+    @property
+    def outcome(self) -> str:
+        """What was selected."""
+        return self.selected
+
+    @property
+    def measures(self) -> frozenset[str]:
+        """What was selected, and what was shown."""
+        return frozenset({self.selected, self.shown})
 
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
@@ -69,21 +78,16 @@ class Selection(Declared):
             experiment.measure(measure)
         groups, group = set(self.feature.values()), set(levels_of(self.group))
         unknown = sorted(group - groups)
-        if not group:
-            raise self.refused(problem="group= names nothing")
-        if unknown or groups <= group:
-            raise self.refused(
-                problem=f"no item has {unknown[0]!r}" if unknown else "there are no other items"
-            )
-        if self.margin is not None and self.margin <= 1:
-            raise self.refused(problem="margin is the larger limit of a ratio, above 1")
-        if self.target != "fixed" or self.unit is not None or self.null == "zero":
-            raise self.refused(problem="its units are pools: leave target and unit")
-        if self.eligible is not None:
-            raise self.refused(problem="eligible= is of a comparison of levels")
-        self.check_at(experiment, ())
-        if self.gates:
-            check_answered(self, self.layout(experiment, experiment.design()), experiment.design())
+        self.require(group, "group= names nothing")
+        self.require(not unknown, f"no item has {', '.join(map(repr, unknown))}")
+        self.require(groups > group, "there are no other items")
+        above = self.margin is None or self.margin > 1
+        self.require(above, "margin is the larger limit of a ratio, above 1")
+        pools = self.target == "fixed" and self.unit is None and self.null != "zero"
+        self.require(pools, "its units are pools: leave target and unit")
+        self.require(self.eligible is None, "eligible= is of a comparison of levels")
+        self.check_levels(experiment)
+        self.check_answered(experiment)
 
     def layout(self, experiment: Experiment, design: Design) -> Layout:
         """Return the pools ``design`` gives it.
@@ -93,9 +97,9 @@ class Selection(Declared):
         """
         from .estimation.selection import FEWEST_TO_CLEAR  # noqa: PLC0415  (numpy)
 
-        at = self.where(experiment, {})
+        at = {name: levels_of(levels) for name, levels in self.at.items()}
         pools = design.replicates * cells_of(experiment, design, at)
-        share = sum(self.feature[item] in levels_of(self.group) for item in self.feature)
+        share = len(self._members)
         return Layout(
             groups=(Group(weight=1.0, cells=1, size=pools),),
             unit_name=Units("pools"),
@@ -105,21 +109,28 @@ class Selection(Declared):
             needed=FEWEST_TO_CLEAR,
         )
 
+    @property
+    def _members(self) -> frozenset[str]:
+        """The items of the group."""
+        groups = levels_of(self.group)
+        return frozenset(item for item, group in self.feature.items() if group in groups)
+
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
         from .estimation.cells import once  # noqa: PLC0415  (numpy)
         from .estimation.selection import item_counts, selection_ratio  # noqa: PLC0415
 
         # The groups of a question are selected from the same pools.
-        source = _source(self)
-        memo: dict[object, object] = once(records.memo, source, dict)
-        rows = once(memo, "rows", lambda: self._rows(experiment, records))
-        known: dict[tuple[str, ...], Pool] = once(records.memo, source[1:], dict)
+        at = {name: levels_of(levels) for name, levels in self.at.items()}
+        texts = (self.shown, self.selected, frozenset(self.feature))
+        memo: dict[object, object] = once(records.memo, (*at.items(), texts), dict)
+        rows = once(memo, "rows", lambda: _rows(experiment, records, at))
+        known: dict[tuple[str, ...], Pool] = once(records.memo, texts, dict)
         pools = once(memo, "pools", lambda: self._pools(rows, known))
         published = self._published(item_counts(pools, memo)) if pools else None
         with beside_none(published):
             finding, by_pool = selection_ratio(
-                pools, _members(self), margin=self.margin, null=self.null or "zero", memo=memo
+                pools, self._members, margin=self.margin, null=self.null or "zero", memo=memo
             )
         missing = sum(rows.missing.values())
         names = once(memo, "names", lambda: _names(pools))
@@ -159,15 +170,6 @@ class Selection(Declared):
             ),
         )
 
-    def _rows(self, experiment: Experiment, records: Records) -> Records:
-        """The rows at the levels, and of the items, that it is confined to."""
-        at = {name: levels_of(levels) for name, levels in self.at.items()}
-        items = at.pop(experiment.items.name, None) if experiment.items is not None else None
-        rows = records.at(at)
-        if items is None:
-            return rows
-        return Records(tuple(row for row in rows.rows if row.trial.item in items))
-
     def _pools(self, rows: Records, known: dict[tuple[str, ...], Pool]) -> list[Pool]:
         """Return a pool per valid row; those shown before are ``known``."""
         from .estimation.selection import Pool  # noqa: PLC0415
@@ -202,6 +204,14 @@ class Selection(Declared):
         return column_of("chi-square test of pool against recommended, Cramér's V", tested)
 
 
+def _rows(experiment: Experiment, records: Records, at: Mapping[str, tuple[str, ...]]) -> Records:
+    """The rows at some levels, and of some items."""
+    items = items_of(experiment)
+    rows = records.at({name: levels for name, levels in at.items() if name not in items})
+    kept = [at[name] for name in items if name in at]
+    return Records(tuple(row for row in rows.rows if row.trial.item in kept[0])) if kept else rows
+
+
 def _names(pools: Sequence[Pool]) -> list[str]:
     """Name each pool by the items it showed: the same pool for every model.
 
@@ -215,14 +225,3 @@ def _names(pools: Sequence[Pool]) -> list[str]:
         times[name] += 1
         names.append(name if times[name] == 1 else f"{name} #{times[name]}")
     return names
-
-
-def _source(of: Selection) -> tuple[object, ...]:
-    """Return what its pools depend on."""
-    at = tuple((name, tuple(levels_of(levels))) for name, levels in of.at.items())
-    return at, of.shown, of.selected, frozenset(of.feature)
-
-
-def _members(of: Selection) -> frozenset[str]:
-    groups = levels_of(of.group)
-    return frozenset(item for item, group in of.feature.items() if group in groups)

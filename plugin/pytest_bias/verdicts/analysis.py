@@ -10,15 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from ..contrasts.cells import with_cells
-from ..contrasts.declared import (
-    Contrast,
-    Hypothesis,
-    PositiveControl,
-    claim_under,
-    measures_of,
-    named_levels,
-    outcomes_of,
-)
+from ..contrasts.declared import Hypothesis, PositiveControl
 from ..contrasts.findings import (
     ALPHA,
     CategorySummary,
@@ -164,18 +156,18 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         there = control.is_asked(experiment, design)
         rows = without_controls(experiment, records, asked)
         finding = _found(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
-        why = _held(held, _measures(asked, finding))
+        why = _held(held, asked.measures)
         judged.append(judged_control(control, finding, why, asked=there))
     questions: list[Question] = []
     claimed: set[str] = set()
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
         finding = _found(hypothesis, experiment, rows)
-        rests = _measures(hypothesis, finding)
+        rests = hypothesis.measures
         insensitive, licence = "", ""
-        claim = claim_under(hypothesis, design)
+        claim = hypothesis.claim_under(design)
         if isinstance(finding, Estimate) and claim != "describe":
-            about = outcomes_of(hypothesis) | {finding.measure}
+            about = {hypothesis.outcome}
             insensitive, licence = licence_of(about, finding, judged)
             claimed |= about
         question = Question(
@@ -188,8 +180,8 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             unreliable=_held(held, rests),
             cut=_held(cut, rests),
             screened=design.screens,
-            title=getattr(hypothesis, "title", ""),
-            why=getattr(hypothesis, "why", ""),
+            title=hypothesis.title,
+            why=hypothesis.why,
             insensitive=insensitive,
             licence=licence,
         )
@@ -234,7 +226,7 @@ def gating_families(hypotheses: Iterable[Hypothesis]) -> tuple[str, ...]:
 
 
 def without_controls(
-    experiment: Experiment, records: Records, contrast: Contrast | None = None
+    experiment: Experiment, records: Records, contrast: Hypothesis | None = None
 ) -> Records:
     """The rows at no control level and no control item but those that ``contrast`` names."""
     items = "" if experiment.items is None else experiment.items.name
@@ -243,7 +235,7 @@ def without_controls(
         (name, level)
         for name in names
         for level in experiment.control_levels(name)
-        if contrast is None or level not in named_levels(contrast, name)
+        if contrast is None or level not in contrast.names_control(experiment, name)
     )
     if not hidden:
         return records
@@ -272,18 +264,12 @@ def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[st
     return {measure.name: why for measure in experiment.measures if measure.whole}
 
 
-def _measures(contrast: Contrast, finding: Estimate | NoFinding) -> frozenset[str]:
-    """The measures a contrast is about: those it names, whatever its kind, and that it reports."""
-    named = measures_of(contrast)
-    return named | {finding.measure} if isinstance(finding, Estimate) else named
-
-
 def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
     """Say why nothing is decided that rests on ``measures``; '' where something may be."""
     return next((why for measure, why in held.items() if measure in measures), "")
 
 
-def _found(contrast: Contrast, experiment: Experiment, records: Records) -> Estimate | NoFinding:
+def _found(contrast: Hypothesis, experiment: Experiment, records: Records) -> Estimate | NoFinding:
     try:
         return with_cells(contrast, experiment, records)
     except NoFinding as none:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from ..contrasts.declared import FEWEST_UNITS, PositiveControl
+from ..contrasts.declared import PositiveControl
 from ..contrasts.findings import Estimate
+from ..contrasts.reach import FEWEST_UNITS
 from ..errors import NoFinding
 from ..experiments.measures import MISSING
 from ..stats.results import Interval

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import ALPHA, Estimate
+from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..stats.results import MOST_UNITS, Interval
 from .verdict import Decision, Question, Reason, Status, Support

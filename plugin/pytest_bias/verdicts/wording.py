@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..contrasts.declared import FEWEST_UNITS
 from ..contrasts.findings import CHANCE, Estimate, PublishedColumn, Scale, p_words
+from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line

@@ -105,8 +105,8 @@ def evidence_value(bench: Workbench, case: Case) -> Mapping[str, object]:
         "hypotheses": {
             each.id: {
                 "family": each.family,
-                "title": getattr(each, "title", ""),
-                "why": getattr(each, "why", ""),
+                "title": each.title,
+                "why": each.why,
                 "fingerprint": fingerprint_of(of, design, each, asked, sampled=sampled),
             }
             for each in registered.hypotheses.values()

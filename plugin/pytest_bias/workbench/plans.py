@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 from ..cassettes.places import cassette_path
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registered, wanted_of
-from ..contrasts.declared import claim_under
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
@@ -236,13 +235,11 @@ def prospects_of(
 ) -> tuple[Prospect, ...]:
     """Prospects of each hypothesis under ``design``, at the spread that was ``found``, if any."""
     hypotheses = registered.hypotheses
-    gating = {
-        name: each for name, each in hypotheses.items() if claim_under(each, design) != "describe"
-    }
-    sizes = Counter(each.family for each in gating.values())
-    families = len(sizes) + any(getattr(each, "within", ()) for each in gating.values())
+    gating = [each for each in hypotheses.values() if each.claim_under(design) != "describe"]
+    sizes = Counter(each.family for each in gating)
+    families = len(sizes) + any(each.within for each in gating)
     alpha = allocation.alpha / max(families, 1)
-    made = (
+    return tuple(
         prospect_of(
             hypothesis,
             registered.experiment,
@@ -253,7 +250,6 @@ def prospects_of(
         )
         for name, hypothesis in sorted(hypotheses.items())
     )
-    return tuple(each for each in made if each is not None)
 
 
 def costs(bench: Workbench, case: Case, replicates: int) -> PlanTotals:

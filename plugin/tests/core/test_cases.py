@@ -220,11 +220,11 @@ CONFLICTS: dict[str, tuple[Callable[[], Registry], str]] = {
         lambda: registry(
             declared(positive_control(TINY, CONTROL)), declared(positive_control(TINY, CONTROL))
         ),
-        "two positive controls",
+        "positive controls: two have the id 'hit-b-a'",
     ),
     "a hypothesis twice": (
         lambda: registry(declared(hypotheses(TINY, mean(), mean()))),
-        "two hypotheses have the id 'score-b-a'",
+        "hypotheses: two have the id 'score-b-a'",
     ),
     "two modules": (
         lambda: registry(
@@ -258,17 +258,3 @@ def test_a_contrast_without_a_margin_is_no_hypothesis() -> None:
     rate = RateDifference("hit", "demand", high="high", low="low")
     with pytest.raises(BadDesign, match="positive_control"):
         hypotheses(TINY, rate)
-
-
-def test_a_kind_of_contrast_that_is_no_dataclass_is_declared_as_it_is() -> None:
-    class Own:
-        """A user's own kind, which hands on what it does not say."""
-
-        title = ""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(mean(), name)
-
-    own: Any = Own()
-    (found,) = declared(hypotheses(TINY, own)).contrasts
-    assert found is own

@@ -292,11 +292,14 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(asked, MeanDifference), "it is MeanDifference"),
     (
         loose(hypotheses, ONE, experiment()),
-        "@hypotheses: its first argument must be an Experiment",
+        "@hypotheses: its further arguments must be contrasts",
     ),
     (loose(conditions, F), "@conditions: its first argument must be an Experiment"),
     (loose(conditions, judged), "@conditions: its first argument must be an Experiment"),
-    (loose(positive_control, experiment(), [ONE]), "@positive_control: its further arguments"),
+    (
+        loose(positive_control, experiment(), [ONE]),
+        "contrast must be a contrast, such as MeanDiff",
+    ),
     (loose(positive_control, "tiny", ONE), "@positive_control: its first argument must be an Exp"),
 ]
 

@@ -349,14 +349,3 @@ class Weights:
         return math.fsum(
             self.of(cell) / sizes[self.combination(cell)] * cell.mean for cell in cells
         )
-
-
-def pairwise(factor: str, high: Sequence[str], low: Sequence[str]) -> Weights:
-    """The mean of the ``high`` levels minus the mean of the ``low`` ones."""
-    weights = dict.fromkeys(high, 1 / len(high)) | dict.fromkeys(low, -1 / len(low))
-    return Weights({factor: weights})
-
-
-def level_against_rest(factor: str, group: str, levels: Sequence[str]) -> Weights:
-    """One level minus the mean of all others."""
-    return pairwise(factor, [group], [level for level in levels if level != group])

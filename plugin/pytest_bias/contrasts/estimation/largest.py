@@ -19,6 +19,7 @@ from ...stats.checks import Floats
 from ...stats.equivalence import moments
 from ...stats.results import LEVEL, Interval
 from ...stats.simultaneous import max_t
+from ..comparison import departing
 from ..findings import ALPHA, CHANCE, Estimate, Null, p_words
 from .cells import Grid, Weights
 from .estimator import SEED, estimate
@@ -27,7 +28,7 @@ from .sample import Names, Sample, sample_of
 LARGEST_AT = "largest at"
 """Name of the extra that says which of the contrasts is the largest."""
 
-WeightedGap = tuple[dict[str, float], float]
+WeightedGap = tuple[Mapping[str, float], float]
 """Weight of each level, and what the absolute gap is multiplied by."""
 
 Scaled = tuple[Weights, float]
@@ -197,11 +198,4 @@ def departures(levels: Mapping[str, Sequence[str]]) -> dict[str, Scaled]:
     an interaction. Of a factor with two levels one mirrors the other: the first stands for both.
     """
     places = product(*(each if len(each) > 2 else each[:1] for each in levels.values()))  # noqa: PLR2004
-    found = {}
-    for place in places:
-        parts = {
-            name: {level: (level == own) - 1 / len(each) for level in each}
-            for (name, each), own in zip(levels.items(), place, strict=True)
-        }
-        found[" × ".join(place)] = (Weights(parts), 1.0)
-    return found
+    return {" × ".join(place): (Weights(departing(levels, place)), 1.0) for place in places}

@@ -19,7 +19,7 @@ from pytest_bias import (
     Selection,
     TotalGap,
 )
-from pytest_bias.contrasts.declared import Declared
+from pytest_bias.contrasts.declared import Hypothesis
 from pytest_bias.contrasts.findings import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
@@ -49,7 +49,7 @@ NAMED = study(
 )
 POPULATION: Mapping[str, Any] = {"target": "population"}
 
-KINDS: dict[str, tuple[Any, str, Callable[..., Declared]]] = {
+KINDS: dict[str, tuple[Any, str, Callable[..., Hypothesis]]] = {
     "mean": (FIXED, "score", lambda **k: MeanDifference("score", "group", high="a", low="b", **k)),
     "rate": (FIXED, "yes", lambda **k: RateDifference("yes", "group", high="a", low="b", **k)),
     "ratio": (FIXED, "yes", lambda **k: RateRatio("yes", "group", high="a", low="b", **k)),

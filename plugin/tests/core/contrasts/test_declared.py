@@ -127,6 +127,7 @@ def test_no_hypothesis_of_any_kind_is_declared_so(
 
 LEVEL = "'pink' is no level of 'group'"
 CERTAIN = "between fixed sets of exemplars some difference is certain"
+NO_LEVEL = "a side has no level"
 ITSELF = "compares a level with itself"
 ONE_STIMULUS = "one stimulus is no sample of a population"
 MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
@@ -139,8 +140,8 @@ MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
     ("mean", {"low": ("black", "white")}, ITSELF),
     ("rate", {"high": ("white", "white")}, ITSELF),
     ("ratio", {"low": "white"}, ITSELF),
-    ("mean", {"high": ()}, "a side has no level"),
-    ("rate", {"low": ()}, "a side has no level"),
+    ("mean", {"high": ()}, NO_LEVEL),
+    ("rate", {"low": ()}, NO_LEVEL),
     ("mean", {"measure": "free"}, "declares no bounds"),
     ("rate", {"margin": 1.0}, "margin is a share, below 1"),
     ("ratio", {"margin": 0.8}, "larger limit of a ratio, above 1"),
@@ -163,7 +164,7 @@ MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
         "is of two factors",
     ),
     ("interaction", {"factors": {"group": ("white", "white"), "tone": ("high", "low")}}, ITSELF),
-    ("interaction", {"factors": {"group": ("white", ()), "tone": ("high", "low")}}, ITSELF),
+    ("interaction", {"factors": {"group": ("white", ()), "tone": ("high", "low")}}, NO_LEVEL),
     ("gap", {"direction": "positive"}, "has no direction"),
     (
         "group",

@@ -10,12 +10,11 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_bias import Measure, RateDifference
+from pytest_bias.contrasts.comparison import weights_between
 from pytest_bias.contrasts.estimation.cells import (
     Grid,
     Weights,
     grid_of,
-    level_against_rest,
-    pairwise,
 )
 from pytest_bias.contrasts.estimation.estimator import estimate, estimate_ratio
 from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
@@ -39,7 +38,7 @@ def two(a: Any, b: Any, **given: Any) -> Grid:
     return grid([cell(a, tone="high"), cell(b, tone="low")], **given)
 
 
-HIGH_LOW = pairwise("tone", ["high"], ["low"])
+HIGH_LOW = Weights(weights_between("tone", ["high"], ["low"]))
 
 
 def difference(of: Grid, margin: float | None = 0.6, **given: Any) -> Estimate:
@@ -117,7 +116,7 @@ def test_exemplars_of_what_is_compared_are_units_of_their_groups() -> None:
         of,
         lambda t: own.setdefault(t.exemplars["group"], RNG.normal(0, 1)) + RNG.normal(0, 0.2),
     )
-    weights = level_against_rest("group", "a", ["a", "b", "c"])
+    weights = Weights(weights_between("group", ["a"], ["b", "c"]))
     found = estimate(sample_of(grid_of(of, records, "score"), weights, ("group",)), margin=1.0)
     means = {
         name: [at(records, group=name, who=f"{name} {i}").mean() for i in range(n)]

@@ -53,7 +53,9 @@ def test_a_contrast_with_a_control_level_is_of_what_it_is_met_with(
     measure = {MeanDifference: "score", RateDifference: "yes"}[kind]
     control = PositiveControl(kind(measure, "frame", high="gain", low="doubled", at=at))
     control.check(FRAMING)
-    finding = control.analyse(FRAMING, without_controls(FRAMING, RECORDS, control.contrast))
+    finding = control.contrast.analyse(
+        FRAMING, without_controls(FRAMING, RECORDS, control.contrast)
+    )
     assert finding.units == units
     assert finding.estimate == (8.0 if kind is MeanDifference else 1.0)
     assert [arm.units for arm in finding.arms] == [12, 12]
