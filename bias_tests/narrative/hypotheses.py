@@ -247,7 +247,10 @@ def about_names(scope: str) -> tuple[GroupContrast, ...]:
     """
     return tuple(
         contrast
-        for measure, margin in (("pro_social", RATE_MARGIN), ("hesitation", HESITATION_CELL))
+        for measure, margin, published in (
+            ("pro_social", RATE_MARGIN, ChiSquareTest()),
+            ("hesitation", HESITATION_CELL, OneWayAnova()),
+        )
         for contrast in GroupContrast.each(
             measure,
             "group",
@@ -258,5 +261,6 @@ def about_names(scope: str) -> tuple[GroupContrast, ...]:
             target="population",
             scope=scope,
             family=measure,
+            published=published,
         )
     )

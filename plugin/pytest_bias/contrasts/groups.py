@@ -13,7 +13,7 @@ from .comparison import Comparison, Parts, weights_between
 from .declared import Levels, levels_of
 from .findings import Estimate
 from .linear import Side
-from .published import GroupsTest, PublishedMethod, SumOfGaps
+from .published import ChiSquareTest, PublishedMethod, SumOfGaps
 
 if TYPE_CHECKING:
     from .estimation.largest import Scaled, WeightedGap
@@ -56,7 +56,7 @@ class GroupContrast(Comparison):
     factor: str
     group: str | None = field(default=None, kw_only=True)
     among: Sequence[str] = field(default=(), kw_only=True)
-    published: PublishedMethod | None = field(default_factory=GroupsTest, kw_only=True)
+    published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
 
     def _settle(self) -> None:
         self._set(among=need_several(self.id, "among", self.among, str, "levels"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import BadStatisticInput, NoFinding, TooFewUnits
 from .findings import PublishedColumn
@@ -127,7 +127,6 @@ class MannWhitneyTest:
 class ChiSquareTest:
     """Pearson's chi-square of sides × values on all replies, with Cramér's V (φ if 2 × 2)."""
 
-    yates: bool = False
     words: str = "chi-square test on all replies, Cramér's V"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
@@ -139,9 +138,7 @@ class ChiSquareTest:
         if empty and len(empty) >= len(counts) - 1:  # nothing is left to hold one side against
             raise TooFewUnits(group=empty[0], found=0, needed=1)
         categories = sorted({category for count in counts for category in count})
-        found = chi_square(
-            [[count[category] for category in categories] for count in counts], yates=self.yates
-        )
+        found = chi_square([[count[category] for category in categories] for count in counts])
         return {
             "chi2": found.chi2,
             "df": float(found.df),
@@ -195,28 +192,15 @@ class OneWayAnova:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupsTest:
-    """Chi-square of events, one-way analysis of variance of numbers: by what the measure is."""
-
-    words: str = "chi-square (of events) or one-way ANOVA (of numbers) on all replies"
-
-    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """Those of :class:`ChiSquareTest` or of :class:`OneWayAnova`."""
-        method = ChiSquareTest() if pooled.flags else OneWayAnova()
-        return method.statistics(pooled)
-
-
-@dataclass(frozen=True, slots=True)
 class FactorialAnova:
     """Factorial analysis of variance with all interactions, on all replies.
 
-    ``factors`` names two factors or more; ``type`` is that of the sums of squares (3 with
-    sum-to-zero coding, as unbalanced cells need). ``blocks`` names factors, or the items, that
-    shift whatever is in them and interact with nothing.
+    Sums of squares are of type III with sum-to-zero coding, as unbalanced cells need. ``factors``
+    names two factors or more, ``blocks`` factors, or the items, that shift whatever is in them and
+    interact with nothing.
     """
 
     factors: Sequence[str]
-    type: Literal[1, 2, 3] = 3
     blocks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -227,7 +211,7 @@ class FactorialAnova:
     def words(self) -> str:
         """The method in print."""
         model = " + ".join([*self.blocks, " × ".join(self.factors)])
-        return f"ANOVA {model} on all replies (type {'I' * self.type})"
+        return f"ANOVA {model} on all replies (type III)"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """F, p and partial eta² of every term; ``p`` is that of the highest interaction.
@@ -240,7 +224,6 @@ class FactorialAnova:
             _values(pooled.cells),
             {name: pooled.labels(name) for name in self.factors},
             blocks={name: pooled.labels(name) for name in self.blocks},
-            type=self.type,
         )
         statistics: dict[str, float | str] = {}
         for row in found.rows:
