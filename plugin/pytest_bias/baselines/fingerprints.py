@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import cast
 
 from ..contrasts.declared import Hypothesis
@@ -46,7 +46,8 @@ def fingerprint_of(
     that the roster has the subject's replies read so. Values of levels and items stand as digests
     where they are long, or where the experiment keeps no text. What is None is left out.
     """
-    given = {n: value for n, value in _fields(hypothesis).items() if n not in _SAYS_NOTHING}
+    names = [each.name for each in fields(hypothesis) if each.name not in _SAYS_NOTHING]
+    given = {name: getattr(hypothesis, name) for name in names}
     named = {value for value in given.values() if isinstance(value, str)}
     measured = [m for m in experiment.measures if m.name in named] or experiment.measures
     raw = experiment.retention == "raw"
@@ -79,13 +80,6 @@ def fingerprint_of(
     }
     settled = _without_none(json.loads(dumps(value, "fingerprint")))
     return cast("Mapping[str, object]", encodable(settled))
-
-
-def _fields(value: object) -> dict[str, object]:
-    """The fields of a dataclass; none of anything else."""
-    if not is_dataclass(value) or isinstance(value, type):
-        return {}
-    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def _factor(factor: Factor, *, raw: bool) -> dict[str, object]:

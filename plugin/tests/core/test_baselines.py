@@ -407,13 +407,6 @@ def test_each_kind_of_contrast_has_a_name_of_its_own() -> None:
     assert len(kinds) == len({*kinds})
 
 
-def test_a_contrast_that_is_no_dataclass_has_a_fingerprint() -> None:
-    class Mine:
-        id = "mine"
-
-    assert prints(hypothesis=Mine())["hypothesis"] == {"id": "mine"}
-
-
 async def rate(trial: Trial, subject: Subject) -> object:
     return await subject.ask(f"Rate {trial['group']}.")
 
