@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
-from ..cassettes.files import refuse_links, write_atomically
+from ..cassettes.files import alone, refuse_links, write_atomically
 from ..errors import BiasError, LinkedFile
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
@@ -67,7 +66,7 @@ def accept(
         return refused(*problems)
     simulated = {each.model for each in used if each.simulated}
     try:
-        with _alone(settings.baselines):
+        with alone(settings.baselines / _LOCK, timeout=_WAIT):
             return _changed(settings, settings.baselines, judged, simulated, partial=partial)
     except Timeout:
         return refused(f"another run has been accepting into {settings.baselines} for a minute")
@@ -78,24 +77,6 @@ def accept(
 def refused(*why: str) -> Said:
     """Nothing was accepted, and why."""
     return Said(problems=tuple(f"nothing was accepted: {each}" for each in why))
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep every other run from accepting into ``folder``; nothing is left behind."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / _LOCK
-    lock = FileLock(file)
-    lock.acquire(timeout=_WAIT)
-    try:
-        yield
-    finally:
-        # While it is held: whoever opened it before finds it unlinked, and tries again.
-        with suppress(OSError):
-            file.unlink()
-        lock.release()
-        with suppress(OSError):
-            folder.rmdir()  # only when it is empty
 
 
 def _refusals(

@@ -162,9 +162,8 @@ class Baselines:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert isinstance(case.contrast, Hypothesis)  # noqa: S101  (no controls come here)
         experiment = case.experiment
-        if source := self._published(
-            case
-        ):  # its prompts are not known, but that all of its models were told the same
+        if source := self._published(case):
+            # Its prompts are not known, but that all of its models were told the same.
             told = Told(subject={c.id: f"as in {source}" for c in experiment.conditions})
             design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
             return fingerprint_of(experiment, design, case.contrast, judged, told=told)
@@ -193,9 +192,12 @@ class Baselines:
 
     def any(self, model: str) -> bool:
         """Return whether a verdict of a model may be tolerated."""
-        folder = self._settings.baselines
-        asked = self._settings.accept is not None
-        return asked or (folder is not None and baseline_path(folder, model).is_file())
+        settings = self._settings
+        if settings.accept is not None or settings.baseline is not None:
+            return True
+        return (
+            settings.baselines is not None and baseline_path(settings.baselines, model).is_file()
+        )
 
     def baseline(self, model: str) -> Baseline | None:
         """Return a model's accepted verdicts; None without any, or where none are kept."""

@@ -91,18 +91,12 @@ def compared(candidate: Effect, best: Effect, *, alpha: float = ALPHA) -> Compar
     if margin is not None and ratio:
         margin = math.log(margin)
     if _are_same(candidate, best):
-        return Compared(how="same replies", bound=None, margin=margin, units=0, no_worse=True)
+        return Compared(how="same replies", margin=margin, no_worse=True)
     found, units = _paired(candidate, best, margin, alpha)
     found = found or _independent(candidate, best, margin, alpha)
     if found is None:
-        return Compared(
-            how="not comparable",
-            bound=None,
-            margin=margin,
-            units=0,
-            no_worse=False,
-            words="there is no standard error of both, and then only the same replies are",
-        )
+        words = "there is no standard error of both, and then only the same replies are"
+        return Compared(how="not comparable", margin=margin, words=words)
     from ..stats.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
 
     worse = found.larger and not found.non_inferior

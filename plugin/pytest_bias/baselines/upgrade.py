@@ -78,10 +78,6 @@ class Against(Baselines):
         """The model the others are held against."""
         return self.file.model if self.file is not None else str(self._settings.baseline)
 
-    def any(self, _model: str) -> bool:
-        """Return whether a verdict of a model may be tolerated."""
-        return True
-
     def beside(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
     ) -> Standing:

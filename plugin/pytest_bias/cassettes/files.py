@@ -7,7 +7,8 @@ import glob
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import LinkedFile, NotReadable
@@ -123,6 +124,30 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for each in new:
         sync_folder(each.parent)
+
+
+@contextmanager
+def alone(file: Path, *, timeout: float, stays: bool = False) -> Iterator[None]:
+    """Hold a lock file; Timeout where another process does for ``timeout`` seconds.
+
+    It is gone afterwards, and so is its folder when nothing else is in it. Where it ``stays`` it
+    is there still, beside whatever else is.
+    """
+    from filelock import FileLock  # noqa: PLC0415  (only where something is written)
+
+    make_folder(file.parent)
+    lock = FileLock(file)
+    lock.acquire(timeout=timeout)
+    try:
+        yield
+    finally:
+        # While it is held: whoever opened it before finds it unlinked, and tries again.
+        with suppress(OSError):
+            if not stays or list(file.parent.iterdir()) == [file]:
+                file.unlink()
+        lock.release()
+        with suppress(OSError):
+            file.parent.rmdir()  # only when it is empty
 
 
 def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:

@@ -11,19 +11,19 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from io import FileIO
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from ..errors import CassetteBusy, DamagedCassette, NotKept
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from ..settings.model_names import model_of
 from . import format as cassette_format
-from .files import is_there, kept_aside, make_folder, refuse_links, sync_folder
+from .files import alone, is_there, kept_aside, make_folder, refuse_links, sync_folder
 from .format import (
     KEY_START,
     SCOPE_START,
@@ -62,24 +62,13 @@ def recording_lock(path: Path, *, stays: bool = True) -> Iterator[None]:
     the other. It stays behind, empty, unless nothing was recorded: then its folder goes with it.
     Without ``stays`` it goes as well, unless it was there before.
     """
-    make_folder(path.parent)
     file = path.with_name(path.name + LOCK_SUFFIX)
-    stays = stays or file.exists()
-    lock = FileLock(file)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise CassetteBusy(path=path) from None
-    try:
+    with ExitStack() as held:
+        try:
+            held.enter_context(alone(file, timeout=0, stays=stays or file.exists()))
+        except Timeout:
+            raise CassetteBusy(path=path) from None
         yield
-    finally:
-        # While it is held: whoever opened it before finds it unlinked, and tries again.
-        with suppress(OSError):
-            if not stays or list(path.parent.iterdir()) == [file]:
-                file.unlink()
-        lock.release()
-        with suppress(OSError):
-            path.parent.rmdir()  # only when it is empty
 
 
 class Recorder:

@@ -84,10 +84,10 @@ class Compared:
     """
 
     how: How
-    bound: float | None
     margin: float | None
-    units: int
-    no_worse: bool
+    bound: float | None = None
+    units: int = 0
+    no_worse: bool = False
     words: str = ""
     least: float | None = None
     worse: bool = False
