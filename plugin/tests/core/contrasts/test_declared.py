@@ -101,7 +101,6 @@ def test_six_names_a_group_can_clear_nothing(kind: str) -> None:
         ALL[kind](target="population", claim="clear").check(MANY)
 
 
-@pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -110,104 +109,58 @@ def test_six_names_a_group_can_clear_nothing(kind: str) -> None:
         ({"direction": "up"}, "direction must be"),
         ({"null": "none"}, "null must be"),
         ({"margin": 0}, "margin must be"),
-        ({"margin": -1}, "margin must be"),
         ({"margin": float("inf")}, "margin must be"),
         ({"margin": None, "claim": "clear"}, "claim='clear' needs a margin"),
         ({"margin": None, "claim": "detect", "null": "margin"}, "null='margin' needs a margin"),
+        ({"within": {"tone": 0.4}}, "within='tone' must be no narrower than the margin"),
+        ({"margin": None, "claim": None, "within": {"tone": 1}}, "within= needs a margin"),
         ({"name": "Not a label"}, "is not lower-case words"),
     ],
     ids=str,
 )
-def test_no_hypothesis_of_any_kind_is_declared_so(
-    kind: str, changes: dict[str, Any], problem: str
-) -> None:
+def test_no_hypothesis_is_declared_so(changes: dict[str, Any], problem: str) -> None:
     with pytest.raises(BadDesign, match=problem):
-        ALL[kind](**changes)
+        mean(**changes)
 
 
 LEVEL = "'pink' is no level of 'group'"
 CERTAIN = "between fixed sets of exemplars some difference is certain"
 NO_LEVEL = "a side has no level"
 ITSELF = "compares a level with itself"
-ONE_STIMULUS = "one stimulus is no sample of a population"
 MANY_FLAWS: list[tuple[str, dict[str, Any], str]] = [
     ("mean", {"high": "pink"}, LEVEL),
-    ("rate", {"low": ("black", "pink")}, LEVEL),
-    ("ratio", {"high": "pink"}, LEVEL),
     ("group", {"among": ("white", "black", "pink")}, LEVEL),
     ("interaction", {"factors": {"group": ("pink", "black"), "tone": None}}, LEVEL),
     ("gap", {"gaps": [("white", "pink", 1)]}, LEVEL),
     ("mean", {"low": ("black", "white")}, ITSELF),
     ("rate", {"high": ("white", "white")}, ITSELF),
-    ("ratio", {"low": "white"}, ITSELF),
     ("mean", {"high": ()}, NO_LEVEL),
-    ("rate", {"low": ()}, NO_LEVEL),
     ("mean", {"measure": "free"}, "declares no bounds"),
     ("rate", {"margin": 1.0}, "margin is a share, below 1"),
     ("ratio", {"margin": 0.8}, "larger limit of a ratio, above 1"),
     ("ratio", {"target": "population"}, "a ratio is of a fixed set"),
     ("group", {"among": ("white", "black")}, "three groups or more"),
     ("group", {"among": ("white", "black", "black", "asian")}, "each named once"),
-    ("group", {"group": "white", "among": ("black", "asian", "black")}, "each named once"),
-    ("group", {"factor": "tone", "group": "high", "claim": "detect"}, "three groups or more"),
     ("group", {"group": None, "margin": None, "claim": "detect"}, CERTAIN),
-    ("mean", {"margin": None, "claim": "detect"}, CERTAIN),
     ("gap", {"target": "fixed"}, CERTAIN),
     ("interaction", {"factors": {"group": ("white", "black")}}, "is of two factors"),
-    (
-        "interaction",
-        {
-            "factors": {"group": None, "tone": None, "style": None},
-            "margin": None,
-            "claim": "detect",
-        },
-        "is of two factors",
-    ),
     ("interaction", {"factors": {"group": ("white", "white"), "tone": ("high", "low")}}, ITSELF),
     ("interaction", {"factors": {"group": ("white", ()), "tone": ("high", "low")}}, NO_LEVEL),
     ("gap", {"direction": "positive"}, "has no direction"),
-    (
-        "group",
-        {
-            "group": None,
-            "margin": None,
-            "claim": "detect",
-            "direction": "negative",
-            "target": "population",
-        },
-        "has no direction",
-    ),
-    (
-        "interaction",
-        {
-            "factors": {"group": None, "tone": None},
-            "margin": None,
-            "claim": "detect",
-            "direction": "positive",
-        },
-        "has no direction",
-    ),
+    ("group", {"group": None, "direction": "negative"}, "has no direction"),
     ("gap", {"gaps": []}, "names no gap"),
     ("gap", {"gaps": [("white", "white", 1)]}, "two sides and a weight above 0"),
-    ("gap", {"gaps": [("white", "black", 0)]}, "two sides and a weight above 0"),
-    ("gap", {"gaps": [("white", "black", float("nan"))]}, "a weight must be a finite number"),
     ("selection", {"group": "other"}, "no item has 'other'"),
     ("selection", {"group": ("female", "male")}, "there are no other items"),
     ("selection", {"margin": 0.9}, "larger limit of a ratio, above 1"),
     ("selection", {"target": "population"}, "its units are pools"),
-    ("selection", {"unit": "seed"}, "its units are pools"),
     ("selection", {"null": "zero"}, "its units are pools"),
     ("selection", {"at": {"tone": "pink"}}, "'pink' is no level of 'tone'"),
-    *[(kind, {"at": {"group": "white"}}, "at='group' is what it compares") for kind in OPEN],
-    *[
-        (kind, {"at": {"tone": "loud"}}, "'loud' is no level of 'tone'")
-        for kind in ("mean", "gap")
-    ],
-    *[(kind, {"target": "fixed", "unit": "seed"}, "unit= is of a population") for kind in OPEN],
-    *[
-        (kind, {"target": "population", "unit": ("group", "seed")}, "units by themselves")
-        for kind in OPEN
-    ],
+    ("mean", {"at": {"group": "white"}}, "at='group' is what it compares"),
+    ("mean", {"at": {"tone": "loud"}}, "'loud' is no level of 'tone'"),
+    ("mean", {"within": {"group": 1}}, "within='group' is nothing it is averaged over"),
+    ("mean", {"target": "fixed", "unit": "seed"}, "unit= is of a population"),
+    ("mean", {"target": "population", "unit": ("group", "seed")}, "units by themselves"),
     (
         "interaction",
         {"target": "population", "unit": "tone"},
@@ -229,21 +182,13 @@ def test_the_group_has_to_be_among_the_groups() -> None:
         one_group(group="tall").check(MANY)
 
 
-@pytest.mark.parametrize("kind", OPEN)
-def test_one_stimulus_is_no_population(kind: str) -> None:
-    levels: dict[str, dict[str, Any]] = {
-        "mean": {"high": "a", "low": "b"},
-        "rate": {"high": "a", "low": "b"},
-        "group": {"group": "a"},
-        "interaction": {"factors": {"group": ("a", "b"), "tone": ("high", "low")}},
-        "gap": {"gaps": [("a", "b", 1)]},
-    }
-    levels[kind]["claim"] = "detect"
-    ALL[kind](**levels[kind], target="fixed").check(BLANK)
-    with pytest.raises(BadDesign, match=ONE_STIMULUS):
-        ALL[kind](**levels[kind], target="population").check(BLANK)
+def test_one_stimulus_is_no_population() -> None:
+    levels: dict[str, Any] = {"high": "a", "low": "b", "claim": "detect"}
+    mean(**levels).check(BLANK)
+    with pytest.raises(BadDesign, match="one stimulus is no sample of a population"):
+        mean(**levels, target="population").check(BLANK)
     with pytest.raises(BadDesign, match="is compared and has no exemplars"):
-        ALL[kind](**levels[kind], target="population", unit="group").check(BLANK)
+        mean(**levels, target="population", unit="group").check(BLANK)
 
 
 def happened(_: object) -> bool:
@@ -269,11 +214,10 @@ def test_a_margin_that_no_rates_reach_is_refused(kind: Callable[..., Any], share
         kind(margin=share, claim="detect").check(of)
 
 
-@pytest.mark.parametrize("kind", OPEN)
-def test_a_population_too_small_for_any_verdict_is_refused(kind: str) -> None:
+def test_a_population_too_small_for_any_verdict_is_refused() -> None:
     with pytest.raises(BadDesign, match="4 exemplars of group on a side can give no verdict"):
-        ALL[kind](target="population", claim="detect").check(FEW)
-    crossed = ALL[kind](target="population", unit="seed", claim="detect")
+        mean(target="population", claim="detect").check(FEW)
+    crossed = mean(target="population", unit="seed", claim="detect")
     with pytest.raises(BadDesign, match="5 seeds can give no verdict, 6 are needed"):
         crossed.check(FEW)
 
@@ -281,11 +225,11 @@ def test_a_population_too_small_for_any_verdict_is_refused(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "changes", "name"),
     [
-        *[(kind, {"measure": "other"}, "measure 'other'") for kind in OPEN],
-        ("ratio", {"measure": "other"}, "measure 'other'"),
+        ("mean", {"measure": "other"}, "measure 'other'"),
         ("selection", {"selected": "other"}, "measure 'other'"),
         ("selection", {"shown": "other"}, "measure 'other'"),
-        *[(kind, {"factor": "other"}, "factor 'other'") for kind in OPEN if kind != "interaction"],
+        ("mean", {"factor": "other"}, "factor 'other'"),
+        ("group", {"factor": "other"}, "factor 'other'"),
         ("interaction", {"factors": {"other": ("a", "b"), "tone": ("high", "low")}}, "'other'"),
         ("mean", {"at": {"other": "a"}}, "factor 'other'"),
         ("mean", {"target": "population", "unit": "other"}, "factor 'other'"),
