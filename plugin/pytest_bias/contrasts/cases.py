@@ -24,12 +24,6 @@ CaseKind = Literal["condition", "hypothesis", "control"]
 Function = TypeVar("Function", bound=Callable[..., object])
 C = TypeVar("C", Hypothesis, PositiveControl)
 
-_DECORATORS: dict[CaseKind, str] = {
-    "condition": "@conditions",
-    "hypothesis": "@hypotheses",
-    "control": "@positive_control",
-}
-
 Recorded = tuple[Outcome, ...]
 """The replayed outcomes of a condition's trials, in the plan's order."""
 
@@ -103,7 +97,7 @@ def conditions(experiment: Experiment) -> Callable[[Function], Function]:
     as in another condition. The function may take ``condition`` (the :class:`Condition`) and
     ``recorded`` (the :data:`Recorded` outcomes of its trials) for further assertions.
     """
-    return _declare("condition", experiment, ())
+    return _declare("condition", "@conditions", experiment, ())
 
 
 def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Function], Function]:
@@ -120,11 +114,11 @@ def hypotheses(experiment: Experiment, *tested: Hypothesis) -> Callable[[Functio
         if contrast.claim is None:
             problem = f"{contrast.id} has no margin and no claim; it can be a @positive_control"
             raise BadDesign(what="@hypotheses", problem=problem)
-    return _declare("hypothesis", experiment, tested)
+    return _declare("hypothesis", "@hypotheses", experiment, tested)
 
 
 def positive_control(
-    experiment: Experiment, *contrasts: Contrast | PositiveControl
+    experiment: Experiment, *contrasts: Contrast
 ) -> Callable[[Function], Function]:
     """Make a test function one case per positive control of ``experiment`` and model.
 
@@ -139,7 +133,7 @@ def positive_control(
     controls = [
         each if isinstance(each, PositiveControl) else PositiveControl(each) for each in contrasts
     ]
-    return _declare("control", experiment, controls)
+    return _declare("control", "@positive_control", experiment, controls)
 
 
 _judged: ContextVar[Case | None] = ContextVar("pytest_bias_judged", default=None)
@@ -156,9 +150,8 @@ def judging(case: Case) -> Iterator[None]:
 
 
 def _declare(
-    kind: CaseKind, experiment: Experiment, contrasts: Sequence[Contrast]
+    kind: CaseKind, decorator: str, experiment: Experiment, contrasts: Sequence[Contrast]
 ) -> Callable[[Function], Function]:
-    decorator = _DECORATORS[kind]
     need(decorator, "its first argument", experiment, Experiment, "an Experiment")
     if not contrasts and kind != "condition":
         raise BadDesign(what=decorator, problem=f"none is given for {experiment.id}")
@@ -231,13 +224,12 @@ def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callab
 
 def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> list[Case]:
     """The cases a declaration becomes: models × conditions, or models × contrasts."""
-    about: list[dict[str, Any]]
+    alone = len(declared.contrasts) == 1
+    about: list[dict[str, Any]] = [
+        {"contrast": contrast, "alone": alone} for contrast in declared.contrasts
+    ]
     if declared.kind == "condition":
-        there = declared.experiment.conditions_of(design)
-        about = [{"condition": condition} for condition in there]
-    else:
-        alone = len(declared.contrasts) == 1
-        about = [{"contrast": contrast, "alone": alone} for contrast in declared.contrasts]
+        about = [{"condition": each} for each in declared.experiment.conditions_of(design)]
     return [
         Case(declared.kind, declared.experiment, model, design, **each)
         for model in models

@@ -122,66 +122,52 @@ class Selection(Hypothesis):
 
         # The groups of a question are selected from the same pools.
         at = {name: levels_of(levels) for name, levels in self.at.items()}
-        texts = (self.shown, self.selected, frozenset(self.feature))
-        memo: dict[object, object] = once(records.memo, (*at.items(), texts), dict)
+        source = (*at.items(), self.shown, self.selected, frozenset(self.feature))
+        memo: dict[object, object] = once(records.memo, source, dict)
         rows = once(memo, "rows", lambda: _rows(experiment, records, at))
-        known: dict[tuple[str, ...], Pool] = once(records.memo, texts, dict)
-        pools = once(memo, "pools", lambda: self._pools(rows, known))
+        pools = once(memo, "pools", lambda: self._pools(rows))
+        names = once(memo, "names", lambda: _names(pools))
         published = self._published(item_counts(pools, memo)) if pools else None
         with beside_none(published):
             finding, by_pool = selection_ratio(
                 pools, self._members, margin=self.margin, null=self.null or "zero", memo=memo
             )
-        missing = sum(rows.missing.values())
-        names = once(memo, "names", lambda: _names(pools))
         words = (" + ".join(levels_of(self.group)), "others")
-        rates = [float(value) for value in finding.extras.values()]
-        lost = MissingReplies(
-            shares=(missing / len(rows.rows),),
-            difference=0.0,
-            p_beyond=1.0,
-        )
+        missing = sum(rows.missing.values())
+        shares = (missing / len(rows.rows),)
+        lost = MissingReplies(shares=shares, difference=0.0, p_beyond=1.0) if missing else None
+        n, values = finding.units, dict(zip(names, by_pool, strict=True))
+        once_missing = (rows.missing, {})  # both sides are of the same trials
         return replace(
             finding,
             quantity="selection ratio",
             contrast=" / ".join(map(bracketed, words)),
             measure=self.selected,
             arms=tuple(
-                Arm(
-                    level=word,
-                    value=word,
-                    units=finding.units,
-                    replies=finding.units,
-                    missing=lost,
-                    mean=rate,
+                Arm(level=word, value=word, units=n, replies=n, missing=counts, mean=float(rate))
+                for word, rate, counts in zip(
+                    words, finding.extras.values(), once_missing, strict=True
                 )
-                # Both sides are of the same trials: what is missing is counted once.
-                for word, rate, lost in zip(words, rates, (rows.missing, {}), strict=True)
             ),
             target=self.target,
             scope=self.scope,
-            replies=finding.units,
-            lost=lost if missing else None,
+            replies=n,
+            lost=lost,
             published=published,
-            by_unit=(
-                UnitGroup(
-                    group="pools", weight=1.0, values=dict(zip(names, by_pool, strict=True))
-                ),
-            ),
+            by_unit=(UnitGroup(group="pools", weight=1.0, values=values),),
         )
 
-    def _pools(self, rows: Records, known: dict[tuple[str, ...], Pool]) -> list[Pool]:
-        """Return a pool per valid row; those shown before are ``known``."""
-        from .estimation.selection import Pool  # noqa: PLC0415
+    def _pools(self, rows: Records) -> list[Pool]:
+        """Return a pool per valid row: one and the same where the texts are."""
+        from .estimation.selection import Pool  # noqa: PLC0415  (numpy)
 
-        pools, items = [], {item: item for item in self.feature}
+        pools, known = [], dict[tuple[str, str], Pool]()
         for row in rows.rows:
             if row.missing is None:
-                values = row.values
-                texts = (str(values[self.shown]), str(values[self.selected]))
-                if texts not in known:  # one text for an item, however many pools show it
-                    shown, selected = ([items.get(i, i) for i in text.split()] for text in texts)
-                    if unknown := (set(shown) - items.keys()) | (set(selected) - set(shown)):
+                texts = (str(row.values[self.shown]), str(row.values[self.selected]))
+                if texts not in known:
+                    shown, selected = map(str.split, texts)
+                    if unknown := {*shown} - self.feature.keys() | {*selected} - {*shown}:
                         problem = f"{min(unknown)!r} was not shown, or has no group"
                         raise self.refused(problem=f"{row.trial.id}: {problem}")
                     known[texts] = Pool(shown, selected)
