@@ -83,16 +83,8 @@ def proxy(litellm: Path, log: Path, url: str, *, cached: bool | None) -> Iterato
         return
     config = log.with_suffix(".yaml")
     config.write_text(CONFIG.format(url=url, cache=str(cached).lower()))
-    command: list[str | Path] = [
-        litellm,
-        "--config",
-        config,
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(PORT),
-    ]
-    command += ["--telemetry", "False"]
+    options = {"config": config, "host": "127.0.0.1", "port": PORT, "telemetry": False}
+    command = [str(litellm), *(f"--{name}={value}" for name, value in options.items())]
     own = KEY | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # it fetches a list of prices else
     with log.open("w") as file:
         process = subprocess.Popen(command, env=os.environ | own, stdout=file, stderr=file)  # noqa: S603
