@@ -14,6 +14,7 @@ from .messages import Player
 from .records import Origin, Outcome
 
 _SHOWN = 3
+_LONG = 30  # words of a reply that is hardly given twice by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,14 @@ def copied_words(outcomes: Iterable[Outcome]) -> str:
         f"{len(found)} of {copies.replies} replies {'is a copy' if one else 'are copies'} from a "
         f"cache (trial {', '.join(trials[:_SHOWN])}{more}; of the first, {found[0].sign})"
     )
+
+
+def long_replies(outcomes: Iterable[Outcome]) -> tuple[int, int]:
+    """How many valid replies of the subject have 30 words or more, and how many of them differ."""
+    replies = [
+        said.reply
+        for outcome in outcomes
+        for said in outcome.exchanges
+        if said.to == "subject" and not said.invalid and len(said.reply.split()) >= _LONG
+    ]
+    return len(replies), len(set(replies))

@@ -108,7 +108,9 @@ class Recording:
     the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
     and for a program, whose replies do not age), ``newest`` the latest of those of a table,
     ``undated`` how many do not say. ``copied`` says which replies are copies that a cache gave
-    (:mod:`.copies`), and is empty where none is.
+    (:mod:`.copies`), and is empty where none is. ``long_replies`` counts the subject's valid
+    replies of 30 words and more, ``distinct`` how many different ones they are; both are 0 where
+    no text is kept.
 
     ``config`` is on what terms subject and judge were asked, empty where nobody knows.
 
@@ -133,6 +135,8 @@ class Recording:
     newest: str = ""
     undated: int = 0
     copied: str = ""
+    long_replies: int = 0
+    distinct: int = 0
     published: Published | None = None
     config: Mapping[Player, Config] = field(default_factory=dict)
 

@@ -251,6 +251,8 @@ def remarks(analysis: Analysis) -> Iterator[str]:
     if cut := sum(count.cut for count in analysis.counts):
         yield f"{cut} cut off at the limit on tokens"
     recording = analysis.recording
+    if recording.long_replies:
+        yield f"{recording.distinct} of {recording.long_replies} long replies distinct"
     if names := answered_by(analysis.model, recording.served):
         yield f"answered by {', '.join(names)}"
     if recording.judge is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
-from ..experiments.copies import copied_words
+from ..experiments.copies import copied_words, long_replies
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
 from ..settings.published import is_tabled
@@ -98,6 +99,8 @@ class Workbench(Recordings):
         self.check_manipulated(whole)
         tabled = self.published(case)
         origins = (origin for outcome in outcomes for origin in outcome.origins)
+        recording = dated(self.recording(case), origins, copied_words(outcomes))
+        long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,
             case.design,
@@ -106,9 +109,7 @@ class Workbench(Recordings):
             records=self.records(case),
             hypotheses=tuple(registered.hypotheses.values()),
             controls=tuple(registered.controls.values()),
-            recording=dated(self.recording(case), origins, copied_words(outcomes)).attempted(
-                outcomes
-            ),
+            recording=replace(recording.attempted(outcomes), long_replies=long, distinct=distinct),
             labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
             unsaid={} if tabled is None else tabled.unsaid,

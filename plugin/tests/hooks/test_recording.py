@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -186,6 +187,15 @@ def test_what_is_lost_of_a_damaged_cassette_is_said_and_only_that_is_recorded(
     )
     assert recorded(suite) == TRIALS
     assert len(list(path.parent.glob("*.damaged-*"))) == 1
+
+
+def test_beside_long_replies_stands_how_many_differ(suite: Suite) -> None:
+    suite.change("bias_tests/coin/experiment.py", '"cue": cue}', '"cue": cue + " again" * 30}')
+    result = suite.run(*RECORD)
+    lines = [json.loads(line) for line in cassette(suite).read_text("utf-8").splitlines()]
+    said = {line["reply"]["text"] for line in lines if "reply" in line}
+    assert 1 < len(said) < TRIALS
+    assert f"  game-coin: {len(said)} of {TRIALS} long replies distinct" in section(result)
 
 
 def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite: Suite) -> None:
