@@ -161,17 +161,16 @@ def replication_to_decide(found: NonInferiority) -> float | None:
     """
     if found.margin is None:
         return None
+    from scipy.optimize import brentq  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
     t, z = float(stdtrit(found.df, 1 - ALPHA / 2)), float(ndtri(POWER))
     difference, margin = found.bound - t * found.se, found.margin
 
-    def short(x: float) -> bool:
+    def lacking(x: float) -> float:  # concave: below 0 without any replies, above it with these
         spread = t * math.sqrt(x) + z * math.sqrt(x * (1 - x))
-        return difference * x + found.se * spread > margin
+        return difference * x + found.se * spread - margin
 
-    low, high = 0.0, 1.0
-    if found.bound < margin:
+    if lacking(1.0) <= 0:
         return 1.0
-    for _ in range(60):  # a concave function of x that starts below the margin and ends above it
-        middle = (low + high) / 2
-        low, high = (low, middle) if short(middle) else (middle, high)
-    return 1 / low if low else None
+    share = float(brentq(lacking, 0.0, 1.0))
+    return 1 / share if share else None
