@@ -411,6 +411,10 @@ class Estimate:
         object.__setattr__(self, "extras", frozen_mapping(self.extras))
         object.__setattr__(self, "cells", frozen_mapping(self.cells))
 
+    def at(self, level: float) -> Interval | None:
+        """Return the interval at a confidence level; None of an estimate read from a text."""
+        return None if self.at_level is None else self.at_level(level)
+
     @property
     def no_effect(self) -> float:
         """The value of the estimate at which there is no effect."""

@@ -21,7 +21,6 @@ from .findings import (
     Heterogeneity,
     Matters,
     MissingReplies,
-    Null,
     Scale,
     UnitGroup,
 )
@@ -30,6 +29,7 @@ from .units import REPLIES
 
 if TYPE_CHECKING:
     from .comparison import Comparison
+    from .declared import Hypothesis
     from .estimation.cells import Cell, Grid, Weights
     from .estimation.largest import Scaled
     from .estimation.sample import Sample, Unit
@@ -75,7 +75,7 @@ class Asked:
 
 
 def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Estimate:
-    """The finding of a linear contrast, or of the largest of several.
+    """The estimate of a linear contrast, or of the largest of several.
 
     Raises NoFinding when there are too few replies, or a condition has none.
     """
@@ -101,9 +101,16 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
     cells = [used.at(side.levels).cells for side in asked.sides]
     with beside_none(published):
         _check_complete(asked, experiment, used, cells)
-    null = declared.null_of(experiment)
-    with beside_none(published):
-        finding, sample = _estimated(asked, experiment, grid, null)
+        finding = _estimated(asked, experiment, grid)
+    notes = [*finding.notes]
+    if left_out := sum(cell.left_out for cell in used.cells):
+        unless = experiment.measure(asked.measure).unless
+        notes.append(f"{left_out} replies are left out: {unless}")
+    if bare:
+        items_words = f"{len(bare)} of the items are left out, as a condition has no reply to them"
+        notes.append(f"{items_words}: {', '.join(bare)}")
+    if declared.eligible is not None:
+        notes += _eligible(declared, used, unmet)
     finding = replace(
         finding,
         quantity=asked.quantity,
@@ -117,20 +124,13 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
         replies=sum(cell.values.size for cell in used.cells),
         over=_over(every, asked.compared),
         published=published,
-        by_unit=() if sample is None else _named(experiment, sample),
+        notes=tuple(notes),
     )
-    if left_out := sum(cell.left_out for cell in used.cells):
-        note = f"{left_out} replies are left out: {experiment.measure(asked.measure).unless}"
-        finding = replace(finding, notes=(*finding.notes, note))
-    if bare:
-        items_words = f"{len(bare)} of the items are left out, as a condition has no reply to them"
-        finding = replace(finding, notes=(*finding.notes, f"{items_words}: {', '.join(bare)}"))
-    if declared.eligible is not None:
-        finding = replace(finding, notes=(*finding.notes, *_eligible(declared, used, unmet)))
-    finding = replace(finding, lost=_lost(asked, experiment, records, whole, finding))
-    if records.lean:
-        return finding
-    return replace(finding, items=_heterogeneity(asked, experiment, used, finding))
+    return replace(
+        finding,
+        lost=_lost(asked, experiment, records, whole, finding),
+        items=None if records.lean else _heterogeneity(asked, experiment, used, finding),
+    )
 
 
 def _with_replies(
@@ -159,17 +159,15 @@ def _with_eligible(weights: Weights, grid: Grid) -> tuple[Grid, tuple[str, ...]]
     Who is eligible is decided before the levels part, so that nothing else is compared for it.
     """
     weighed = weights.on(grid)
-    cells = [*zip(weighed.places, weighed.strata, strict=True)]
+    cells = [*zip(weighed.grid.cells, weighed.strata, strict=True)]
     bare = {
         stratum: "/".join(level for _, level in stratum)
-        for place, stratum in cells
-        if grid.cells[place].ineligible and not grid.cells[place].values.size
+        for cell, stratum in cells
+        if cell.ineligible and not cell.values.size
     }
     if not bare:
         return grid, ()
-    return grid.part([place for place, stratum in cells if stratum not in bare], {}), (
-        *bare.values(),
-    )
+    return grid.of(cell for cell, stratum in cells if stratum not in bare), (*bare.values(),)
 
 
 def _eligible(declared: Comparison, used: Grid, unmet: Sequence[str]) -> Iterator[str]:
@@ -187,27 +185,25 @@ def met_at(asked: Asked, experiment: Experiment) -> dict[str, tuple[str, ...]]:
     return asked.declared.where(experiment)
 
 
-def _estimated(
-    asked: Asked, experiment: Experiment, grid: Grid, null: Null
-) -> tuple[Estimate, Sample | None]:
-    """Return the tested estimate, and the units of a single contrast."""
-    from .estimation.estimator import estimate, estimate_ratio  # noqa: PLC0415  (numpy)
+def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
+    """Return the tested estimate with the units of a single contrast."""
+    from .estimation.estimator import estimate  # noqa: PLC0415  (numpy)
     from .estimation.largest import largest_of  # noqa: PLC0415
     from .estimation.sample import sample_of  # noqa: PLC0415
 
     declared = asked.declared
     names = declared.units_of(experiment)
-    shrink = 1.0 if asked.measure == MISSING else shrinkage(experiment, asked.measure)
+    null = declared.null_of(experiment)
+    ratio = asked.scale == "ratio"  # which keeps its margin: a share of it is none of a logarithm
+    shrink = 1.0 if ratio or asked.measure == MISSING else shrinkage(experiment, asked.measure)
     margin = declared.margin
     if asked.contrasts is not None:
-        finding = largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
-        return finding, None
-    sample = sample_of(grid, asked.weights, names)
-    if asked.scale == "ratio":
-        return estimate_ratio(sample, margin=margin, null=null), sample
-    sample = sample if asked.weights.parts else sample.less(asked.number)
-    finding = estimate(sample, margin=margin, null=null, shrink=shrink, matters=asked.matters)
-    return finding, sample
+        return largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
+    sample = sample_of(grid, asked.weights, names).less(asked.number)
+    finding = estimate(
+        sample, margin=margin, null=null, shrink=shrink, matters=asked.matters, ratio=ratio
+    )
+    return replace(finding, by_unit=_named(experiment, sample))
 
 
 def shrinkage(experiment: Experiment, measure: str) -> float:
@@ -227,14 +223,16 @@ def _lost(
     from .estimation.sample import sample_of  # noqa: PLC0415
 
     weighed = asked.weights.on(used)
-    shares: dict[bool, float] = {}
-    for cell, weight in zip(used.cells, weighed.coefficients, strict=True):
-        share = abs(weight) * cell.missing / max(cell.trials, 1)
-        shares[weight > 0] = shares.get(weight > 0, 0.0) + share
-    sums = {
-        side: math.fsum(abs(w) for w in weighed.coefficients if (w > 0) == side) for side in shares
-    }
-    by_side = tuple(shares[side] / sums[side] for side in (True, False) if side in shares)
+    sides: dict[bool, list[tuple[float, float]]] = {}
+    for cell, weight in zip(weighed.grid.cells, weighed.coefficients, strict=True):
+        share = cell.missing / max(cell.trials, 1)
+        sides.setdefault(weight > 0, []).append((abs(weight), share))
+    by_side = tuple(
+        math.fsum(weight * share for weight, share in sides[side])
+        / math.fsum(weight for weight, _ in sides[side])
+        for side in (True, False)
+        if side in sides
+    )
     difference, p = 0.0, 1.0
     if len(by_side) > 1:
         grid = grid_of(experiment, records, MISSING, met_at(asked, experiment))
@@ -285,11 +283,9 @@ def _heterogeneity(
     for name in names:
         part = used.at({items: (name,)})
         if all(cell.values.size for cell in part.cells) and not asked.weights.absent(part, ()):
-            sample = sample_of(part, asked.weights, None)
-            sample = sample if asked.weights.parts else sample.less(asked.number)
-            each.append(
-                estimate(sample, margin=finding.margin, null="margin", matters=asked.matters)
-            )
+            sample = sample_of(part, asked.weights, None).less(asked.number)
+            margin, matters = finding.margin, asked.matters
+            each.append(estimate(sample, margin=margin, null="margin", matters=matters))
     if len(each) < 2:  # noqa: PLR2004  (one item differs from none)
         return None
     effects = [one.estimate for one in each]
@@ -307,24 +303,16 @@ def _heterogeneity(
 
 def _over(used: Grid, compared: Sequence[str]) -> str:
     """Name what a contrast is an average over, with the number of each: ``cv (3)``."""
-    from .estimation.cells import once  # noqa: PLC0415  (numpy)
-
-    def counted() -> str:
-        levels: dict[str, set[str]] = {}
-        exemplars: dict[str, dict[str, set[str]]] = {}
-        for cell in used.cells:
-            for name, level in cell.labels.items():
-                levels.setdefault(name, set()).add(level)
-            for name, member in cell.members.items():
-                exemplars.setdefault(name, {}).setdefault(cell.labels[name], set()).add(member)
-        counts = {name: len(found) for name, found in levels.items() if name not in compared}
-        counts |= {
-            f"exemplars of {name}": max(map(len, by_level.values()))
-            for name, by_level in exemplars.items()
-        }
-        return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
-
-    return once(used.shape, ("over", tuple(compared)), counted)
+    labels, members = used.cells[0].labels, used.cells[0].members
+    counts = {
+        name: len({cell.labels[name] for cell in used.cells})
+        for name in labels
+        if name not in compared
+    }
+    for name in members:
+        shown = {(cell.labels[name], cell.members[name]) for cell in used.cells}
+        counts[f"exemplars of {name}"] = max(Counter(level for level, _ in shown).values())
+    return " × ".join(f"{name} ({count})" for name, count in counts.items() if count > 1)
 
 
 def _arms(
@@ -335,10 +323,7 @@ def _arms(
     for side, cells in zip(asked.sides, by_side, strict=True):
         valid = [cell.mean for cell in cells if cell.values.size]
         replies = sum(cell.values.size for cell in cells)
-        missing: Counter[str] = Counter()
-        for cell in cells:
-            if cell.reasons:
-                missing.update(cell.reasons)
+        missing = sum((Counter(cell.reasons) for cell in cells if cell.reasons), Counter[str]())
         arms.append(
             Arm(
                 level=side.words,
@@ -367,9 +352,14 @@ def _named(experiment: Experiment, sample: Sample) -> tuple[UnitGroup, ...]:
         UnitGroup(
             group=group,
             weight=weight,
-            values={_unit_name(experiment, unit): value for unit, value in values.items()},
+            values={
+                _unit_name(experiment, unit): value
+                for unit, value in zip(units, values.tolist(), strict=True)
+            },
         )
-        for group, (weight, values) in sample.by_unit.items()
+        for group, weight, units, values in zip(
+            sample.labels, sample.weights, sample.units, sample.values, strict=False
+        )
     )
 
 
@@ -417,6 +407,24 @@ def _check_complete(
         replies[cell.name if whole else "/".join(labels)] += cell.values.size
     if bare := [name for name, count in replies.items() if not count]:
         raise IncompleteDesign(cells=bare)
+
+
+def with_cells(contrast: Hypothesis, experiment: Experiment, records: Records) -> Estimate:
+    """The estimate of a contrast with those of the cells it is declared to hold in.
+
+    Raises NoFinding when there is too little to compute it; a cell for which there is too little
+    is one that is not clear.
+    """
+    finding = contrast.analyse(experiment, records)
+    if not contrast.within:
+        return finding
+    cells, bare, records = {}, [], records.for_verdicts
+    for name, _, confined in contrast.confined(experiment):
+        try:
+            cells[name] = confined.analyse(experiment, records)
+        except NoFinding:
+            bare.append(name)
+    return replace(finding, cells=cells, bare_cells=tuple(bare))
 
 
 def _shown(experiment: Experiment, side: Side) -> str:

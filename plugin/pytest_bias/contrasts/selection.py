@@ -174,7 +174,7 @@ class Selection(Hypothesis):
                 pools.append(known[texts])
         return pools
 
-    def _published(self, counts: Sequence[Counter[str]]) -> PublishedColumn:
+    def _published(self, counts: Sequence[Mapping[str, int]]) -> PublishedColumn:
         """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
         from ..stats.counts import chi_square  # noqa: PLC0415
 

@@ -16,13 +16,14 @@ share at .95 clear nothing, see `results.units_needed`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from .checks import EQUAL, Floats, probability
+from .means import p_from_t
 from .results import ALPHA, Interval
 
 
@@ -150,19 +151,38 @@ def log_ratio_of(sides: Sequence[SideSummary]) -> tuple[float, float]:
     return estimate, math.sqrt(variance)
 
 
-def clearing_p(
-    sides: Sequence[SideSummary], *, low: float, high: float, df: float, ratio: bool = False
-) -> float:
+Further = Callable[[int], tuple[float, float]]
+"""From a sign to estimate and standard error with further units that move it that way."""
+
+
+def further_of(sides: Sequence[SideSummary], *, ratio: bool = False) -> Further:
+    """Return what one further unit a side makes of a contrast, or of the log of a ``ratio``."""
+    of = log_ratio_of if ratio else contrast_of
+    return lambda sign: of([side.further(sign) for side in sides])
+
+
+def clearing_p(further: Further, *, low: float, high: float, df: float) -> float:
     """Return the p-value of "the contrast lies strictly between ``low`` and ``high``".
 
-    ``low`` and ``high`` are in the unit of the contrast, logarithms where it is a ``ratio``;
-    ``df`` are the degrees of freedom of its standard error. An infinite limit is not tested.
+    ``low`` and ``high`` are in the unit of the contrast, logarithms where it is a ratio; ``df``
+    are the degrees of freedom of its standard error. An infinite limit is not tested.
     """
-    of = log_ratio_of if ratio else contrast_of
-    p = [_tail(*of([side.further(-1) for side in sides]), low, 1, df)] if low > -math.inf else []
+    p = [_tail(*further(-1), low, 1, df)] if low > -math.inf else []
     if high < math.inf:
-        p.append(_tail(*of([side.further(1) for side in sides]), high, -1, df))
+        p.append(_tail(*further(1), high, -1, df))
     return max(p)
+
+
+def beyond_p(further: Further, value: float, *, beyond: float, df: float) -> float:
+    """Return the two-sided p-value of "the contrast is no larger than ``beyond`` in size".
+
+    ``value`` is its estimate. The further units are at the end nearer to no effect.
+    """
+    sign = 1 if value > 0 else -1
+    toward, se = further(-sign)
+    if se == 0 or math.isinf(se):
+        return 1.0
+    return p_from_t(max(sign * toward - beyond, 0.0) / se, df)
 
 
 def _tail(estimate: float, se: float, limit: float, sign: int, df: float) -> float:
@@ -175,16 +195,18 @@ def _tail(estimate: float, se: float, limit: float, sign: int, df: float) -> flo
 
 
 def clearing_interval(
-    sides: Sequence[SideSummary], *, df: float, level: float = 1 - 2 * ALPHA, ratio: bool = False
+    further: Further, *, df: float, level: float = 1 - 2 * ALPHA, ratio: bool = False
 ) -> Interval | None:
     """Return the interval that lies within the margin exactly where both tests reject.
 
-    At 90 % the two one-sided tests are at .05 each. None where a ratio has no finite end.
+    At 90 % the two one-sided tests are at .05 each. That of a ``ratio`` is of the ratio itself;
+    None where it has no finite end.
     """
-    of = log_ratio_of if ratio else contrast_of
     t = float(stdtrit(df, (1 + level) / 2))
-    below, above = (of([side.further(sign) for side in sides]) for sign in (-1, 1))
+    below, above = further(-1), further(1)
     low, high = below[0] - t * below[1], above[0] + t * above[1]
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
+    if ratio:
+        low, high = math.exp(low), math.exp(high)
     return Interval(low=low, high=high, level=level)

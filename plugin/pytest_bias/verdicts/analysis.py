@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from ..contrasts.cells import with_cells
 from ..contrasts.declared import Hypothesis, PositiveControl
 from ..contrasts.findings import (
     ALPHA,
@@ -18,6 +17,7 @@ from ..contrasts.findings import (
     MeasureSummary,
     PublishedColumn,
 )
+from ..contrasts.linear import with_cells
 from ..errors import BadDesign, NoFinding
 from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -81,8 +81,6 @@ class Grid:
     cells: tuple[Cell, ...]
     bounds: tuple[float, float] | None
     flags: bool
-    shape: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
-    """What was worked out of where the cells stand, once for all measures and fillings of them."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these cells once, for the hypotheses that share it."""
 
@@ -95,19 +93,18 @@ class Grid:
         """The cells at some levels only, of those factors that are named."""
         key = ("at", *((name, tuple(among)) for name, among in sorted(levels.items())))
 
-        def places() -> tuple[tuple[int, ...], dict[object, object]]:
-            found = (
-                place
-                for place, cell in enumerate(self.cells)
+        def found() -> Grid:
+            return self.of(
+                cell
+                for cell in self.cells
                 if all(cell.labels[name] in among for name, among in levels.items())
             )
-            return tuple(found), {}
 
-        return once(self.memo, key, lambda: self.part(*once(self.shape, key, places)))
+        return once(self.memo, key, found)
 
-    def part(self, places: Sequence[int], shape: dict[object, object]) -> Grid:
-        """The grid of some of its cells."""
-        return replace(self, cells=tuple(self.cells[place] for place in places), shape=shape)
+    def of(self, cells: Iterable[Cell]) -> Grid:
+        """The grid of other cells."""
+        return replace(self, cells=tuple(cells))
 
 
 def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
@@ -117,8 +114,7 @@ def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
     over exemplars. The variance of joined cells is larger by what they differ in, so that nothing
     is shown too soon (collapsed strata: Cochran 1977, Sampling Techniques, 5A.12).
     """
-    trials = (c.values.size + c.missing + c.left_out + c.ineligible for c in grid.cells)
-    if any(number != 1 for number in trials):
+    if any(cell.trials != 1 for cell in grid.cells):
         if all(cell.values.size for cell in grid.cells):
             return grid
         kept = [*grid.cells[0].labels]
@@ -127,7 +123,7 @@ def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
         groups: dict[tuple[str, ...], list[Cell]] = {}
         for cell in grid.cells:
             groups.setdefault(tuple(cell.labels.get(name, "") for name in kept), []).append(cell)
-        cells = tuple(
+        return grid.of(
             Cell(
                 labels={name: at for name, at in group[0].labels.items() if name in kept},
                 members={},
@@ -138,7 +134,6 @@ def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
             )
             for group in groups.values()
         )
-        return replace(grid, cells=cells, shape={})
 
     return once(grid.memo, ("collapsed", *kept), joined)
 
@@ -171,8 +166,7 @@ def _grid(experiment: Experiment, records: Records, measure: str, eligible: str 
     cells = tuple(_cell(experiment, rows, measure, eligible) for rows in _by_cell(records))
     flags = measure == MISSING or kind == "flag"
     bounds = (0.0, 1.0) if flags else experiment.measure(measure).bounds
-    shape: dict[object, object] = once(records.memo, "shape", dict)
-    return Grid(cells=cells, bounds=bounds, flags=flags, shape=shape)
+    return Grid(cells=cells, bounds=bounds, flags=flags)
 
 
 def _by_cell(records: Records) -> list[list[Record]]:
@@ -182,14 +176,9 @@ def _by_cell(records: Records) -> list[list[Record]]:
         found: dict[tuple[object, ...], list[Record]] = {}
         for row in records.rows:
             trial = row.trial
-            key = (id(trial.condition), *trial.exemplars.values(), trial.item)
-            found.setdefault(key, []).append(row)
-        merged: dict[tuple[object, ...], list[Record]] = {}
-        for rows in found.values():  # equal conditions need not be one and the same object
-            trial = rows[0].trial
             key = (*trial.condition.levels.values(), *trial.exemplars.values(), trial.item)
-            merged.setdefault(key, []).extend(rows)
-        return list(merged.values())
+            found.setdefault(key, []).append(row)
+        return list(found.values())
 
     return once(records.memo, "cells", sorted_out)
 
@@ -227,19 +216,18 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, eligible: st
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The cells that a contrast weighs, by their places in a grid, and what it makes of each.
+    """The cells that a contrast weighs, and what it makes of each.
 
-    ``weights`` are those of their combinations of levels, ``coefficients`` those of their means:
-    cells of a combination count alike. A ``stratum`` is what a cell shares with those it is
-    compared with: all levels but those compared. ``shape`` is that of the grid of these cells.
+    ``places`` are those in the grid they are from, ``coefficients`` the weights of their means:
+    cells of a combination of levels count alike. A ``stratum`` is what a cell shares with those it
+    is compared with: all levels but those compared.
     """
 
+    grid: Grid
     places: tuple[int, ...]
-    weights: tuple[float, ...]
     coefficients: tuple[float, ...]
     combinations: tuple[tuple[str, ...], ...]
     strata: tuple[Stratum, ...]
-    shape: dict[object, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,39 +269,29 @@ class Weights:
 
     def used(self, grid: Grid) -> Grid:
         """The grid without the cells that weigh nothing."""
-        found = self.on(grid)
-        return once(grid.memo, self.key, lambda: grid.part(found.places, found.shape))
+        return self.on(grid).grid
 
     def on(self, grid: Grid) -> Weighed:
         """The cells of a grid that it weighs."""
-        return once(grid.shape, self.key, lambda: self._weighed(grid))
 
-    def _weighed(self, grid: Grid) -> Weighed:
-        combinations, strata = once(
-            grid.shape,
-            ("levels", tuple(self.parts)),
-            lambda: (
-                list(map(self.combination, grid.cells)),
-                list(map(self._stratum, grid.cells)),
-            ),
-        )
-        sizes = Counter(combinations)
-        each = {
-            levels: math.prod(
-                part.get(level, 0.0)
-                for level, part in zip(levels, self.parts.values(), strict=True)
+        def weighed() -> Weighed:
+            every = map(self.of, grid.cells)
+            weights = {place: weight for place, weight in enumerate(every) if weight}
+            cells = [grid.cells[place] for place in weights]
+            combinations = [*map(self.combination, cells)]
+            sizes = Counter(combinations)
+            return Weighed(
+                grid=grid.of(cells),
+                places=tuple(weights),
+                coefficients=tuple(
+                    weight / sizes[levels]
+                    for weight, levels in zip(weights.values(), combinations, strict=True)
+                ),
+                combinations=tuple(combinations),
+                strata=tuple(map(self._stratum, cells)),
             )
-            for levels in sizes
-        }
-        places = [place for place, levels in enumerate(combinations) if each[levels]]
-        used = [combinations[place] for place in places]
-        return Weighed(
-            places=tuple(places),
-            weights=tuple(each[levels] for levels in used),
-            coefficients=tuple(each[levels] / sizes[levels] for levels in used),
-            combinations=tuple(used),
-            strata=tuple(strata[place] for place in places),
-        )
+
+        return once(grid.memo, self.key, weighed)
 
     def _stratum(self, cell: Cell) -> Stratum:
         return tuple(
@@ -341,7 +319,7 @@ class Weights:
             every = product(product(*weighed), strata)
             return sorted("/".join((*at, *rest)) for at, rest in every if (at, rest) not in there)
 
-        return once(used.shape, ("absent", self.key, tuple(units)), named)
+        return once(used.memo, ("absent", self.key, tuple(units)), named)
 
     def sum_of(self, cells: Sequence[Cell]) -> float:
         """Return the weighted sum of the cells' means: cells of a combination count alike."""

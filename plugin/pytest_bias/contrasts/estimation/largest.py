@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -35,30 +35,6 @@ Scaled = tuple[Weights, float]
 """Weights of a contrast, and what it is multiplied by."""
 
 
-@dataclass(frozen=True, slots=True)
-class LargestInterval:
-    """The interval of the largest absolute value, at any level.
-
-    Its upper end is the farthest of the contrasts' own, for the largest is one of them; its lower
-    end the farthest lower one of all intervals together (Bonferroni).
-    """
-
-    each: Sequence[tuple[float, Estimate]]
-
-    def __call__(self, level: float) -> Interval | None:
-        """Return the interval at a confidence level; None where one contrast has none."""
-        least, most = 0.0, 0.0
-        for times, one in self.each:
-            at_level = one.at_level
-            own = at_level and at_level(level)
-            wide = at_level and at_level(1 - (1 - level) / len(self.each))
-            if not own or not wide:
-                return None
-            most = max(most, times * own.high, -times * own.low)
-            least = max(least, times * wide.low, -times * wide.high)
-        return Interval(low=min(least, most), high=most, level=level)
-
-
 def largest_of(
     contrasts: Mapping[str, Scaled],
     grid: Grid,
@@ -74,74 +50,74 @@ def largest_of(
     one contrast does.
     """
     samples = {words: sample_of(grid, weights, names) for words, (weights, _) in contrasts.items()}
+    times = {words: scale for words, (_, scale) in contrasts.items()}
     each = {
         words: estimate(
             sample,
-            margin=None if margin is None else margin / contrasts[words][1],
+            margin=None if margin is None else margin / times[words],
             null=null,
             shrink=shrink,
         )
         for words, sample in samples.items()
     }
-    sizes = {words: abs(contrasts[words][1] * one.estimate) for words, one in each.items()}
-    named = max(sizes, key=lambda words: sizes[words])
-    one = each[named]
-    beyond = null == "margin" and margin is not None
-    if beyond:
-        p_alarm, how = min(1.0, len(each) * min(e.p_alarm for e in each.values())), "Bonferroni"
-    else:
-        p_alarm, how = _joint(samples, each), "max-T"
-    at_level = LargestInterval([(contrasts[words][1], e) for words, e in each.items()])
-    clearing = [e.p_clear for e in each.values() if e.p_clear is not None]
+    sizes = {words: abs(times[words] * one.estimate) for words, one in each.items()}
+    named = max(sizes, key=sizes.__getitem__)
+    p_alarm, how = min(1.0, len(each) * min(one.p_alarm for one in each.values())), "Bonferroni"
+    if null == "zero" or margin is None:  # the sampled one misses Bonferroni's where it is small
+        p_alarm, how = min(p_alarm, _joint([*samples.values()], [*each.values()])), "max-T"
+    clearing = [one.p_clear for one in each.values() if one.p_clear is not None]
     shown = {
-        words: f"{contrasts[words][1] * e.estimate:+z.3f}, {p_words(e.p_alarm)}"
-        for words, e in each.items()
+        words: f"{times[words] * one.estimate:+z.3f}, {p_words(one.p_alarm)}"
+        for words, one in each.items()
     }
+
+    def ends(intervals: Mapping[str, Interval | None]) -> tuple[float, float]:
+        """Return how far from 0 some interval lies as a whole, and how far any reaches."""
+        scaled = [
+            (times[words] * each.low, times[words] * each.high)
+            for words, each in intervals.items()
+            if each is not None
+        ]
+        least = max(max(low, -high) for low, high in scaled)
+        return max(least, 0.0), max(max(high, -low) for low, high in scaled)
+
+    def at_level(level: float) -> Interval:
+        """Return the farthest end of all intervals, and the farthest lower one (Bonferroni)."""
+        joint = 1 - (1 - level) / len(each)
+        _, most = ends({words: one.at(level) for words, one in each.items()})
+        least, _ = ends({words: one.at(joint) for words, one in each.items()})
+        return Interval(low=min(least, most), high=most, level=level)
+
+    _, most = ends({words: one.clearing for words, one in each.items()})
     return replace(
-        one,
+        each[named],
         estimate=sizes[named],
         interval=at_level(LEVEL),
-        clearing=_farthest([(contrasts[words][1], e) for words, e in each.items()]),
+        clearing=Interval(low=0.0, high=most, level=1 - 2 * ALPHA),
         p_alarm=p_alarm,
         p_clear=max(clearing, default=None),
         margin=margin,
         scale="size",
-        method=f"the largest of {len(each)} ({how}): each {one.method}",
-        units=max(e.units for e in each.values()),
-        fewest=min(e.fewest for e in each.values()),
-        needed=max(e.needed for e in each.values()),
+        method=f"the largest of {len(each)} ({how}): each {each[named].method}",
+        units=max(one.units for one in each.values()),
+        fewest=min(one.fewest for one in each.values()),
+        needed=max(one.needed for one in each.values()),
         effect_size=None,
         extras={LARGEST_AT: named, **shown},
-        notes=tuple(dict.fromkeys(note for e in each.values() for note in e.notes)),
+        notes=tuple(dict.fromkeys(note for one in each.values() for note in one.notes)),
         at_level=at_level,
     )
 
 
-def _farthest(each: Sequence[tuple[float, Estimate]]) -> Interval | None:
-    """Return the interval that lies within the margin where each contrast's own does."""
-    ends = [
-        max(times * one.clearing.high, -times * one.clearing.low)
-        for times, one in each
-        if one.clearing is not None
-    ]
-    if len(ends) < len(each):
-        return None
-    return Interval(low=0.0, high=max(ends), level=1 - 2 * ALPHA)
-
-
-def _joint(samples: Mapping[str, Sample], each: Mapping[str, Estimate]) -> float:
-    """Return the p-value of the largest |t| of contrasts of the same units.
-
-    It is never above Bonferroni's, which the sampled one misses where it is small.
-    """
-    bonferroni = min(1.0, len(each) * min(one.p_alarm for one in each.values()))
-    covariance = _covariance([*samples.values()])
+def _joint(samples: Sequence[Sample], each: Sequence[Estimate]) -> float:
+    """Return the p-value of the largest |t| of contrasts of the same units."""
+    covariance = _covariance(samples)
     ses = np.sqrt(np.diag(covariance))
     if not (ses > 0).all():
-        return bonferroni
-    statistics = np.array([one.estimate for one in each.values()]) / ses
-    df = min(one.df or math.inf for one in each.values())
-    return min(*max_t(statistics, covariance / np.outer(ses, ses), df, seed=SEED), bonferroni)
+        return 1.0
+    statistics = np.array([one.estimate for one in each]) / ses
+    df = min(one.df or math.inf for one in each)
+    return min(max_t(statistics, covariance / np.outer(ses, ses), df, seed=SEED))
 
 
 def _covariance(samples: Sequence[Sample]) -> Floats:

@@ -8,8 +8,8 @@ contrast within it; nested in it each has its mean, in groups of a level each.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,9 +33,9 @@ class Sample:
     ``keys`` tell the groups apart between contrasts of the same cells, ``labels`` are the levels
     compared and ``strata`` what groups share with those they are compared with. ``low`` and
     ``high`` are the ends of a unit's scale and ``reach`` how far one unit can move the contrast,
-    infinite without bounds. ``by_unit`` is group → weight and values by unit, empty of replies;
-    ``dropped`` counts units that lack a reply in some cell. ``magnitude`` is that of the values
-    from which the units' come, against which rounding is told from difference.
+    infinite without bounds. ``units`` are those of each group, empty of replies; ``dropped``
+    counts units that lack a reply in some cell. ``magnitude`` is that of the values from which
+    the units' come, against which rounding is told from difference.
     """
 
     keys: tuple[object, ...]
@@ -49,9 +49,7 @@ class Sample:
     unit_name: Units
     flags: bool
     magnitude: float
-    by_unit: Mapping[str, tuple[float, Mapping[Unit, float]]] = field(
-        default_factory=dict, repr=False
-    )
+    units: tuple[Sequence[Unit], ...] = field(default=(), repr=False)
     dropped: int = 0
 
     @property
@@ -66,17 +64,12 @@ class Sample:
 
     def less(self, number: float) -> Sample:
         """Return the sample of the differences to ``number``, where all are on one side."""
-        by_unit = {
-            group: (weight, {unit: value - number for unit, value in values.items()})
-            for group, (weight, values) in self.by_unit.items()
-        }
         return replace(
             self,
             values=tuple(values - number for values in self.values),
             low=self.low - number,
             high=self.high - number,
             magnitude=max(self.magnitude, abs(number)),
-            by_unit=by_unit,
         )
 
     @property
@@ -87,20 +80,11 @@ class Sample:
 
 def sample_of(grid: Grid, weights: Weights, names: Names) -> Sample:
     """Return the units of a contrast; TooFewUnits where a group has none."""
-    if names is None:
-        return _replies(grid, weights)
-    if nested := [name for name in names if name in weights.parts]:
-        return _nested(grid, weights, nested[0])
-    return _crossed(grid, weights, names)
-
-
-def _scale(grid: Grid) -> tuple[float, float]:
-    return (-math.inf, math.inf) if grid.bounds is None else grid.bounds
-
-
-def _replies(grid: Grid, weights: Weights) -> Sample:
+    low, high = (-math.inf, math.inf) if grid.bounds is None else grid.bounds
+    reach = (high - low) * weights.reach
+    if names is not None:
+        return _of_population(grid, weights, names, low=low, high=high, reach=reach)
     weighed = weights.on(grid)
-    low, high = _scale(grid)
     return Sample(
         keys=weighed.places,
         values=tuple(cell.values for cell in weights.used(grid).cells),
@@ -112,16 +96,52 @@ def _replies(grid: Grid, weights: Weights) -> Sample:
         strata=weighed.strata,
         low=low,
         high=high,
-        reach=(high - low) * weights.reach,
+        reach=reach,
         unit_name=REPLIES,
         flags=grid.flags,
         magnitude=grid.magnitude,
     )
 
 
-def unit_key(cell: Cell, names: Sequence[str]) -> Unit:
-    """The unit a cell belongs to: its level, item or exemplar of each name."""
-    return tuple((name, cell.labels[name], cell.members.get(name, "")) for name in names)
+def _of_population(
+    grid: Grid, weights: Weights, names: Sequence[str], *, low: float, high: float, reach: float
+) -> Sample:
+    """Return units with a contrast each, in a group for each level that they are nested in."""
+    nested = [name for name in names if name in weights.parts][:1]
+    within = Weights({name: part for name, part in weights.parts.items() if name not in nested})
+    whole, dropped = _whole_units(grid, weights, nested or names)
+    if nested:
+        unit_name = Units("groups", tuple(nested))
+        levels = {level: weight for level, weight in weights.parts[nested[0]].items() if weight}
+    else:
+        exemplars = any(names[0] in cell.members for cell in grid.cells)
+        unit_name, levels = Units.within(names, exemplars=exemplars), {"": 1.0}
+    groups: dict[str, dict[Unit, float]] = {level: {} for level in levels}
+    for unit, cells in whole.items():
+        level = cells[0].labels[nested[0]] if nested else ""
+        groups[level][unit] = within.sum_of(cells)
+    labels = {level: f"{nested[0]}={level}" if nested else str(unit_name) for level in levels}
+    for level, units in groups.items():
+        if not units:
+            raise TooFewUnits(group=labels[level], found=0, needed=1)
+    if within.parts:  # of two groups, each moves the whole by half its reach
+        high = reach / 2 if nested else reach
+        low = -high
+    return Sample(
+        keys=tuple(levels),
+        values=tuple(np.array([*units.values()]) for units in groups.values()),
+        weights=tuple(levels.values()),
+        labels=tuple(labels.values()),
+        strata=((),) * len(levels),
+        low=low,
+        high=high,
+        reach=reach,
+        unit_name=unit_name,
+        flags=False,
+        magnitude=grid.magnitude,
+        units=tuple([*units] for units in groups.values()),
+        dropped=dropped,
+    )
 
 
 def _whole_units(
@@ -130,7 +150,8 @@ def _whole_units(
     """The cells of each unit that meets every level compared, and how many units miss one."""
     by_unit: dict[Unit, list[Cell]] = {}
     for cell in weights.used(grid).cells:
-        by_unit.setdefault(unit_key(cell, names), []).append(cell)
+        unit = tuple((name, cell.labels[name], cell.members.get(name, "")) for name in names)
+        by_unit.setdefault(unit, []).append(cell)
     most = max(map(len, by_unit.values()), default=0)
     whole = {
         key: cells
@@ -138,63 +159,6 @@ def _whole_units(
         if len(cells) == most and all(cell.values.size for cell in cells)
     }
     return whole, len(by_unit) - len(whole)
-
-
-def _crossed(grid: Grid, weights: Weights, names: Sequence[str]) -> Sample:
-    whole, dropped = _whole_units(grid, weights, names)
-    values = {key: weights.sum_of(cells) for key, cells in whole.items()}
-    exemplars = any(names[0] in cell.members for cell in grid.cells)
-    name = Units.within(names, exemplars=exemplars)
-    if not values:
-        raise TooFewUnits(group=str(name), found=0, needed=1)
-    low, high = _scale(grid)
-    reach = (high - low) * weights.reach
-    return Sample(
-        keys=(tuple(values),),
-        values=(np.array([*values.values()]),),
-        weights=(1.0,),
-        labels=("",),
-        strata=((),),
-        low=-reach if weights.parts else low,
-        high=reach if weights.parts else high,
-        reach=reach,
-        unit_name=name,
-        flags=False,
-        magnitude=grid.magnitude,
-        by_unit={str(name): (1.0, values)},
-        dropped=dropped,
-    )
-
-
-def _nested(grid: Grid, weights: Weights, factor: str) -> Sample:
-    others = Weights({name: part for name, part in weights.parts.items() if name != factor})
-    whole, dropped = _whole_units(grid, weights, [factor])
-    groups: dict[str, dict[Unit, float]] = {}
-    for key, cells in whole.items():
-        groups.setdefault(cells[0].labels[factor], {})[key] = others.sum_of(cells)
-    part = {level: weight for level, weight in weights.parts[factor].items() if weight}
-    for level in part:
-        if level not in groups:
-            raise TooFewUnits(group=f"{factor}={level}", found=0, needed=1)
-    low, high = _scale(grid)
-    reach = (high - low) * weights.reach
-    if others.parts:  # each unit's value is a contrast, and moves the whole by half its reach
-        low, high = -reach / 2, reach / 2
-    return Sample(
-        keys=tuple(part),
-        values=tuple(np.array([*groups[level].values()]) for level in part),
-        weights=tuple(part.values()),
-        labels=tuple(f"{factor}={level}" for level in part),
-        strata=((),) * len(part),
-        low=low,
-        high=high,
-        reach=reach,
-        unit_name=Units("groups", (factor,)),
-        flags=False,
-        magnitude=grid.magnitude,
-        by_unit={f"{factor}={level}": (weight, groups[level]) for level, weight in part.items()},
-        dropped=dropped,
-    )
 
 
 def centred(sample: Sample) -> list[Floats]:
@@ -207,12 +171,12 @@ def centred(sample: Sample) -> list[Floats]:
     for values, stratum in zip(sample.values, sample.strata, strict=True):
         within.setdefault(stratum, []).append(values)
     common = {stratum: np.concatenate(each).mean() for stratum, each in within.items()}
-    parts: Counter[object] = Counter()
-    squares: Counter[object] = Counter()
+    parts: defaultdict[object, float] = defaultdict(float)
+    squares: defaultdict[object, float] = defaultdict(float)
     triples = [*zip(sample.values, sample.weights, sample.strata, strict=True)]
     for values, weight, at in triples:
-        parts[at] += weight * float(values.mean() - common[at])  # type: ignore[assignment]
-        squares[at] += weight**2  # type: ignore[assignment]
+        parts[at] += weight * float(values.mean() - common[at])
+        squares[at] += weight**2
     return [
         values - values.mean() + weight * parts[at] / squares[at] for values, weight, at in triples
     ]

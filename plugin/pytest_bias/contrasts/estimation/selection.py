@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ...errors import NoVariance
-from ...stats.checks import Floats, enough, probability
-from ...stats.means import p_from_t
+from ...stats.checks import Floats, enough
+from ...stats.equivalence import Further, beyond_p, clearing_interval, clearing_p
 from ...stats.resampling import label_shuffle_ratio
 from ...stats.results import LEVEL, Interval
 from ..findings import ALPHA, Estimate, Null
@@ -31,8 +27,6 @@ FEWEST_TO_CLEAR = 30
 """Pools below which nothing is cleared: so many miss a share of .10 of them with .05."""
 
 Places: TypeAlias = NDArray[np.intp]
-
-_SIDES = (attrgetter("selected"), attrgetter("shown"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +66,20 @@ def selection_ratio(
     if not (selected and others):  # half a selection among one further item of each side
         sums = sums + np.array([0.5, 1, 0.5, 1]) / n
     log_ratio, by_pool = linearised(sums)
-    if null == "margin" and margin is not None:
-        p_alarm, method = _beyond_p(sums, log_ratio, math.log(margin)), "t test at the margin"
+    further, limit = partial(_further, sums), None if margin is None else math.log(margin)
+    if null == "margin" and limit is not None:
+        p_alarm, method = beyond_p(further, log_ratio, beyond=limit, df=n), "t test at the margin"
     else:
-        p_alarm, method = _shuffled(pools, members, memo)
-    p_clear = None
-    if margin is not None:
-        p_clear = 1.0 if n < FEWEST_TO_CLEAR else _clearing_p(sums, math.log(margin))
+        p_alarm, method = _shuffled_p(pools, members, memo), "permutation of labels over items"
     few = margin is not None and n < FEWEST_TO_CLEAR
+    p_clear = None
+    if limit is not None:
+        p_clear = 1.0 if few else clearing_p(further, low=-limit, high=limit, df=n)
+    at_level = partial(_interval, further, n)
     return Estimate(
         estimate=math.exp(log_ratio),
-        interval=_interval(sums, LEVEL),
-        clearing=_interval(sums, 1 - 2 * ALPHA),
+        interval=at_level(LEVEL),
+        clearing=at_level(1 - 2 * ALPHA),
         p_alarm=p_alarm,
         p_clear=p_clear,
         margin=margin,
@@ -101,7 +97,7 @@ def selection_ratio(
         notes=(f"fewer than {FEWEST_TO_CLEAR} pools cannot clear it",) if few else (),
         se=float(by_pool.std(ddof=1)) / math.sqrt(n) or None,
         df=float(n - 1),
-        at_level=partial(_interval, sums),
+        at_level=at_level,
     ), by_pool.tolist()
 
 
@@ -119,42 +115,17 @@ def _further(sums: Floats, sign: int) -> tuple[float, float]:
     return log_ratio, float(by_pool.std(ddof=1)) / math.sqrt(len(by_pool))
 
 
-def _clearing_p(sums: Floats, limit: float) -> float:
-    df = len(sums)
-    tails = []
-    for sign in (1, -1):
-        log_ratio, se = _further(sums, sign)
-        tails.append(float(stdtr(df, (sign * log_ratio - limit) / se)))
-    return probability(max(tails))
-
-
-def _beyond_p(sums: Floats, log_ratio: float, limit: float) -> float:
-    """Return the two-sided p of a ratio within its limits."""
-    sign = 1 if log_ratio > 0 else -1
-    toward, se = _further(sums, -sign)
-    distance = max(sign * toward - limit, 0.0)
-    return p_from_t(distance / se, len(sums)) if se else 1.0
-
-
-def _interval(sums: Floats, level: float) -> Interval:
-    """Return the interval at a level, that of both one-sided tests at 90 %."""
-    t = float(stdtrit(len(sums), (1 + level) / 2))
-    (low, se_low), (high, se_high) = _further(sums, -1), _further(sums, 1)
-    return Interval(low=math.exp(low - t * se_low), high=math.exp(high + t * se_high), level=level)
+def _interval(further: Further, df: int, level: float) -> Interval | None:
+    return clearing_interval(further, df=df, level=level, ratio=True)
 
 
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
     """Return a row per pool: selected and shown of the group, and of the others."""
 
     def counted() -> Floats:
-        items, kind, lists = _laid_out(pools, memo)
-        members = np.array([item in group for item in items])
-        sides = [[of[codes] for codes, _ in lists] for of in (members, ~members)]
-        columns = [
-            np.diff(np.append(0, inside.cumsum())[ends])
-            for side in sides
-            for inside, (_, ends) in zip(side, lists, strict=True)
-        ]
+        items, kind, tables = _laid_out(pools, memo)
+        inside = np.array([item in group for item in items])
+        columns = [table[:, of].sum(axis=1) for of in (inside, ~inside) for table in tables]
         return np.column_stack(columns)[kind]
 
     return once(memo, group, counted)
@@ -162,56 +133,45 @@ def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, obj
 
 def _laid_out(
     pools: Sequence[Pool], memo: dict[object, object]
-) -> tuple[list[str], Places, list[tuple[Places, Places]]]:
-    """Return all items, which distinct pool each is, and what those selected, and showed.
+) -> tuple[list[str], Places, tuple[Floats, Floats]]:
+    """Return all items, which distinct pool each pool is, and tables of distinct pools × items.
 
-    The latter are the items' places, one pool after the other, and where each begins and ends.
+    They count how often a pool selected an item, and how often it showed it.
     """
 
-    def made() -> tuple[list[str], Places, list[tuple[Places, Places]]]:
+    def made() -> tuple[list[str], Places, tuple[Floats, Floats]]:
         distinct = {id(pool): pool for pool in pools}  # often one pool is shown many times
         places = {key: place for place, key in enumerate(distinct)}
-        each = [[of(pool) for pool in distinct.values()] for of in _SIDES]
-        items = {i: n for n, i in enumerate(dict.fromkeys(chain(*each[0], *each[1])))}
-        lists = [
-            (
-                np.array([items[item] for item in chain.from_iterable(side)], dtype=np.intp),
-                np.cumsum([0, *map(len, side)]),
-            )
-            for side in each
-        ]
-        return [*items], np.array([places[id(pool)] for pool in pools], dtype=np.intp), lists
+        shown = dict.fromkeys(item for pool in distinct.values() for item in pool.shown)
+        items = {item: place for place, item in enumerate(shown)}
+        tables = (np.zeros((len(distinct), len(items))), np.zeros((len(distinct), len(items))))
+        for row, pool in enumerate(distinct.values()):
+            for table, names in zip(tables, (pool.selected, pool.shown), strict=True):
+                np.add.at(table[row], [items[name] for name in names], 1)
+        return [*items], np.array([places[id(pool)] for pool in pools], dtype=np.intp), tables
 
     return once(memo, "laid out", made)
 
 
-def item_counts(pools: Sequence[Pool], memo: dict[object, object]) -> Sequence[Counter[str]]:
+def item_counts(pools: Sequence[Pool], memo: dict[object, object]) -> Sequence[Mapping[str, int]]:
     """Return how often each item was selected, and how often shown."""
-
-    def counted() -> list[Counter[str]]:
-        items, kind, lists = _laid_out(pools, memo)
-        times, found = np.bincount(kind), []
-        for codes, ends in lists:
-            counts = np.bincount(codes, np.repeat(times, np.diff(ends)), len(items))
-            found.append(Counter(dict(zip(items, map(int, counts.tolist()), strict=True))))
-        return found
-
-    return once(memo, "items", counted)
+    items, kind, tables = _laid_out(pools, memo)
+    times = np.bincount(kind)
+    return [dict(zip(items, map(int, (times @ table).tolist()), strict=True)) for table in tables]
 
 
-def _shuffled(
+def _shuffled_p(
     pools: Sequence[Pool], members: Collection[str], memo: dict[object, object]
-) -> tuple[float, str]:
-    """Return p of a permutation of the group's labels over the items, and its method in words."""
+) -> float:
+    """Return p of a permutation of the group's labels over the items."""
     selected, shown = item_counts(pools, memo)
     items = sorted(shown)
-    found = label_shuffle_ratio(
+    return label_shuffle_ratio(
         [selected[item] for item in items],
         [shown[item] for item in items],
         [item in members for item in items],
         seed=SEED,
-    )
-    return found.p, "permutation of labels over items"
+    ).p
 
 
 def linearised(sums: Floats) -> tuple[float, Floats]:

@@ -24,7 +24,7 @@ from pytest_bias.contrasts.findings import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.equivalence import clearing_p, moments, side_of, sides_of
+from pytest_bias.stats.equivalence import clearing_p, further_of, moments, side_of, sides_of
 from pytest_bias.stats.results import units_needed
 from pytest_bias.verdicts.decide import clears
 
@@ -211,7 +211,8 @@ def false_clear(n: int, base: float, margin: float) -> float:
     total = 0.0
     for a in ks[chances[0] > 1e-7]:
         for b in ks[chances[1] > 1e-7]:
-            p = clearing_p([sides[a], sides[n + 1 + b]], low=-margin, high=margin, df=2 * n - 2)
+            further = further_of([sides[a], sides[n + 1 + b]])
+            p = clearing_p(further, low=-margin, high=margin, df=2 * n - 2)
             total += chances[0][a] * chances[1][b] * (p <= ALPHA)
     return total
 
@@ -239,7 +240,7 @@ def test_false_clear_of_means_with_rare_replies_far_away(n: int, share: float) -
         base = 5 + rng.choice([-0.5, 0.0, 0.5], (2, n))
         a = np.where(rng.random(n) < share, far, base[0])
         sides, df = sides_of([a, base[1]], [1.0, -1.0], low=0, high=12)
-        clear += clearing_p(sides, low=-0.6, high=0.6, df=df) <= ALPHA
+        clear += clearing_p(further_of(sides), low=-0.6, high=0.6, df=df) <= ALPHA
     assert clear / draws <= ALPHA + 2 * math.sqrt(ALPHA * (1 - ALPHA) / draws)
 
 

@@ -16,7 +16,7 @@ from pytest_bias.contrasts.estimation.cells import (
     Weights,
     grid_of,
 )
-from pytest_bias.contrasts.estimation.estimator import estimate, estimate_ratio
+from pytest_bias.contrasts.estimation.estimator import estimate
 from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
 from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.findings import CHANCE, Estimate
@@ -173,16 +173,15 @@ def test_rates_alarm_with_one_further_reply_nearer_to_no_effect() -> None:
 
 
 def test_a_ratio_is_of_the_means_of_rates_on_the_log_scale() -> None:
-    sample = sample_of(rates(60, 40), HIGH_LOW, None)
-    found = estimate_ratio(sample, margin=1.25)
+    found = difference(rates(60, 40), margin=1.25, ratio=True)
     assert found.estimate == pytest.approx(1.5)
     variance = sum(p * (1 - p) / 99 / p**2 for p in (0.6, 0.4))
     assert found.se == pytest.approx(math.sqrt(variance), rel=1e-9)
     assert found.interval is not None
     assert found.interval.low < 1.5 < found.interval.high
     with pytest.raises(NoVariance):
-        estimate_ratio(sample_of(rates(0, 0), HIGH_LOW, None), margin=1.25)
-    none = estimate_ratio(sample_of(rates(9, 0), HIGH_LOW, None), margin=1.25)
+        difference(rates(0, 0), margin=1.25, ratio=True)
+    none = difference(rates(9, 0), margin=1.25, ratio=True)
     assert none.estimate == pytest.approx((9.5 / 101) / (0.5 / 101))
     assert none.p_clear == 1.0
 

@@ -11,7 +11,13 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_bias.stats.checks import Floats
-from pytest_bias.stats.equivalence import SideSummary, clearing_p, contrast_of, sides_of
+from pytest_bias.stats.equivalence import (
+    SideSummary,
+    clearing_p,
+    contrast_of,
+    further_of,
+    sides_of,
+)
 from pytest_bias.stats.power import largest_spread, settling_chances, verdict_chances
 from pytest_bias.stats.results import Interval
 
@@ -44,7 +50,7 @@ def rates(n: int, rate: float) -> list[SideSummary]:
 def drawn(cells: Sequence[Floats], scale: tuple[float, float], margin: float) -> bool:
     """Whether a draw of two groups is cleared."""
     found, df = sides_of(cells, (1.0, -1.0), low=scale[0], high=scale[1])
-    return clearing_p(found, low=-margin, high=margin, df=df) <= 0.05
+    return clearing_p(further_of(found), low=-margin, high=margin, df=df) <= 0.05
 
 
 @pytest.mark.parametrize(

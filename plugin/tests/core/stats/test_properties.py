@@ -28,6 +28,7 @@ from pytest_bias.stats.equivalence import (
     clearing_interval,
     clearing_p,
     contrast_of,
+    further_of,
     sides_of,
 )
 from pytest_bias.stats.means import describe, one_sample, welch
@@ -135,8 +136,8 @@ def test_no_data_clear_where_two_sides_that_are_all_alike_do_not(
     def p_of(first: list[float], second: list[float]) -> float:
         cells = [np.array(first), np.array(second)]
         sides, df = sides_of(cells, [1.0, -1.0], low=0.0, high=10.0)
-        p = clearing_p(sides, low=-margin, high=margin, df=df)
-        interval = clearing_interval(sides, df=df)
+        p = clearing_p(further_of(sides), low=-margin, high=margin, df=df)
+        interval = clearing_interval(further_of(sides), df=df)
         assert interval is not None
         if abs(p - 0.05) > 1e-9:
             assert interval.within(margin) == (p < 0.05)

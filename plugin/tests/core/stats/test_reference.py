@@ -20,7 +20,13 @@ from pytest_bias.stats.agreement import krippendorff_alpha
 from pytest_bias.stats.anova import factorial_anova, one_way
 from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson
 from pytest_bias.stats.effect_size import cohen_d, cohen_dz, hedges_j, standardized_difference
-from pytest_bias.stats.equivalence import clearing_interval, clearing_p, contrast_of, sides_of
+from pytest_bias.stats.equivalence import (
+    clearing_interval,
+    clearing_p,
+    contrast_of,
+    further_of,
+    sides_of,
+)
 from pytest_bias.stats.means import (
     StudentEstimate,
     describe,
@@ -72,16 +78,17 @@ def tost_of(found: StudentEstimate, *groups: Any, margin: float = 2.0) -> Found:
     cells = [np.asarray(group) for group in groups]
     sides, _ = sides_of(cells, weights, low=-math.inf, high=math.inf)
     assert contrast_of(sides) == pytest.approx((found.estimate, found.se))
-    p_lower = clearing_p(sides, low=-margin, high=math.inf, df=found.df)
-    p_upper = clearing_p(sides, low=-math.inf, high=margin, df=found.df)
-    interval = clearing_interval(sides, df=found.df)
+    further = further_of(sides)
+    p_lower = clearing_p(further, low=-margin, high=math.inf, df=found.df)
+    p_upper = clearing_p(further, low=-math.inf, high=margin, df=found.df)
+    interval = clearing_interval(further, df=found.df)
     assert interval is not None
     return {
         "t_lower": (found.estimate + margin) / found.se,
         "t_upper": (found.estimate - margin) / found.se,
         "p_lower": p_lower,
         "p_upper": p_upper,
-        "p_tost": clearing_p(sides, low=-margin, high=margin, df=found.df),
+        "p_tost": clearing_p(further, low=-margin, high=margin, df=found.df),
         **interval_of(interval, "ci90_lo", "ci90_hi"),
     }
 
