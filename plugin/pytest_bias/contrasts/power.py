@@ -265,7 +265,7 @@ def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> i
             math.log(found.estimate) if ratio else found.estimate,
             found.se or 0.0,
             count / replicates,
-            clearing=clearing if count * valid >= max(found.needed, FEWEST_TO_CLEAR) else None,
+            clearing=clearing if count * valid >= found.needed else None,
             margin=margin,
             df=found.df or 1.0,
             alpha=alpha,

@@ -16,7 +16,7 @@ from .declared import Hypothesis, Levels, levels_of
 from .findings import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
 from .linear import DIGITS
 from .published import beside_none, bracketed, column_of
-from .reach import cells_of, items_of
+from .reach import POOLS_TO_CLEAR, cells_of, items_of
 from .units import Group, Layout, Units
 
 if TYPE_CHECKING:
@@ -95,8 +95,6 @@ class Selection(Hypothesis):
         To first order a pool's part of the log ratio is a/E(a) - b/E(b) of those it selects of the
         group and of others, and that of one that selects no others (or only these) is its end.
         """
-        from .estimation.selection import FEWEST_TO_CLEAR  # noqa: PLC0415  (numpy)
-
         at = {name: levels_of(levels) for name, levels in self.at.items()}
         pools = design.replicates * cells_of(experiment, design, at)
         share = len(self._members)
@@ -106,7 +104,7 @@ class Selection(Hypothesis):
             low=-len(self.feature) / (len(self.feature) - share),
             high=len(self.feature) / share,
             ratio=True,
-            needed=FEWEST_TO_CLEAR,
+            needed=POOLS_TO_CLEAR,
         )
 
     @property

@@ -144,12 +144,11 @@ class Layout:
     @property
     def df(self) -> float:
         """Degrees of freedom of the contrast's standard error where all units vary alike."""
-        total = math.fsum(group.variance for group in self.groups)
-        more = 2 if sum(group.cells for group in self.groups) > 2 else 0  # noqa: PLR2004  (sides_of)
-        parts = [
-            (group.variance / total) ** 2 / group.cells / max(group.size - 1 + more, 1)
-            for group in self.groups
-        ]
-        least = min(group.size for group in self.groups) - 1
-        most = sum(group.cells * (group.size - 1) for group in self.groups)
-        return max(min(1 / math.fsum(parts) - more, most), least, 1)
+        import numpy as np  # noqa: PLC0415
+
+        from ..stats.equivalence import df_of  # noqa: PLC0415
+
+        cells = [group.cells for group in self.groups]
+        variances = [group.variance / group.cells for group in self.groups]
+        freedom = [max(group.size - 1, 1) for group in self.groups]
+        return df_of(np.repeat(variances, cells), np.repeat(freedom, cells), cells=sum(cells))

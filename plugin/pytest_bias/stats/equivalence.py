@@ -125,10 +125,16 @@ def sides_of(
     terms = (weight[own] ** 2 / sizes[own] + lent) * variances[own]
     df = float(freedom.sum())
     if terms.any():
-        shares = terms / terms.sum()
-        more = 2 if len(cells) > 2 else 0  # noqa: PLR2004  (two cells: as t tests are known)
-        df = float(np.clip(1 / (shares**2 / (freedom + more)).sum() - more, freedom.min(), df))
+        df = df_of(terms, freedom, cells=len(cells))
     return tuple(sides), df
+
+
+def df_of(variances: Floats, freedom: Floats, *, cells: int) -> float:
+    """Return the df of a sum of ``variances``, each on its own ``freedom``, of so many cells."""
+    shares = variances / variances.sum()
+    more = 2 if cells > 2 else 0  # noqa: PLR2004  (two cells: as t tests are known)
+    df = 1 / (shares**2 / (freedom + more)).sum() - more
+    return float(np.clip(df, freedom.min(), freedom.sum()))
 
 
 def contrast_of(sides: Sequence[SideSummary]) -> tuple[float, float]:

@@ -240,14 +240,15 @@ class Weights:
     """
 
     parts: Mapping[str, Mapping[str, float]]
-    key: tuple[object, ...] = field(init=False, repr=False, compare=False)
-    """Tells it from other weights."""
 
     def __post_init__(self) -> None:
         parts = {factor: frozen_mapping(levels) for factor, levels in self.parts.items()}
         object.__setattr__(self, "parts", frozen_mapping(parts))
-        key = tuple((factor, tuple(levels.items())) for factor, levels in parts.items())
-        object.__setattr__(self, "key", key)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Tells it from other weights."""
+        return tuple((factor, tuple(levels.items())) for factor, levels in self.parts.items())
 
     @property
     def reach(self) -> float:

@@ -26,15 +26,11 @@ from ...stats.means import p_from_t, t_interval
 from ...stats.resampling import contrast_permutation, sign_flip
 from ...stats.results import LEVEL, EffectSize, Interval, Permutation, units_needed
 from ..findings import Estimate, Matters, Null
+from ..reach import FEWEST_TO_CLEAR
 from .sample import Sample, centred
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
-
-FEW_UNITS = 10
-"""Units of a side below which an alarm is a permutation's, and nothing is cleared."""
-
-FEW_NOTE = f"fewer than {FEW_UNITS} units on a side can show bias but cannot clear it"
 
 _MEANS = "t test of the weighted sum of means"
 _FURTHER = "t test of the weighted sum of means with one further unit a side"
@@ -69,7 +65,7 @@ def estimate(
         value = 0.0
     limit = None if margin is None else math.log(margin) if ratio else margin * shrink
     fewest = int(min(side.n for side in sides) + 1e-9)
-    needed = FEW_UNITS
+    needed = FEWEST_TO_CLEAR
     if limit is not None and not ratio:
         needed = max(needed, units_needed(limit, sample.reach))
     further = further_of(sides, ratio=ratio)
@@ -79,7 +75,7 @@ def estimate(
         high = math.inf if matters == "below" else limit
         p_clear = 1.0 if fewest < needed else clearing_p(further, low=low, high=high, df=df)
     beyond = limit if null == "margin" and limit is not None else 0.0
-    few = fewest < FEW_UNITS and not ratio
+    few = fewest < FEWEST_TO_CLEAR and not ratio
     if sample.flags or (se == 0 and (beyond or sample.single)):
         p_alarm = beyond_p(further, value, beyond=beyond, df=df)
         how = _RATIO if ratio else _FURTHER
@@ -118,7 +114,7 @@ def estimate(
         se=se or None,
         df=df,
         effect_size=_effect_size(sample),
-        notes=_notes(sample, few=fewest < FEW_UNITS and margin is not None),
+        notes=_notes(sample),
         at_level=at_level,
     )
 
@@ -186,8 +182,8 @@ def _effect_size(sample: Sample) -> EffectSize | None:
     return None
 
 
-def _notes(sample: Sample, *, few: bool) -> tuple[str, ...]:
-    name = sample.unit_name
-    called = str(name) if sample.dropped == 1 else name.several
-    left_out = f"{sample.dropped} {called} left out: not every condition has a reply"
-    return (*([FEW_NOTE] if few else []), *([left_out] if sample.dropped else []))
+def _notes(sample: Sample) -> tuple[str, ...]:
+    if not sample.dropped:
+        return ()
+    called = str(sample.unit_name) if sample.dropped == 1 else sample.unit_name.several
+    return (f"{sample.dropped} {called} left out: not every condition has a reply",)

@@ -17,14 +17,10 @@ from ...stats.equivalence import Further, beyond_p, clearing_interval, clearing_
 from ...stats.resampling import label_shuffle_ratio
 from ...stats.results import LEVEL, Interval
 from ..findings import ALPHA, Estimate, Null
+from ..reach import FEWEST_TO_CLEAR, POOLS_TO_CLEAR
 from ..units import Units
 from .cells import once
 from .estimator import SEED
-
-FEWEST_POOLS = 10
-
-FEWEST_TO_CLEAR = 30
-"""Pools below which nothing is cleared: so many miss a share of .10 of them with .05."""
 
 Places: TypeAlias = NDArray[np.intp]
 
@@ -57,7 +53,7 @@ def selection_ratio(
     the ``memo`` of these pools.
     """
     n = len(pools)
-    enough(n, "pools", FEWEST_POOLS)
+    enough(n, "pools", FEWEST_TO_CLEAR)
     members = frozenset(group)
     sums = _counts(pools, members, memo)
     selected, shown, others, shown_others = sums.sum(axis=0)
@@ -71,9 +67,9 @@ def selection_ratio(
         p_alarm, method = beyond_p(further, log_ratio, beyond=limit, df=n), "t test at the margin"
     else:
         p_alarm, method = _shuffled_p(pools, members, memo), "permutation of labels over items"
-    few = margin is not None and n < FEWEST_TO_CLEAR
     p_clear = None
     if limit is not None:
+        few = n < POOLS_TO_CLEAR
         p_clear = 1.0 if few else clearing_p(further, low=-limit, high=limit, df=n)
     at_level = partial(_interval, further, n)
     return Estimate(
@@ -88,13 +84,12 @@ def selection_ratio(
         method=f"{method}; t tests of the log ratio over pools, with one further pool",
         units=n,
         fewest=n,
-        needed=FEWEST_TO_CLEAR,
+        needed=POOLS_TO_CLEAR,
         unit_name=Units("pools"),
         extras={
             "selection rate in the group": float(sums[:, 0].sum() / sums[:, 1].sum()),
             "selection rate of the others": float(sums[:, 2].sum() / sums[:, 3].sum()),
         },
-        notes=(f"fewer than {FEWEST_TO_CLEAR} pools cannot clear it",) if few else (),
         se=float(by_pool.std(ddof=1)) / math.sqrt(n) or None,
         df=float(n - 1),
         at_level=at_level,
