@@ -233,7 +233,7 @@ def _lost(
         for side in (True, False)
         if side in sides
     )
-    difference, p = 0.0, 1.0
+    p_beyond = 1.0
     if len(by_side) > 1:
         grid = grid_of(experiment, records, MISSING, met_at(asked, experiment))
         try:
@@ -241,10 +241,8 @@ def _lost(
         except NoFinding:
             pass
         else:
-            difference, p = found.estimate, found.p_alarm / 2
-    return MissingReplies(
-        shares=by_side, difference=difference, p_beyond=p, tips=_tips(finding, used, by_side)
-    )
+            p_beyond = found.p_alarm / 2
+    return MissingReplies(shares=by_side, p_beyond=p_beyond, tips=_tips(finding, used, by_side))
 
 
 def _tips(finding: Estimate, used: Grid, shares: Sequence[float]) -> float | None:

@@ -133,7 +133,7 @@ class Selection(Hypothesis):
         words = (" + ".join(levels_of(self.group)), "others")
         missing = sum(rows.missing.values())
         shares = (missing / len(rows.rows),)
-        lost = MissingReplies(shares=shares, difference=0.0, p_beyond=1.0) if missing else None
+        lost = MissingReplies(shares=shares, p_beyond=1.0) if missing else None
         n, values = finding.units, dict(zip(names, by_pool, strict=True))
         once_missing = (rows.missing, {})  # both sides are of the same trials
         return replace(

@@ -45,7 +45,7 @@ def open_(**changes: Any) -> Estimate:
 
 
 def lost(high: float, low: float, p_beyond: float = 1.0, tips: float | None = 2.0) -> Any:
-    return MissingReplies(shares=(high, low), difference=high - low, p_beyond=p_beyond, tips=tips)
+    return MissingReplies(shares=(high, low), p_beyond=p_beyond, tips=tips)
 
 
 def asked(found: Estimate | NoFinding, **changes: Any) -> Question:
