@@ -311,9 +311,9 @@ class MissingReplies:
     """The replies a contrast lacks: an outcome of their own, and no replies.
 
     ``shares`` are those of each side's trials, ``p_beyond`` the one-sided p-value that they differ
-    by no more than :data:`UNEQUAL`. ``tips`` is by how many standard deviations the missing replies
-    of one side alone would have to differ from its valid ones for a CLEAR not to hold; None where
-    nothing is cleared, or replies have no spread.
+    by no more than :data:`UNEQUAL`. ``tips`` is by how many standard deviations the missing
+    replies of one side alone would have to differ from its valid ones for a CLEAR not to hold;
+    None where nothing is cleared, or replies have no spread.
     """
 
     shares: tuple[float, ...]
