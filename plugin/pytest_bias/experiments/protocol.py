@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass, field
+from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
@@ -200,9 +201,14 @@ def _check_asked(
 
 
 def _is_model(reply: object) -> bool:
+    return isinstance(reply, type) and _is_pydantic(reply)
+
+
+@cache
+def _is_pydantic(kind: type) -> bool:
     from pydantic import BaseModel  # noqa: PLC0415  (texts alone do not wait for it)
 
-    return isinstance(reply, type) and issubclass(reply, BaseModel)
+    return issubclass(kind, BaseModel)
 
 
 async def together(*children: Coroutine[Any, Any, Value]) -> list[Value]:

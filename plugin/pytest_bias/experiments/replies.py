@@ -162,8 +162,6 @@ def accept_object(
     no answer. Raises InvalidReply with the reason (see
     :meth:`pytest_bias.experiments.protocol.Subject.ask`).
     """
-    from pydantic import ValidationError  # noqa: PLC0415  (texts alone do not wait for it)
-
     accept_text(text, finish)
     try:
         _STRICT.decode(text)
@@ -173,7 +171,11 @@ def accept_object(
         raise InvalidReply(_why_not_json(text, finish, told)) from None
     try:
         value = model.model_validate_json(text, strict=True)
-    except ValidationError as error:
+    except ValueError as error:
+        from pydantic import ValidationError  # noqa: PLC0415  (few replies are invalid)
+
+        if not isinstance(error, ValidationError):
+            raise
         raise _as_invalid(error) from None
     _apply(check, value)
     return value
