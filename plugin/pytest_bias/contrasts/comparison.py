@@ -258,7 +258,7 @@ class Comparison(Hypothesis):
             low, high = (-reach, reach) if parts else (low, high)
         needed = FEWEST_TO_CLEAR
         if self.margin is not None and self.scale != "ratio" and math.isfinite(reach):
-            left = 1.0 if self.measure == MISSING else shrinkage(experiment, self.measure)
+            left = shrinkage(experiment, self.measure)
             needed = max(needed, units_needed(self.margin * left, reach))
         found = Layout(
             groups=groups,

@@ -352,7 +352,7 @@ class Estimate:
     reject; None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
     margin reaches from its inverse to itself. Of a measure against a number ``matters`` says
     whether only what lies below or above it does. ``shrink`` is what the judge's error leaves of a
-    difference: the margin is tested at that share of it. ``units`` are the independent
+    difference: clearing is tested at that share of the margin. ``units`` are the independent
     observations, ``fewest`` those of the smaller side, ``needed`` how many of it can clear
     anything, ``unit_name`` what they are. ``extras`` are further numbers by name, ``over`` what
     it is an average over. ``se`` and ``df`` are those of the estimate, of ratios on the log scale.

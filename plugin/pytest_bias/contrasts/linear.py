@@ -194,8 +194,8 @@ def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
     declared = asked.declared
     names = declared.units_of(experiment)
     null = declared.null_of(experiment)
-    ratio = asked.scale == "ratio"  # which keeps its margin: a share of it is none of a logarithm
-    shrink = 1.0 if ratio or asked.measure == MISSING else shrinkage(experiment, asked.measure)
+    ratio = asked.scale == "ratio"
+    shrink = shrinkage(experiment, asked.measure, ratio=ratio)
     margin = declared.margin
     if asked.contrasts is not None:
         return largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
@@ -206,10 +206,15 @@ def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
     return replace(finding, by_unit=_named(experiment, sample))
 
 
-def shrinkage(experiment: Experiment, measure: str) -> float:
-    """Share of a difference that the error of reading ``measure`` leaves at worst; 1 without."""
-    error = experiment.measure(measure).error
-    return 1.0 if error is None else error.lowest
+def shrinkage(experiment: Experiment, measure: str, *, ratio: bool = False) -> float:
+    """Share of a difference that the error of reading ``measure`` leaves; 1 without.
+
+    It leaves nothing for sure of a ``ratio``: of rare events most may be read wrongly.
+    """
+    error = None if measure == MISSING else experiment.measure(measure).error
+    if error is None:
+        return 1.0
+    return 0.0 if ratio and error.lowest < 1 else error.lowest
 
 
 def _lost(

@@ -12,7 +12,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from .declared import Claim, Hypothesis
-from .findings import ALPHA, Estimate, Null
+from .findings import ALPHA, Estimate
 from .linear import shrinkage
 from .reach import FEWEST_TO_CLEAR, why_not_clear
 from .units import Layout, Units
@@ -66,25 +66,28 @@ class Prospect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Planned:
-    """A contrast under a design, or in one cell of it, with the margin it is held against."""
+    """A contrast under a design, or in one cell of it.
+
+    ``margin`` is what clears it, ``beyond`` the effect that an alarm must be shown to exceed.
+    """
 
     layout: Layout
-    margin: float | None
-    null: Null = "zero"
+    margin: float
+    beyond: float = 0.0
     alarm: float = ALPHA
 
     def chances(self, spread: float, effect: float = 0.0, missing: float = 0.0) -> Chances:
         """The chances at a spread and a true effect, in margins."""
         from ..stats.power import verdict_chances  # noqa: PLC0415  (numpy)
 
-        layout, margin = self.layout, self.margin
+        layout = self.layout
         blocked = int(layout.fewest * (1 - missing)) < layout.needed
         return verdict_chances(
-            self._sides(spread, effect * (margin or 0.0), 1 - missing),
+            self._sides(spread, effect * self.margin, 1 - missing),
             df=max(layout.df * (1 - missing), 1.0),
-            margin=None if blocked else margin,
+            margin=None if blocked else self.margin,
             alpha=self.alarm,
-            beyond=(margin or 0.0) if self.null == "margin" else 0.0,
+            beyond=self.beyond,
             flags=layout.event,
             ratio=layout.ratio and len(layout.sides) > 1,
         )
@@ -153,18 +156,20 @@ def prospect_of(
     if given.problem or layout.largest or hypothesis.margin is None:
         return given
     null = "margin" if design.screens else hypothesis.null_of(experiment)
-    left = 1.0 if name == MISSING else shrinkage(experiment, name)
+    left = shrinkage(experiment, name, ratio=layout.ratio)
     left = left if found is None else found.shrink
     cells = hypothesis.confined(experiment) if hypothesis.target == "fixed" else ()
-    planned = [
-        _Planned(
-            layout=each.layout(experiment, design),
-            margin=math.log(margin) if layout.ratio else margin * left,
-            null=null,
-            alarm=alarm,
+    planned = []
+    for _, margin, each in (("", hypothesis.margin, hypothesis), *cells):
+        whole = math.log(margin) if layout.ratio else margin
+        planned.append(
+            _Planned(
+                layout=each.layout(experiment, design),
+                margin=whole * left,
+                beyond=whole if null == "margin" else 0.0,
+                alarm=alarm,
+            )
         )
-        for _, margin, each in (("", hypothesis.margin, hypothesis), *cells)
-    ]
     spread = _spread(hypothesis, experiment, layout, found)
     return _told(given, planned, spread, counts_missing=name == MISSING)
 
@@ -188,12 +193,12 @@ def _told(
     if given.claim == "clear" and not counts_missing:
         from ..stats.power import largest_spread  # noqa: PLC0415  (numpy)
 
-        most = 0.5 if given.event else _WIDEST * (planned[0].margin or 0.0)
+        most = 0.5 if given.event else _WIDEST * planned[0].margin
         given = replace(given, largest=largest_spread(clear, most))
     if spread is None:
         return given
     found = None
-    if planned[0].null == "margin" or planned[0].layout.fewest >= FEWEST_TO_CLEAR:
+    if planned[0].beyond or planned[0].layout.fewest >= FEWEST_TO_CLEAR:
         found = tuple(planned[0].chances(spread, effect).biased for effect in EFFECTS)
     return replace(
         given,
@@ -253,7 +258,8 @@ def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> i
         return None
 
     ratio = found.scale == "ratio"
-    margin = math.log(found.margin) if ratio else found.margin * found.shrink
+    whole = math.log(found.margin) if ratio else found.margin
+    margin = whole * found.shrink
     clearing = found.clearing
     if ratio and clearing is not None:
         low, high = math.log(clearing.low), math.log(clearing.high)
@@ -269,7 +275,7 @@ def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> i
             margin=margin,
             df=found.df or 1.0,
             alpha=alpha,
-            beyond=margin if found.null == "margin" else 0.0,
+            beyond=whole if found.null == "margin" else 0.0,
         )
         return found_then.clear + found_then.biased >= POWER
 

@@ -49,12 +49,13 @@ def estimate(
     """Estimate and test a weighted sum of means, or the ``ratio`` of two rates by its logarithm.
 
     ``margin`` is in the unit of the contrast, of a ratio its larger limit. ``shrink`` is what is
-    left of a difference in how its values are read (1 of those read without error): the margin is
-    tested at that share of it. Where only what lies below or above no effect ``matters``, the
-    other neither alarms nor keeps from clearing. An alarm is raised by the t test (of events with
-    one further unit a side at the end nearer no effect, of fewer than 10 units a side by
-    permutation), clearing by :mod:`...stats.equivalence`. Of a ratio a side without any event has
-    half an event added, as the other has (Haldane 1956), in the estimate alone.
+    left of a difference in how its values are read (1 of those read without error): clearing is
+    tested at that share of the margin, an alarm against the whole of it. Where only what lies
+    below or above no effect ``matters``, the other neither alarms nor keeps from clearing. An
+    alarm is raised by the t test (of events with one further unit a side at the end nearer no
+    effect, of fewer than 10 units a side by permutation as well), clearing by
+    :mod:`...stats.equivalence`. Of a ratio a side without any event has half an event added, as
+    the other has (Haldane 1956), in the estimate alone.
 
     Raises TooFewUnits where no group of a side has two units, NoVariance of a ratio without any
     event at all.
@@ -63,7 +64,8 @@ def estimate(
     value, se = _log_ratio(sides) if ratio else contrast_of(sides)
     if abs(value) <= EQUAL * (1.0 if ratio else sample.magnitude):
         value = 0.0
-    limit = None if margin is None else math.log(margin) if ratio else margin * shrink
+    whole = math.log(margin) if ratio and margin is not None else margin
+    limit = None if whole is None else whole * shrink
     fewest = int(min(side.n for side in sides) + 1e-9)
     needed = FEWEST_TO_CLEAR
     if limit is not None and not ratio:
@@ -74,7 +76,7 @@ def estimate(
         low = -math.inf if matters == "above" else -limit
         high = math.inf if matters == "below" else limit
         p_clear = 1.0 if fewest < needed else clearing_p(further, low=low, high=high, df=df)
-    beyond = limit if null == "margin" and limit is not None else 0.0
+    beyond = whole if null == "margin" and whole is not None else 0.0
     few = fewest < FEWEST_TO_CLEAR and not ratio
     if sample.flags or (se == 0 and (beyond or sample.single)):
         p_alarm = beyond_p(further, value, beyond=beyond, df=df)

@@ -258,6 +258,16 @@ def test_a_margin_is_tested_at_what_an_error_of_reading_leaves_of_it() -> None:
         difference(of, margin=0.08).p_clear or 0
     )
     assert difference(of, margin=0.1, shrink=0.8).margin == 0.1
+    assert difference(of, margin=0.1, shrink=0.8, null="margin").p_alarm == (
+        difference(of, margin=0.1, null="margin").p_alarm
+    )
+
+
+def test_of_events_that_are_read_with_error_no_ratio_is_cleared() -> None:
+    sample = sample_of(rates(300, 300, 400), HIGH_LOW, None)
+    assert (estimate(sample, margin=1.25, ratio=True).p_clear or 0) < 0.001
+    misread = estimate(sample, margin=1.25, shrink=0.0, ratio=True)
+    assert (misread.p_clear or 0) > 0.4
 
 
 def test_weights_of_several_levels_add_up_to_one_difference() -> None:
