@@ -95,7 +95,6 @@ class Entry(Past):
     untrusted: str = ""
     share: float
     served: tuple[str, ...] = ()
-    judge: str | None
     cells: Mapping[str, Effect] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
@@ -178,7 +177,6 @@ def entry_of(
         share=verdict.share,
         cassette=checksum,
         served=recording.served,
-        judge=recording.judge,
         accepted=acceptance if is_stopped(verdict.status, verdict.claim) else None,
         cells={}
         if finding is None
