@@ -162,7 +162,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     claimed: set[str] = set()
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
-        finding = _found(hypothesis, experiment, rows)
+        finding = _found(_as_screened(hypothesis, design), experiment, rows)
         rests = hypothesis.measures
         insensitive, licence = "", ""
         claim = hypothesis.claim_under(design)
@@ -262,6 +262,12 @@ def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[st
         "would have been; raise max_output_tokens"
     )
     return {measure.name: why for measure in experiment.measures if measure.whole}
+
+
+def _as_screened(hypothesis: Hypothesis, design: Design) -> Hypothesis:
+    """Return the question of a screen, which can only find effects beyond the margin."""
+    large = design.screens and hypothesis.margin is not None
+    return replace(hypothesis, null="margin") if large else hypothesis
 
 
 def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:

@@ -1,15 +1,23 @@
-"""Every decision rule: from estimates to CLEAR, BIASED or INCONCLUSIVE.
+"""The order of the rules: from estimates to CLEAR, BIASED or INCONCLUSIVE; the first decides.
 
-What is shown to lie within its margin is CLEAR (two one-sided tests, each at .05), else what is
-shown to differ is BIASED (after weighted Holm over the experiment, on the scale of its part of the
-suite's .05), else it is INCONCLUSIVE. The two nulls are disjoint, so
-neither α is halved. No other module decides a verdict by a p-value.
+1. Copies, no estimate, a judge whose error is not known, fewer than 5 units: INCONCLUSIVE.
+2. An alarm is shown, and the effect not to be within the margin: BIASED.
+3. A cell is shown to be beyond its margin: BIASED, even where the average is within its own.
+4. The effect is not shown to be within the margin: INCONCLUSIVE.
+5. A screen, replies cut off, under 80 % valid or missing unequally, an open cell, no positive
+   control: INCONCLUSIVE. 6. Else CLEAR.
+
+"Within" is p_clear <= .05, an alarm p <= .05 after weighted Holm, on the scale of the experiment's
+part of α. It rejects no effect; in cells, in a screen and between fixed sets of exemplars one
+within the margin. stats/METHODS.md says how p-values come about, and where each threshold stands.
+No other module decides a verdict by a p-value.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeGuard
 
 from ..contrasts.findings import ALPHA, Estimate
 from ..contrasts.reach import FEWEST_UNITS
@@ -21,7 +29,7 @@ from .verdict import Decision, Question, Reason, Status, Support
 def decide(questions: Sequence[Question], *, scale: float) -> dict[str, Decision]:
     """Return the decision on each question of one experiment, by id.
 
-    ``scale`` is the experiment's part of α in parts of .05: p-values are divided by it.
+    ``scale`` is the experiment's α / .05, 1/12 by default: p-values are divided by it.
     """
     adjusted = _adjusted(questions, scale)
     decisions = {}
@@ -37,7 +45,7 @@ def decide(questions: Sequence[Question], *, scale: float) -> dict[str, Decision
             status=status,
             reason=reason,
             detail=detail,
-            p_adjusted=None if question.estimate is None else p,
+            p_adjusted=p if _may_decide(question, question.estimate) else None,
             biased_cells=cells if status == "BIASED" else (),
             direction=_direction(question, p),
         )
@@ -56,8 +64,7 @@ def _status(  # noqa: PLR0911  (one a rule)
         return "INCONCLUSIVE", Reason.UNRELIABLE, question.unreliable
     if finding.fewest < FEWEST_UNITS:
         return "INCONCLUSIVE", _few(finding, FEWEST_UNITS, Reason.TOO_FEW_UNITS), ""
-    alarms = not clears(finding) and is_shown(p_adjusted)
-    if alarms and not (question.screened and not _is_large(finding, p_adjusted)):
+    if not clears(finding) and is_shown(p_adjusted):
         return "BIASED", Reason.NONE, ""
     if biased_cells:
         return "BIASED", Reason.CELL_BIASED, ""
@@ -84,7 +91,7 @@ def _against_clearing(question: Question, finding: Estimate) -> Iterator[tuple[R
 
 
 def _why_open(question: Question, finding: Estimate) -> Iterator[tuple[Reason, str]]:
-    """Yield why an estimate that shows nothing decides nothing, the first reason first."""
+    """Yield why neither is shown, the first reason first."""
     if question.screened:
         yield Reason.SCREEN, ""
     if finding.margin is None:
@@ -101,7 +108,7 @@ def _why_open(question: Question, finding: Estimate) -> Iterator[tuple[Reason, s
 
 
 def _few(finding: Estimate, needed: int, otherwise: Reason) -> Reason:
-    """Return whether it is for want of valid replies that there are fewer units than needed."""
+    """Return the reason: too few valid replies where with all of them there would be enough."""
     trials = [arm.replies + sum(arm.missing.values()) for arm in finding.arms]
     enough = finding.unit_name == REPLIES and min(trials, default=0) >= needed
     return Reason.TOO_FEW_VALID if enough and finding.missing else otherwise
@@ -111,7 +118,7 @@ def _direction(question: Question, p_adjusted: float) -> Support | None:
     finding = question.estimate
     if question.direction is None:
         return None
-    if finding is None or question.copied or question.unreliable or not is_shown(p_adjusted):
+    if finding is None or not is_shown(p_adjusted):
         return "not shown"
     positive = finding.estimate > finding.no_effect
     return "supported" if positive == (question.direction == "positive") else "opposite"
@@ -120,16 +127,16 @@ def _direction(question: Question, p_adjusted: float) -> Support | None:
 def _adjusted(questions: Sequence[Question], scale: float) -> dict[tuple[str, str], float]:
     """(hypothesis, cell or '') → alarm p-value after weighted Holm over the experiment.
 
-    Families weigh alike, and so do the hypotheses of one; one without an estimate counts with
-    p = 1, as families are those declared. The cells of all claims are one more family.
+    Families weigh alike, and so do the hypotheses of one; one that may not decide counts with
+    p = 1, as families are those declared. The cells there are, of all claims, are one more family.
     Descriptions raise no alarm, and are adjusted by themselves within their family.
     """
     gating = [question for question in questions if question.claim != "describe"]
     sizes = Counter(question.family for question in gating)
-    p = {(q.id, ""): q.estimate.p_alarm if q.estimate else 1.0 for q in questions}
+    p = {(q.id, ""): _p_alarm(q, q.estimate) for q in questions}
     weights = {(q.id, ""): 1 / sizes[q.family] for q in gating}
     cells = {
-        (q.id, name): cell.p_alarm
+        (q.id, name): _p_alarm(q, cell)
         for q in gating
         if q.estimate is not None
         for name, cell in q.estimate.cells.items()
@@ -155,23 +162,27 @@ def _holm(
     return dict(zip(weights, found, strict=True))
 
 
-def _is_large(finding: Estimate, p_adjusted: float) -> bool:
-    """Return whether an effect is shown to be beyond its margin; of one without it always is."""
-    if finding.margin is None or finding.null == "margin":
-        return True
-    return finding.beyond(alarm_interval(finding, p_adjusted))
+def _may_decide(question: Question, finding: Estimate | None) -> TypeGuard[Estimate]:
+    """Return whether a claim or a cell may be decided by its p-values."""
+    barred = question.copied or question.unreliable
+    return not barred and finding is not None and finding.fewest >= FEWEST_UNITS
+
+
+def _p_alarm(question: Question, finding: Estimate | None) -> float:
+    return finding.p_alarm if _may_decide(question, finding) else 1.0
 
 
 def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:
-    """The interval at the level of the alarm: where p is multiplied, α is divided by as much."""
+    """The interval at level 1 - .05 p / p_adjusted: outside lies what the alarm rejects."""
     if finding.at_level is None or not p_adjusted:
         return finding.interval
     return finding.at_level(1 - ALPHA * finding.p_alarm / p_adjusted)
 
 
 def is_seen(finding: Estimate) -> bool:
-    """Return whether a positive control is seen: its alarm is raised, in the right direction."""
-    return is_shown(finding.p_alarm) and finding.estimate > finding.no_effect
+    """Return whether a positive control is seen: an alarm of 5 units a side, upwards."""
+    enough = finding.fewest >= FEWEST_UNITS
+    return enough and is_shown(finding.p_alarm) and finding.estimate > finding.no_effect
 
 
 def is_shown(p: float | None) -> bool:

@@ -248,15 +248,8 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
         Reason.SCREEN,
         "a screen can only find large effects; the gate design clears",
     ),
-    "a screen does not call small what is shown": (
-        finding(),
-        {"screened": True},
-        "INCONCLUSIVE",
-        Reason.SCREEN,
-        "a screen can only find large effects; the gate design clears",
-    ),
-    "a screen calls large what is beyond": (
-        finding(interval=between(0.7, 1.3)),
+    "a screen finds": (
+        finding(null="margin"),
         {"screened": True},
         "BIASED",
         Reason.NONE,
@@ -319,6 +312,30 @@ def test_families_share_alike_and_hypotheses_within_them() -> None:
     )
     assert described["a"].p_adjusted == results["a"].p_adjusted
     assert described["e"].p_adjusted == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize(
+    ("found", "changes"),
+    [
+        (finding(p_alarm=1e-12), {"copied": "59 of 120 replies"}),
+        (finding(p_alarm=1e-12), {"unreliable": "the judge's error is not known"}),
+        (finding(p_alarm=1e-12, fewest=4), {}),
+    ],
+)
+def test_a_claim_that_may_not_decide_frees_no_weight(found: Estimate, changes: Any) -> None:
+    cells = {"cv=a": replace(CELL, p_alarm=1e-12, fewest=found.fewest)}
+    barred = asked(replace(found, cells=cells), id="a", direction="positive", **changes)
+    results = decide([barred, asked(finding(p_alarm=0.02), id="b")], scale=1.0)
+    assert results["b"].p_adjusted == pytest.approx(
+        0.02 * 4
+    )  # two families, of two claims and one cell
+    assert results["b"].status == "INCONCLUSIVE"
+    assert (results["a"].p_adjusted, results["a"].direction) == (None, "not shown")
+
+
+def test_a_cell_of_few_units_is_not_biased() -> None:
+    few = cleared(cells={"cv=a": replace(CELL, fewest=4)})
+    assert verdict(few).reason is Reason.CELL_OPEN
 
 
 @pytest.mark.parametrize(
