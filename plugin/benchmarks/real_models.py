@@ -29,6 +29,7 @@ LOCAL_PAGE = ROOT / "docs" / "local.md"
 CASES = "bias_tests/anchoring/test_all_in_one.py"
 RECORDED: Mapping[str, tuple[str, ...]] = {
     CASES: ("local/smollm2", "local/smollm2-again", "local/smollm2-fair"),
+    "bias_tests/anchoring/test_anchoring.py": ("local/smollm2",),
     "bias_tests/linguistic_audit": ("local/smollm2", "local/smollm2-fair"),
     "bias_tests/cv_screening": ("local/smollm2",),
 }
