@@ -281,6 +281,8 @@ class Comparison(Hypothesis):
             parts = {name: dict.fromkeys(levels, 1.0) for name, levels in parts.items()}
         return Asked(
             declared=self,
+            at=self.where(experiment),
+            names=self.units_of(experiment),
             measure=self.measure,
             quantity=self.quantity_of_largest if largest else self.quantity,
             weights=Weights(parts),

@@ -28,7 +28,6 @@ from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
 
 if TYPE_CHECKING:
-    from .comparison import Comparison
     from .declared import Hypothesis
     from .estimation.cells import Cell, Grid, Weights
     from .estimation.largest import Scaled
@@ -56,7 +55,11 @@ class Side:
 class Asked:
     """A linear contrast, or the largest of several, as the analysis needs it."""
 
-    declared: Comparison
+    declared: Hypothesis
+    at: Mapping[str, Sequence[str]]
+    """The levels to which it is confined, by factor."""
+    names: Sequence[str] | None
+    """What the units of a population are named after; None of a fixed set."""
     measure: str
     quantity: str
     weights: Weights
@@ -82,8 +85,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
     from .estimation.cells import collapsed, grid_of  # noqa: PLC0415  (numpy)
 
     declared, weights = asked.declared, asked.weights
-    at = met_at(asked, experiment)
-    grid = grid_of(experiment, records, asked.measure, at, declared.eligible)
+    grid = grid_of(experiment, records, asked.measure, asked.at, declared.eligible)
     grid, unmet = _with_eligible(weights, grid)
     every = weights.used(grid)
     pooled = Pooled(
@@ -92,7 +94,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
         sides={side.words: every.at(side.levels).cells for side in asked.sides},
     )
     published = published_column(declared.published, pooled)
-    if declared.target == "fixed":
+    if asked.names is None:
         items = [] if experiment.items is None else [experiment.items.name]
         grid = collapsed(grid, [*asked.compared, *items])
     whole = weights.used(grid)
@@ -170,7 +172,7 @@ def _with_eligible(weights: Weights, grid: Grid) -> tuple[Grid, tuple[str, ...]]
     return grid.of(cell for cell, stratum in cells if stratum not in bare), (*bare.values(),)
 
 
-def _eligible(declared: Comparison, used: Grid, unmet: Sequence[str]) -> Iterator[str]:
+def _eligible(declared: Hypothesis, used: Grid, unmet: Sequence[str]) -> Iterator[str]:
     """Yield how many valid trials the question applies to, and where to none."""
     counted = sum(cell.values.size for cell in used.cells)
     of = counted + sum(cell.ineligible for cell in used.cells)
@@ -180,11 +182,6 @@ def _eligible(declared: Comparison, used: Grid, unmet: Sequence[str]) -> Iterato
         yield f"left out, as no trial has it at some level: {', '.join(unmet[:_NAMED])}{more}"
 
 
-def met_at(asked: Asked, experiment: Experiment) -> dict[str, tuple[str, ...]]:
-    """Return the levels to which a contrast is confined, by factor."""
-    return asked.declared.where(experiment)
-
-
 def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
     """Return the tested estimate with the units of a single contrast."""
     from .estimation.estimator import estimate  # noqa: PLC0415  (numpy)
@@ -192,14 +189,15 @@ def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
     from .estimation.sample import sample_of  # noqa: PLC0415
 
     declared = asked.declared
-    names = declared.units_of(experiment)
     null = declared.null_of(experiment)
     ratio = asked.scale == "ratio"
     shrink = shrinkage(experiment, asked.measure, ratio=ratio)
     margin = declared.margin
     if asked.contrasts is not None:
-        return largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
-    sample = sample_of(grid, asked.weights, names).less(asked.number)
+        return largest_of(
+            asked.contrasts, grid, asked.names, margin=margin, null=null, shrink=shrink
+        )
+    sample = sample_of(grid, asked.weights, asked.names).less(asked.number)
     finding = estimate(
         sample, margin=margin, null=null, shrink=shrink, matters=asked.matters, ratio=ratio
     )
@@ -240,7 +238,7 @@ def _lost(
     )
     p_beyond = 1.0
     if len(by_side) > 1:
-        grid = grid_of(experiment, records, MISSING, met_at(asked, experiment))
+        grid = grid_of(experiment, records, MISSING, asked.at)
         try:
             found = estimate(sample_of(grid, asked.weights, None), margin=UNEQUAL, null="margin")
         except NoFinding:
@@ -275,7 +273,7 @@ def _heterogeneity(
 ) -> Heterogeneity | None:
     """Spread of the items of a fixed set; None without several, or of a size."""
     items = "" if experiment.items is None else experiment.items.name
-    fixed = asked.declared.target == "fixed" and asked.contrasts is None
+    fixed = asked.names is None and asked.contrasts is None
     if not (fixed and items and finding.scale == "difference") or items in asked.compared:
         return None
     from .estimation.estimator import estimate  # noqa: PLC0415  (numpy)
@@ -397,8 +395,7 @@ def _check_complete(
         raise IncompleteDesign(cells=map(" × ".join, empty))
     if empty:
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
-    whole = asked.declared.target == "fixed"
-    units = asked.declared.units_of(experiment) or ()
+    whole, units = asked.names is None, asked.names or ()
     if absent := asked.weights.absent(used, units):
         raise IncompleteDesign(cells=absent)
     if all(cell.values.size for cell in used.cells):

@@ -8,15 +8,14 @@ from ...stats.means import difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
 from ..findings import Estimate, Human, HumanComparison, Relation
-from ..linear import Asked, met_at
+from ..linear import Asked
 from .cells import grid_of
 from .estimator import SEED
 
 
 def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstrap | None:
     """The percentile bootstrap interval of the difference of two cells; None of more."""
-    at = met_at(asked, experiment)
-    grid = grid_of(experiment, records, asked.measure, at, asked.declared.eligible)
+    grid = grid_of(experiment, records, asked.measure, asked.at, asked.declared.eligible)
     cells = asked.weights.used(grid).cells
     if len(cells) != 2:  # noqa: PLR2004  (two groups)
         return None
