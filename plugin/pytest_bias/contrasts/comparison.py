@@ -19,12 +19,10 @@ from .findings import Estimate, Scale
 from .linear import Asked, Side, analyse_linear, shrinkage
 from .reach import FEWEST_TO_CLEAR, cells_of, has_exemplars, items_of, stimuli, why_no_verdict
 from .units import REPLIES, Group, Layout, Units
+from .weights import Parts, departing, weights_between
 
 if TYPE_CHECKING:
     from .estimation.largest import Scaled
-
-Parts = Mapping[str, Mapping[str, float]]
-"""A contrast as a product: factor → level → weight."""
 
 _INSTEAD: Mapping[MeasureKind | None, str] = {
     "number": "is a number: compare its means (MeanDifference), not its rates",
@@ -34,19 +32,6 @@ _INSTEAD: Mapping[MeasureKind | None, str] = {
     None: "does not say what it is: declare Measure(…, kind='number') or kind='flag'",
 }
 """What to do with a measure of a kind that a contrast does not compare."""
-
-
-def weights_between(factor: str, high: Sequence[str], low: Sequence[str]) -> Parts:
-    """The mean of the ``high`` levels minus that of the ``low`` ones."""
-    return {factor: dict.fromkeys(high, 1 / len(high)) | dict.fromkeys(low, -1 / len(low))}
-
-
-def departing(levels: Mapping[str, Sequence[str]], place: Sequence[str]) -> Parts:
-    """The departure of a ``place``, a level of each factor, from what all do on average."""
-    return {
-        factor: {level: (level == own) - 1 / len(among) for level in among}
-        for (factor, among), own in zip(levels.items(), place, strict=True)
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
-from .comparison import Comparison, Parts, weights_between
+from .comparison import Comparison
 from .declared import Levels, levels_of
 from .findings import Estimate
 from .linear import Side
 from .published import ChiSquareTest, PublishedMethod, SumOfGaps
+from .weights import Parts, weights_between
 
 if TYPE_CHECKING:
     from .estimation.largest import Scaled, WeightedGap

@@ -189,15 +189,13 @@ def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
     from .estimation.sample import sample_of  # noqa: PLC0415
 
     declared = asked.declared
-    null = declared.null_of(experiment)
+    names, null = asked.names, declared.null_of(experiment)
     ratio = asked.scale == "ratio"
     shrink = shrinkage(experiment, asked.measure, ratio=ratio)
     margin = declared.margin
     if asked.contrasts is not None:
-        return largest_of(
-            asked.contrasts, grid, asked.names, margin=margin, null=null, shrink=shrink
-        )
-    sample = sample_of(grid, asked.weights, asked.names).less(asked.number)
+        return largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
+    sample = sample_of(grid, asked.weights, names).less(asked.number)
     finding = estimate(
         sample, margin=margin, null=null, shrink=shrink, matters=asked.matters, ratio=ratio
     )

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_bias import Measure, RateDifference
-from pytest_bias.contrasts.comparison import weights_between
 from pytest_bias.contrasts.estimation.cells import (
     Grid,
     Weights,
@@ -21,6 +20,7 @@ from pytest_bias.contrasts.estimation.largest import departures, largest_of, sig
 from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.findings import CHANCE, Estimate
 from pytest_bias.contrasts.groups import TotalGap
+from pytest_bias.contrasts.weights import weights_between
 from pytest_bias.errors import IncompleteDesign, NoVariance
 
 from .designs import Floats, asked, at, cell, grid, groups, items, level, recorded, study
