@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Hypothesis as Hypothesis,
         PositiveControl as PositiveControl,
     )
-    from .contrasts.findings import Estimate as Estimate, Human as Human
+    from .contrasts.estimate import Estimate as Estimate, Human as Human
     from .contrasts.groups import GroupContrast as GroupContrast, TotalGap as TotalGap
     from .contrasts.interactions import Interaction as Interaction
     from .contrasts.pairs import (
@@ -98,7 +98,7 @@ _HOMES = {
         "contrasts.against": "Mean Rate",
         "contrasts.cases": "Recorded conditions hypotheses positive_control",
         "contrasts.declared": "Hypothesis PositiveControl",
-        "contrasts.findings": "Estimate Human",
+        "contrasts.estimate": "Estimate Human",
         "contrasts.groups": "GroupContrast TotalGap",
         "contrasts.interactions": "Interaction",
         "contrasts.pairs": "MeanDifference RateDifference RateRatio",

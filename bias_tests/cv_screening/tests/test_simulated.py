@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from pytest_bias.contrasts.findings import Estimate
+from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of

@@ -32,7 +32,7 @@ from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
-    from ..contrasts.findings import Effect, Estimate
+    from ..contrasts.estimate import Effect, Estimate
     from ..experiments.experiment import Players
     from ..experiments.replay import Lookup
     from ..settings.settings import Settings

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..contrasts.declared import Claim
-from ..contrasts.findings import Effect
+from ..contrasts.estimate import Effect
 from ..contrasts.reach import FEWEST_UNITS
 from ..errors import NEWER, BiasError, NotAsWritten, conflict_words
 from ..experiments.canonical import compact, digest, dumps, parsed_as, plain

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..contrasts.findings import ALPHA, Compared, p_words
+from ..contrasts.estimate import ALPHA, Compared, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..settings.published import PUBLISHED, TABLE
 from ..verdicts.verdict import Control, HypothesisName, Status, Verdict

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..contrasts.findings import ALPHA, Compared, Effect, Estimate
+from ..contrasts.estimate import ALPHA, Compared, Effect, Estimate
 from ..errors import NoVariance
 from ..verdicts.decide import clears
 from ..verdicts.wording import limit_words, number_as_given, number_form

@@ -12,7 +12,7 @@ from ..experiments.fields import need_number
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
 from .comparison import Comparison
-from .findings import Estimate, Matters
+from .estimate import Estimate, Matters
 from .linear import Asked, Side
 
 _WORDS: Mapping[Matters, str] = {"either": "is", "below": "at-least", "above": "at-most"}

@@ -15,7 +15,7 @@ from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
 from ..stats.results import units_needed
 from .declared import Hypothesis, levels_of
-from .findings import Estimate, Scale
+from .estimate import Estimate, Scale
 from .linear import Asked, Side, analyse_linear, shrinkage
 from .reach import FEWEST_TO_CLEAR, cells_of, has_exemplars, items_of, stimuli, why_no_verdict
 from .units import REPLIES, Group, Layout, Units

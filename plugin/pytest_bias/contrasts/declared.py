@@ -19,14 +19,14 @@ from ..experiments.fields import (
     wrong,
 )
 from ..experiments.measures import MISSING
-from .findings import Null
+from .estimate import Null
 from .reach import has_exemplars, items_of, why_not_clear
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
-    from .findings import Estimate
+    from .estimate import Estimate
     from .published import PublishedMethod
     from .units import Layout
 

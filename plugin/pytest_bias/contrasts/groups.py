@@ -11,7 +11,7 @@ from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
 from .comparison import Comparison
 from .declared import Levels, levels_of
-from .findings import Estimate
+from .estimate import Estimate
 from .linear import Side
 from .published import ChiSquareTest, PublishedMethod, SumOfGaps
 from .weights import Parts, weights_between

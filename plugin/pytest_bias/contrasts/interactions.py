@@ -12,7 +12,7 @@ from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from ..experiments.records import Records
 from .comparison import Comparison
 from .declared import Levels, levels_of
-from .findings import Estimate
+from .estimate import Estimate
 from .linear import Side
 from .published import bracketed
 

@@ -13,7 +13,7 @@ from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
-from .findings import (
+from .estimate import (
     LEAST_VALID,
     UNEQUAL,
     Arm,

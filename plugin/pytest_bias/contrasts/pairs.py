@@ -14,7 +14,7 @@ from ..experiments.records import Records
 from ..stats.results import Interval
 from .comparison import Comparison
 from .declared import Levels, levels_of
-from .findings import Estimate, Human, Index, Scale
+from .estimate import Estimate, Human, Index, Scale
 from .linear import Side
 from .published import ChiSquareTest, PublishedMethod, WelchTest
 

@@ -12,7 +12,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from .declared import Claim, Hypothesis
-from .findings import ALPHA, Estimate
+from .estimate import ALPHA, Estimate
 from .linear import shrinkage
 from .reach import FEWEST_TO_CLEAR, why_not_clear
 from .units import Layout, Units

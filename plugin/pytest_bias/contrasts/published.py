@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..errors import BadStatisticInput, NoFinding, TooFewUnits
-from .findings import PublishedColumn
+from .estimate import PublishedColumn
 
 if TYPE_CHECKING:
     import numpy as np

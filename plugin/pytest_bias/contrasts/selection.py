@@ -13,7 +13,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
 from .declared import Hypothesis, Levels, levels_of
-from .findings import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
+from .estimate import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
 from .linear import DIGITS
 from .published import beside_none, bracketed, column_of
 from .reach import POOLS_TO_CLEAR, cells_of, items_of
@@ -135,7 +135,10 @@ class Selection(Hypothesis):
         shares = (missing / len(rows.rows),)
         lost = MissingReplies(shares=shares, p_beyond=1.0) if missing else None
         n, values = finding.units, dict(zip(names, by_pool, strict=True))
-        once_missing = (rows.missing, {})  # both sides are of the same trials
+        once_missing: tuple[Mapping[str, int], ...] = (
+            rows.missing,
+            {},
+        )  # both sides are of the same trials
         return replace(
             finding,
             quantity="selection ratio",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ..contrasts.findings import Estimate, p_words
+from ..contrasts.estimate import Estimate, p_words
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
 from ..stats.results import Interval

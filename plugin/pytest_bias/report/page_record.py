@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.findings import p_words
+from ..contrasts.estimate import p_words
 from ..experiments.records import Recording
 from ..verdicts.analysis import Analysis
 from ..verdicts.judge_agreement import AgreementFound

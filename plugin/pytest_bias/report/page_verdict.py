@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.findings import Estimate, HumanComparison, p_words
+from ..contrasts.estimate import Estimate, HumanComparison, p_words
 from ..verdicts.decide import clears
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..baselines.gate import Change
 from ..contrasts.declared import Claim
-from ..contrasts.findings import Compared, Scale
+from ..contrasts.estimate import Compared, Scale
 from ..stats.results import Interval
 from ..verdicts.verdict import NOTHING_FOUND, HypothesisName, Status, Verdict
 from ..verdicts.wording import interval_words, number_form, range_words, with_interval

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from ..contrasts.declared import Hypothesis, PositiveControl
-from ..contrasts.findings import (
+from ..contrasts.estimate import (
     ALPHA,
     CategorySummary,
     Estimate,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from ..contrasts.declared import PositiveControl
-from ..contrasts.findings import Estimate
+from ..contrasts.estimate import Estimate
 from ..contrasts.reach import FEWEST_UNITS
 from ..errors import NoFinding
 from ..experiments.measures import MISSING

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
-from ..contrasts.findings import ALPHA, Estimate
+from ..contrasts.estimate import ALPHA, Estimate
 from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..stats.results import MOST_UNITS, Interval

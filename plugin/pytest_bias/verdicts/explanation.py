@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..contrasts.findings import Estimate, p_words
+from ..contrasts.estimate import Estimate, p_words
 from ..contrasts.published import NOT_DEFINED
 from .decide import is_shown
 from .verdict import Reason, Verdict

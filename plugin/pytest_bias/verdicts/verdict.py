@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from ..contrasts.declared import Claim, Direction
-from ..contrasts.findings import Estimate, PublishedColumn
+from ..contrasts.estimate import Estimate, PublishedColumn
 from ..errors import NoFinding
 from ..experiments.canonical import TextValue
 from ..stats.results import Interval

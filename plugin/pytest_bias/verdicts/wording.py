@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..contrasts.findings import CHANCE, Estimate, PublishedColumn, Scale, p_words
+from ..contrasts.estimate import CHANCE, Estimate, PublishedColumn, Scale, p_words
 from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation

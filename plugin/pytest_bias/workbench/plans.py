@@ -27,7 +27,7 @@ from .analyses import Workbench
 
 if TYPE_CHECKING:
     from ..cassettes.store import Cassette
-    from ..contrasts.findings import Estimate
+    from ..contrasts.estimate import Estimate
     from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
     from ..settings.settings import Limits, Settings

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pytest_bias.contrasts.findings import Arm, Estimate
+from pytest_bias.contrasts.estimate import Arm, Estimate
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import Measure

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.declared import PositiveControl
+from pytest_bias.contrasts.estimate import Human
 from pytest_bias.contrasts.estimation import people
-from pytest_bias.contrasts.findings import Human
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.allocation import Allocation

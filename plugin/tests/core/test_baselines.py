@@ -28,7 +28,7 @@ from pytest_bias.baselines.fingerprints import differences, fingerprint_of
 from pytest_bias.baselines.gate import BaselineDiffers, Comparison, describe_verdict
 from pytest_bias.contrasts.against import Mean, Rate
 from pytest_bias.contrasts.declared import Claim
-from pytest_bias.contrasts.findings import Estimate, UnitGroup
+from pytest_bias.contrasts.estimate import Estimate, UnitGroup
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.findings import Estimate, Human
+from pytest_bias.contrasts.estimate import Estimate, Human
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Factor

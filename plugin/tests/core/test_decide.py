@@ -14,7 +14,7 @@ import pytest
 
 import pytest_bias
 from pytest_bias import MeanDifference
-from pytest_bias.contrasts.findings import Estimate, MissingReplies
+from pytest_bias.contrasts.estimate import Estimate, MissingReplies
 from pytest_bias.contrasts.units import Units
 from pytest_bias.errors import NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial

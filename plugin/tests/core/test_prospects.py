@@ -22,7 +22,7 @@ from pytest_bias import (
     Selection,
     TotalGap,
 )
-from pytest_bias.contrasts.findings import Estimate
+from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.contrasts.power import Prospect, passes, prospect_of, replicates_to_settle
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_bias.baselines.noninferiority import compared, effect_of, held
-from pytest_bias.contrasts.findings import Compared, Effect, Scale, UnitGroup
+from pytest_bias.contrasts.estimate import Compared, Effect, Scale, UnitGroup
 from pytest_bias.stats.noninferiority import (
     non_inferior_from_estimates,
     non_inferior_paired_groups,

@@ -12,7 +12,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.findings import Estimate, p_words
+from pytest_bias.contrasts.estimate import Estimate, p_words
 from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.view import suite_verdict

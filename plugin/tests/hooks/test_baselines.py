@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias.baselines.entries import baseline_from, baseline_text
-from pytest_bias.contrasts.findings import Effect
+from pytest_bias.contrasts.estimate import Effect
 
 from .suites import INI, REPLICATES, TESTS, Suite, experiment_source, record, section
 from .test_fail_closed import BIASED, no_verdict

@@ -25,7 +25,7 @@ from ...stats.equivalence import (
 from ...stats.means import p_from_t, t_interval
 from ...stats.resampling import contrast_permutation, sign_flip
 from ...stats.results import LEVEL, EffectSize, Interval, Permutation, units_needed
-from ..findings import Estimate, Matters, Null
+from ..estimate import Estimate, Matters, Null
 from ..reach import FEWEST_TO_CLEAR
 from .sample import Sample, centred
 

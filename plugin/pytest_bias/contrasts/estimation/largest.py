@@ -19,7 +19,7 @@ from ...stats.checks import Floats
 from ...stats.equivalence import moments
 from ...stats.results import LEVEL, Interval
 from ...stats.simultaneous import max_t
-from ..findings import ALPHA, CHANCE, Estimate, Null, p_words
+from ..estimate import ALPHA, CHANCE, Estimate, Null, p_words
 from ..weights import departing
 from .cells import Grid, Weights
 from .estimator import SEED, estimate

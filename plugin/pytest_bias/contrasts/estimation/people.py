@@ -7,7 +7,7 @@ from ...experiments.records import Records
 from ...stats.means import difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
-from ..findings import Estimate, Human, HumanComparison, Relation
+from ..estimate import Estimate, Human, HumanComparison, Relation
 from ..linear import Asked
 from .cells import grid_of
 from .estimator import SEED

@@ -16,7 +16,7 @@ from ...stats.checks import Floats, enough
 from ...stats.equivalence import Further, beyond_p, clearing_interval, clearing_p
 from ...stats.resampling import label_shuffle_ratio
 from ...stats.results import LEVEL, Interval
-from ..findings import ALPHA, Estimate, Null
+from ..estimate import ALPHA, Estimate, Null
 from ..reach import FEWEST_TO_CLEAR, POOLS_TO_CLEAR
 from ..units import Units
 from .cells import once

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pytest_bias.contrasts.declared import Claim, Direction
-from pytest_bias.contrasts.findings import Estimate, PublishedColumn
+from pytest_bias.contrasts.estimate import Estimate, PublishedColumn
 from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Trial

@@ -20,7 +20,7 @@ from pytest_bias import (
     TotalGap,
 )
 from pytest_bias.contrasts.declared import Hypothesis
-from pytest_bias.contrasts.findings import ALPHA, Estimate
+from pytest_bias.contrasts.estimate import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_bias import Measure, RateDifference
+from pytest_bias.contrasts.estimate import CHANCE, Estimate
 from pytest_bias.contrasts.estimation.cells import (
     Grid,
     Weights,
@@ -18,7 +19,6 @@ from pytest_bias.contrasts.estimation.cells import (
 from pytest_bias.contrasts.estimation.estimator import estimate
 from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
 from pytest_bias.contrasts.estimation.sample import sample_of
-from pytest_bias.contrasts.findings import CHANCE, Estimate
 from pytest_bias.contrasts.groups import TotalGap
 from pytest_bias.contrasts.weights import weights_between
 from pytest_bias.errors import IncompleteDesign, NoVariance

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.declared import Claim
-from pytest_bias.contrasts.findings import PublishedColumn
+from pytest_bias.contrasts.estimate import PublishedColumn
 from pytest_bias.contrasts.groups import GroupContrast, TotalGap
 from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.findings import Estimate, Human, HumanComparison
+from pytest_bias.contrasts.estimate import Estimate, Human, HumanComparison
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.experiments.design import Trial
 from pytest_bias.stats.means import p_from_t

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_bias.baselines.entries import is_stopped
-from pytest_bias.contrasts.findings import (
+from pytest_bias.contrasts.estimate import (
     Arm,
     CategorySummary,
     Estimate,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import page_script
-from pytest_bias.contrasts.findings import PublishedColumn
+from pytest_bias.contrasts.estimate import PublishedColumn
 from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.terminal import section_lines
 from pytest_bias.report.view import AcceptedVerdict, RunView, Scope, simulated_words

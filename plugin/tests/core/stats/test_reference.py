@@ -15,7 +15,7 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.contrasts.findings import Human
+from pytest_bias.contrasts.estimate import Human
 from pytest_bias.stats.agreement import krippendorff_alpha
 from pytest_bias.stats.anova import factorial_anova, one_way
 from pytest_bias.stats.counts import chi_square, conditional_odds_ratio, wilson

@@ -1,4 +1,4 @@
-"""Effects and findings of an analysis, as values: reports read them without any statistics."""
+"""The estimate of a contrast and its parts, as values: reports read them without any statistics."""
 
 from __future__ import annotations
 
