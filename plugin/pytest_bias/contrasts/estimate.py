@@ -1,4 +1,4 @@
-"""The estimate of a contrast and its parts, as values: reports read them without any statistics."""
+"""The estimate of a contrast and its parts, as values that reports read without statistics."""
 
 from __future__ import annotations
 
