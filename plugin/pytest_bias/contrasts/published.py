@@ -203,10 +203,6 @@ class FactorialAnova:
     factors: Sequence[str]
     blocks: Sequence[str] = ()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", tuple(self.factors))
-        object.__setattr__(self, "blocks", tuple(self.blocks))
-
     @property
     def words(self) -> str:
         """The method in print."""
