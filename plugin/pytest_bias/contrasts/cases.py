@@ -78,7 +78,7 @@ class Case:
 
     @property
     def is_planned(self) -> bool:
-        """Whether its design has its condition: one at a control level may have no trials."""
+        """True where its design has its condition: one at a control level may have no trials."""
         if self.condition is None or self.design.controls:
             return True
         return not is_control(self.condition, self.experiment.factors)

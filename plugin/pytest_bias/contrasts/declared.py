@@ -1,4 +1,4 @@
-"""What all hypotheses declare, and what is refused before any reply is paid for."""
+"""Hypotheses as data, and their refusals before any reply is paid for."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def section_lines(view: RunView) -> Iterator[str]:
 
 
 def _lines(view: RunView, verdict: Verdict) -> Iterator[str]:
-    """What is said of one hypothesis, and beneath it how it compares with people."""
+    """Lines of one hypothesis, and beneath them how it compares with people."""
     apart = "" if view.is_judged(verdict) else " (not selected in this run)"
     apart += "" if verdict.gates else " (does not gate)"
     accepted = view.acceptance(verdict)

@@ -125,7 +125,7 @@ class RunView:
 
     @property
     def fewer(self) -> tuple[str, ...]:
-        """Why something of the suite is left out, and not only judged under other settings."""
+        """Reasons why something of the suite is left out, and not only judged otherwise."""
         varied = self.scope.varied if self.scope is not None else ()
         return tuple(words for words in self.partial if words not in varied)
 

@@ -89,7 +89,7 @@ class Replies:
 
     @cached_property
     def recording(self) -> Recording:
-        """What is known of where the replies come from."""
+        """Return all that is known of where the replies come from."""
         # Each model has its own: what has the same checksum is taken for the same replies.
         rows = [(o.trial.id, dict(o.values or {}), o.missing) for o in self.outcomes]
         noted = self.entry.noted(self.model.partition("/")[2])

@@ -1,4 +1,4 @@
-"""What an analysis rests on, for plugins: its declarations, and a record of every trial.
+"""The evidence of an analysis, for plugins: its declarations, and a record of every trial.
 
 Only the process that analyses has the experiment and its replies. It keeps this as JSON, and the
 process that decides reads it.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the analysis of an experiment with a model rests on.
+    """The evidence that the analysis of an experiment with a model rests on.
 
     Attributes
     ----------

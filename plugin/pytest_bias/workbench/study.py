@@ -60,7 +60,7 @@ _COMMAND = re.compile(r"pytest <the same arguments> .*--bias-record=(\w+)")
 
 
 class TableKeys(TypedDict, total=False):
-    """What a roster would say of a table (``[table.NAME]``, docs/tables.md)."""
+    """A roster's entry of a table (``[table.NAME]``, docs/tables.md)."""
 
     model: str
     columns: Mapping[str, str]
@@ -78,7 +78,7 @@ class TableKeys(TypedDict, total=False):
 
 
 class StudyOptions(TypedDict, total=False):
-    """What may be asked for, as by the option of pytest that has ``--bias-`` before its name.
+    """Settings that may be asked for, as by the option of pytest that has ``--bias-`` before its name.
 
     What is not is as the project's ini file has it.
     """
@@ -98,7 +98,7 @@ class StudyOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What the replies of one model to an experiment show.
+    """Results of the replies of one model to an experiment.
 
     Attributes
     ----------
