@@ -11,7 +11,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
-from .comparison import Comparison
+from .contrast import LinearContrast
 from .estimate import Estimate, Matters
 from .linear import Asked, Side
 
@@ -21,7 +21,7 @@ _UNREADABLE = "its measure is read with error, which a comparison with a number 
 
 
 @dataclass(frozen=True, slots=True)
-class Mean(Comparison):
+class Mean(LinearContrast):
     """The mean of a measure minus a number.
 
     Parameters
@@ -96,12 +96,12 @@ class Mean(Comparison):
         """Return the comparison as the analysis needs it; NoFinding of what is read with error."""
         if self.measure != MISSING and experiment.measure(self.measure).error is not None:
             raise NoFinding(_UNREADABLE)
-        asked = Comparison.asked(self, experiment)
+        asked = LinearContrast.asked(self, experiment)
         return replace(asked, number=self.number, matters=self.matters)
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate; NoFinding when there are too few replies, or a condition has none."""
-        finding = Comparison.analyse(self, experiment, records)
+        finding = LinearContrast.analyse(self, experiment, records)
         return replace(finding, contrast=f"{finding.contrast} − {self.number:g}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
 from ..experiments.records import Records
-from .comparison import Comparison
+from .contrast import LinearContrast
 from .declared import Levels, levels_of
 from .estimate import Estimate
 from .linear import Side
@@ -26,7 +26,7 @@ MOST_SIGNED = 6
 
 
 @dataclass(frozen=True, slots=True)
-class GroupContrast(Comparison):
+class GroupContrast(LinearContrast):
     """One group against the mean of all others, or (without ``group``) whether any differs.
 
     Parameters
@@ -96,7 +96,7 @@ class GroupContrast(Comparison):
         """The estimate; NoFinding when a group has too few units, or a condition no reply."""
         from .estimation.largest import LARGEST_AT  # noqa: PLC0415  (numpy)
 
-        finding = Comparison.analyse(self, experiment, records)
+        finding = LinearContrast.analyse(self, experiment, records)
         if self.group is not None:
             return finding
         at = finding.extras[LARGEST_AT]
@@ -104,7 +104,7 @@ class GroupContrast(Comparison):
 
 
 @dataclass(frozen=True, slots=True)
-class TotalGap(Comparison):
+class TotalGap(LinearContrast):
     """The sum of absolute gaps between groups, each times a weight.
 
     Parameters
@@ -194,7 +194,7 @@ class TotalGap(Comparison):
         from .estimation.largest import with_chance  # noqa: PLC0415
         from .estimation.sample import sample_of  # noqa: PLC0415
 
-        finding = Comparison.analyse(self, experiment, records)
+        finding = LinearContrast.analyse(self, experiment, records)
         at = self.where(experiment)
         grid = grid_of(experiment, records, self.measure, at, self.eligible)
         names = self.units_of(experiment)

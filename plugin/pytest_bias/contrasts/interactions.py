@@ -10,7 +10,7 @@ from ..experiments.design import frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
 from ..experiments.records import Records
-from .comparison import Comparison
+from .contrast import LinearContrast
 from .declared import Levels, levels_of
 from .estimate import Estimate
 from .linear import Side
@@ -20,7 +20,7 @@ Pair = tuple[Levels, Levels]
 
 
 @dataclass(frozen=True, slots=True)
-class Interaction(Comparison):
+class Interaction(LinearContrast):
     """A difference of one factor's effect between levels of another.
 
     Parameters
@@ -79,7 +79,7 @@ class Interaction(Comparison):
         """The estimate; NoFinding when there are too few units, or a condition has no reply."""
         from .estimation.largest import LARGEST_AT  # noqa: PLC0415  (numpy)
 
-        finding = Comparison.analyse(self, experiment, records)
+        finding = LinearContrast.analyse(self, experiment, records)
         if self.largest:
             at = f"{LARGEST_AT} {finding.extras[LARGEST_AT]}"
             return replace(finding, contrast=f"{' × '.join(self.factors)}, {at}")

@@ -12,7 +12,7 @@ from ..experiments.fields import is_pair, need, wrong
 from ..experiments.measures import MeasureKind
 from ..experiments.records import Records
 from ..stats.results import Interval
-from .comparison import Comparison
+from .contrast import LinearContrast
 from .declared import Levels, levels_of
 from .estimate import Estimate, Human, Index, Scale
 from .linear import Side
@@ -20,7 +20,7 @@ from .published import ChiSquareTest, PublishedMethod, WelchTest
 
 
 @dataclass(frozen=True, slots=True)
-class PairContrast(Comparison):
+class PairContrast(LinearContrast):
     """A comparison of ``high`` with ``low`` levels of a factor; see :class:`.MeanDifference`."""
 
     factor: str
@@ -67,7 +67,7 @@ class PairContrast(Comparison):
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate, with people's difference beside it where one is given; or NoFinding."""
-        finding = Comparison.analyse(self, experiment, records)
+        finding = LinearContrast.analyse(self, experiment, records)
         if self.human is None:
             return finding
         from .estimation.people import compared_with_people  # noqa: PLC0415  (numpy)
@@ -179,5 +179,5 @@ class RateRatio(PairContrast):
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate; NoFinding when a side has no valid reply, NoVariance without an event."""
-        finding = Comparison.analyse(self, experiment, records)
+        finding = LinearContrast.analyse(self, experiment, records)
         return replace(finding, contrast=finding.contrast.replace(" − ", " / "))

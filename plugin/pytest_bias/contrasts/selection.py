@@ -64,12 +64,12 @@ class Selection(Hypothesis):
 
     @property
     def outcome(self) -> str:
-        """What was selected."""
+        """The measure of the items selected."""
         return self.selected
 
     @property
     def measures(self) -> frozenset[str]:
-        """What was selected, and what was shown."""
+        """Those of the items selected, and shown."""
         return frozenset({self.selected, self.shown})
 
     def check(self, experiment: Experiment) -> None:

@@ -78,7 +78,7 @@ class TableKeys(TypedDict, total=False):
 
 
 class StudyOptions(TypedDict, total=False):
-    """Settings that may be asked for, as by the option of pytest that has ``--bias-`` before its name.
+    """Settings to ask for, as by the option of pytest that has ``--bias-`` before its name.
 
     What is not is as the project's ini file has it.
     """

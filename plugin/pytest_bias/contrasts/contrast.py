@@ -1,4 +1,4 @@
-"""Comparisons of levels as weighted sums of means: the kinds but for selections from pools."""
+"""Linear contrasts: weighted sums of means of levels, all kinds but selections from pools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _INSTEAD: Mapping[MeasureKind | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Hypothesis):
+class LinearContrast(Hypothesis):
     """A difference, or a ratio, of weighted means of a measure; or the largest of several."""
 
     measure: str
