@@ -1,4 +1,4 @@
-"""What is left at worst of a difference of rates where events are read wrongly."""
+"""What is left of a difference of rates where events are read wrongly."""
 
 from __future__ import annotations
 

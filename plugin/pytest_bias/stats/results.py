@@ -9,7 +9,7 @@ from typing import Literal
 from ..errors import BadStatisticInput
 
 ALPHA = 0.05
-"""Error rate of each of the two nulls of the verdict rule; they are disjoint, so not halved."""
+"""Error rate of each null of the verdict rule; they meet at most at the margin, so not halved."""
 
 LEVEL = 0.95
 """Confidence level of the intervals that are told where no other is asked for."""
@@ -129,7 +129,7 @@ class Misclassified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
-    """What a judge's error leaves of a difference at worst, by which a margin is multiplied."""
+    """What a judge's error leaves of a difference: clearing takes that share of a margin."""
 
     lowest: float
 
