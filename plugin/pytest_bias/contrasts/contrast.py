@@ -19,7 +19,7 @@ from .estimate import Estimate, Scale
 from .linear import Asked, Side, analyse_linear, shrinkage
 from .reach import FEWEST_TO_CLEAR, cells_of, has_exemplars, items_of, stimuli, why_no_verdict
 from .units import REPLIES, Group, Layout, Units
-from .weights import Parts, departing, weights_between
+from .weights import Parts, departing, reach_of, weights_between
 
 if TYPE_CHECKING:
     from .estimation.largest import Scaled
@@ -135,7 +135,7 @@ class LinearContrast(Hypothesis):
         if self.scale == "ratio":
             self.require(self.margin > 1, "margin is the larger limit of a ratio, above 1")
         elif self.is_event(experiment):
-            reach = _reach(self.parts(experiment))
+            reach = reach_of(self.parts(experiment))
             problem = f"its measure is an event: margin is a share, below {reach:.3g}"
             self.require(self.margin < reach, problem)
 
@@ -222,7 +222,7 @@ class LinearContrast(Hypothesis):
         low, high = 0.0, 1.0
         if not event:
             low, high = experiment.measure(self.measure).bounds or (-math.inf, math.inf)
-        reach = (high - low) * _reach(parts)
+        reach = (high - low) * reach_of(parts)
         units = self.units_of(experiment)
         nested = [name for name in units or () if name in parts]
         if units is None:
@@ -279,11 +279,6 @@ class LinearContrast(Hypothesis):
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate; NoFinding when there are too few replies, or a condition has none."""
         return analyse_linear(self.asked(experiment), experiment, records)
-
-
-def _reach(parts: Parts) -> float:
-    """Width of a contrast in widths of its measure's scale: 1 for means and differences."""
-    return math.prod(sum(map(abs, each.values())) for each in parts.values()) / 2 if parts else 1.0
 
 
 def _replies(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 Parts = Mapping[str, Mapping[str, float]]
@@ -19,3 +20,11 @@ def departing(levels: Mapping[str, Sequence[str]], place: Sequence[str]) -> Part
         factor: {level: (level == own) - 1 / len(among) for level in among}
         for (factor, among), own in zip(levels.items(), place, strict=True)
     }
+
+
+def reach_of(parts: Parts) -> float:
+    """Width of a contrast in widths of its measure's scale: 1 for means and differences."""
+    if not parts:
+        return 1.0
+    sums = (math.fsum(map(abs, levels.values())) for levels in parts.values())
+    return round(math.prod(sums) / 2, 12)

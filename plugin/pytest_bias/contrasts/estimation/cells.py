@@ -250,14 +250,6 @@ class Weights:
         """Tells it from other weights."""
         return tuple((factor, tuple(levels.items())) for factor, levels in self.parts.items())
 
-    @property
-    def reach(self) -> float:
-        """Width of the contrast in widths of the measure's scale: 1 for means and differences."""
-        if not self.parts:
-            return 1.0
-        sums = (math.fsum(map(abs, levels.values())) for levels in self.parts.values())
-        return round(math.prod(sums) / 2, 12)
-
     def of(self, cell: Cell) -> float:
         """The weight of a cell's combination of levels."""
         return math.prod(

@@ -20,7 +20,7 @@ from ...stats.equivalence import moments
 from ...stats.results import LEVEL, Interval
 from ...stats.simultaneous import max_t
 from ..estimate import ALPHA, CHANCE, Estimate, Null, p_words
-from ..weights import departing
+from ..weights import departing, reach_of
 from .cells import Grid, Weights
 from .estimator import SEED, estimate
 from .sample import Names, Sample, sample_of
@@ -160,7 +160,7 @@ def signed_sums(factor: str, gaps: Sequence[WeightedGap]) -> dict[str, Scaled]:
         for sign, (levels, times) in zip(signs, gaps, strict=True):
             for level, weight in levels.items():
                 part[level] = part.get(level, 0.0) + sign * times * weight
-        if reach := Weights({factor: part}).reach:
+        if reach := reach_of({factor: part}):
             scaled = {level: weight / reach for level, weight in part.items() if weight}
             words = "".join("+" if sign > 0 else "−" for sign in signs)
             found[words] = (Weights({factor: scaled}), reach)

@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import TooFewUnits
 from ...stats.checks import Floats
 from ..units import REPLIES, Units
+from ..weights import reach_of
 from .cells import Cell, Grid, Weights
 
 Unit = tuple[tuple[str, str, str], ...]
@@ -81,7 +82,7 @@ class Sample:
 def sample_of(grid: Grid, weights: Weights, names: Names) -> Sample:
     """Return the units of a contrast; TooFewUnits where a group has none."""
     low, high = (-math.inf, math.inf) if grid.bounds is None else grid.bounds
-    reach = (high - low) * weights.reach
+    reach = (high - low) * reach_of(weights.parts)
     if names is not None:
         return _of_population(grid, weights, names, low=low, high=high, reach=reach)
     weighed = weights.on(grid)

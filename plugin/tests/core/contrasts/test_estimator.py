@@ -20,7 +20,7 @@ from pytest_bias.contrasts.estimation.estimator import estimate
 from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
 from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.groups import TotalGap
-from pytest_bias.contrasts.weights import weights_between
+from pytest_bias.contrasts.weights import reach_of, weights_between
 from pytest_bias.errors import IncompleteDesign, NoVariance
 
 from .designs import Floats, asked, at, cell, grid, groups, items, level, recorded, study
@@ -272,7 +272,7 @@ def test_of_events_that_are_read_with_error_no_ratio_is_cleared() -> None:
 
 def test_weights_of_several_levels_add_up_to_one_difference() -> None:
     weights = Weights({"tone": {"a": 0.5, "b": 0.5, "c": -1.0}})
-    assert weights.reach == 1.0
+    assert reach_of(weights.parts) == 1.0
 
 
 def test_a_missing_reply_may_count_as_an_event_that_did_not_happen() -> None:
