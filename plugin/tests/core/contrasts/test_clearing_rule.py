@@ -25,7 +25,6 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.stats.equivalence import clearing_p, further_of, moments, side_of, sides_of
-from pytest_bias.stats.results import units_needed
 from pytest_bias.verdicts.decide import clears
 
 from .designs import groups, items, level, recorded, study
@@ -184,16 +183,6 @@ def test_the_interval_lies_within_the_margin_exactly_where_it_is_clear(kind: str
                 assert found.inside(found.clearing) == clears(found), (margin, shift)
                 seen.add(clears(found))
     assert seen == {True, False}
-
-
-@pytest.mark.parametrize(("margin", "reach", "n"), [(0.1, 1, 29), (0.05, 1, 59), (0.6, 12, 59)])
-def test_fewer_units_than_could_all_hide_the_margin_clear_nothing(
-    margin: float, reach: float, n: int
-) -> None:
-    assert units_needed(margin, reach) == n
-    assert (1 - margin / reach) ** n <= ALPHA < (1 - margin / reach) ** (n - 1)
-    assert units_needed(margin, math.inf) == 0
-    assert units_needed(reach, reach) == 1
 
 
 def false_clear(n: int, base: float, margin: float) -> float:

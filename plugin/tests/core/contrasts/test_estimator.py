@@ -45,20 +45,6 @@ def difference(of: Grid, margin: float | None = 0.6, **given: Any) -> Estimate:
     return estimate(sample_of(of, HIGH_LOW, None), margin=margin, **given)
 
 
-def test_two_cells_are_welchs_t_test() -> None:
-    a, b = RNG.normal(5, 1, 40), RNG.normal(4.2, 2, 30)
-    found = difference(two(a, b))
-    test = stats.ttest_ind(a, b, equal_var=False)
-    assert found.estimate == pytest.approx(a.mean() - b.mean(), rel=1e-12)
-    assert found.se == pytest.approx(math.sqrt(a.var(ddof=1) / 40 + b.var(ddof=1) / 30))
-    assert found.df == pytest.approx(test.df, rel=1e-12)
-    assert found.p_alarm == pytest.approx(test.pvalue, rel=1e-10)
-    interval = test.confidence_interval()
-    assert found.interval is not None
-    assert [found.interval.low, found.interval.high] == pytest.approx(interval[:], rel=1e-10)
-    assert (found.units, found.fewest, found.scale) == (70, 30, "difference")
-
-
 def test_the_further_unit_is_one_more_reply_at_the_end_of_the_scale() -> None:
     a, b = RNG.normal(5, 1, 80), RNG.normal(5, 1, 80)
     found = difference(two(a, b))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.contrasts.estimate import Estimate, Human, HumanComparison
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.experiments.design import Trial
 from pytest_bias.stats.means import p_from_t
 
@@ -19,20 +19,12 @@ from .designs import STYLE, TONE, items, recorded, study
 OF = study(factors=[TONE, STYLE], items=items(12), replicates=6)
 LM1 = Human.counts(high=(2059, 3097), low=(1200, 3174), citation="Klein et al. (2014)")
 """Shares under gain and loss, as Many Labs 1 counted them."""
-STUDY = Human.tested(
-    high=6.05, low=4.00, t=2.10, df=37, n=39, similar_within=0.5, citation="Englich et al. (2006)"
-)
 
 
 def rate(trial: Trial) -> bool:
     """Five of six replies at the high level, two at the low one, in every style."""
     often = 5 if trial.condition.levels["tone"] == "high" else 2
     return trial.replicate <= often
-
-
-def mean(trial: Trial) -> float:
-    high = trial.condition.levels["tone"] == "high"
-    return 3.0 + 2.05 * high + (trial.replicate % 3 - 1) / 4
 
 
 def beside(contrast: Any, draw: Any, measure: str) -> tuple[Estimate, HumanComparison]:
@@ -66,19 +58,6 @@ def test_replies_that_are_all_alike_stand_beside_people_too() -> None:
     assert (finding.se, finding.estimate) == (None, 0.0)
     assert (human.interval.high, human.df) == pytest.approx((-human.people.low, LM1.df))
     assert (human.primary, human.published, human.similar_within) == ("LESS", "LESS", 0.1)
-
-
-@pytest.mark.parametrize("target", ["fixed", "population"])
-def test_means_and_a_published_test_stand_beside_means(target: Any) -> None:
-    contrast = MeanDifference("score", "tone", high="high", low="low", human=STUDY, target=target)
-    finding, human = beside(contrast, mean, "score")
-    assert human.difference == pytest.approx(2.05)
-    assert human.n == 39
-    assert human.p == pytest.approx(p_from_t(2.10, 37))
-    assert human.se == pytest.approx(2.05 / 2.10)
-    assert finding.estimate == pytest.approx(2.05)
-    assert human.estimate == pytest.approx(0, abs=1e-12)
-    assert (human.primary, human.published) == ("not distinguishable", "SIMILAR")
 
 
 def test_means_and_standard_deviations_are_welch_s() -> None:

@@ -154,6 +154,8 @@ def test_fewer_units_may_all_miss_an_effect_of_the_margin(margin: float, reach: 
     n = units_needed(margin, reach)
     assert (1 - margin / reach) ** n <= 0.05 * (1 + 1e-9)
     assert n == 1 or (1 - margin / reach) ** (n - 1) > 0.05 * (1 - 1e-9)
+    assert units_needed(margin, math.inf) == 0
+    assert units_needed(reach, reach) == 1
 
 
 # --- counts and ranks ----------------------------------------------------------------------------
