@@ -45,7 +45,7 @@ def decide(questions: Sequence[Question], *, scale: float) -> dict[str, Decision
             status=status,
             reason=reason,
             detail=detail,
-            p_adjusted=p if _may_decide(question, question.estimate) else None,
+            p_adjusted=p if _may_decide(question.estimate, question) else None,
             biased_cells=cells if status == "BIASED" else (),
             direction=_direction(question, p),
         )
@@ -162,14 +162,14 @@ def _holm(
     return dict(zip(weights, found, strict=True))
 
 
-def _may_decide(question: Question, finding: Estimate | None) -> TypeGuard[Estimate]:
+def _may_decide(finding: Estimate | None, question: Question) -> TypeGuard[Estimate]:
     """Return whether a claim or a cell may be decided by its p-values."""
     barred = question.copied or question.unreliable
     return not barred and finding is not None and finding.fewest >= FEWEST_UNITS
 
 
 def _p_alarm(question: Question, finding: Estimate | None) -> float:
-    return finding.p_alarm if _may_decide(question, finding) else 1.0
+    return finding.p_alarm if _may_decide(finding, question) else 1.0
 
 
 def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:
