@@ -42,7 +42,7 @@ from .judge_agreement import (
     with_itself,
     with_people,
 )
-from .verdict import Control, Decision, Question, Reason, Verdict
+from .verdict import Control, Reason, Verdict
 from .wording import estimated, reason_words, verdict_words
 
 NONE = Records(())
@@ -158,36 +158,43 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         finding = _found(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
         why = _held(held, asked.measures)
         judged.append(judged_control(control, finding, why, asked=there))
-    questions: list[Question] = []
+    drafts: list[Verdict] = []
     claimed: set[str] = set()
+    screen = dict.fromkeys([Reason.SCREEN] * design.screens, "")
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
         finding = _found(_as_screened(hypothesis, design), experiment, rows)
         rests = hypothesis.measures
-        insensitive, licence = "", ""
-        claim = hypothesis.claim_under(design)
-        if isinstance(finding, Estimate) and claim != "describe":
+        against = {
+            Reason.COPIES: recording.copied,
+            Reason.UNRELIABLE: _held(held, rests),
+            Reason.CUT_OFF: _held(cut, rests),
+        }
+        claim, licence = hypothesis.claim_under(design), ""
+        if isinstance(finding, NoFinding):
+            against[Reason.NO_ESTIMATE] = str(finding)
+        elif claim != "describe":
             about = {hypothesis.outcome}
-            insensitive, licence = licence_of(about, finding, judged)
+            against[Reason.NO_CONTROL], licence = licence_of(about, finding, judged)
             claimed |= about
-        question = Question(
+        draft = Verdict(
             id=hypothesis.id,
+            experiment=experiment.id,
+            model=model,
             claim=claim,
             family=hypothesis.family,
-            direction=hypothesis.direction,
-            finding=finding,
-            copied=recording.copied,
-            unreliable=_held(held, rests),
-            cut=_held(cut, rests),
-            screened=design.screens,
+            documented=hypothesis.direction,
+            finding=None if isinstance(finding, NoFinding) else finding,
+            against={reason: words for reason, words in against.items() if words} | screen,
             title=hypothesis.title,
             why=hypothesis.why,
-            insensitive=insensitive,
+            share=allocation.scale,
             licence=licence,
+            published=_published(finding),
         )
-        questions.append(question)
+        drafts.append(draft)
     numbers, categories = _summaries(experiment, plain.by_condition())
-    decisions = decide(questions, scale=allocation.scale)
+    decided = decide(drafts, scale=allocation.scale)
     again = {condition.id for condition in experiment.conditions}  # not at control levels
     calls = known_sum(count.interactions for count in counts if count.condition in again)
     return Analysis(
@@ -208,12 +215,8 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         figures=_figures(experiment, plain),
         agreements=agreed,
         verdicts=tuple(
-            _with_replicates(
-                verdict_from(experiment.id, model, each, decisions[each.id], allocation.scale),
-                design,
-                calls=None if recording.published else calls,
-            )
-            for each in questions
+            _with_replicates(worded(each), design, calls=None if recording.published else calls)
+            for each in decided.values()
         ),
         allocation=allocation,
     )
@@ -282,30 +285,15 @@ def _found(contrast: Hypothesis, experiment: Experiment, records: Records) -> Es
         return none
 
 
-def verdict_from(
-    experiment: str, model: str, question: Question, decision: Decision, share: float
-) -> Verdict:
-    """The verdict of a decision on one question, with the intervals that go with it."""
-    finding, p = question.estimate, decision.p_adjusted
-    verdict = Verdict(
-        id=question.id,
-        experiment=experiment,
-        model=model,
-        claim=question.claim,
-        status=decision.status,
-        reason=decision.reason,
-        detail=decision.detail,
-        finding=finding,
-        cut=question.cut if finding is not None else "",
+def worded(verdict: Verdict) -> Verdict:
+    """A verdict as it was decided, with its words and the intervals that go with it."""
+    finding, p = verdict.finding, verdict.p_adjusted
+    verdict = replace(
+        verdict,
+        cut=verdict.against.get(Reason.CUT_OFF, "") if finding is not None else "",
         p_adjusted=None if p is None else min(1.0, p),
-        biased_cells=decision.biased_cells,
-        direction=decision.direction,
-        title=question.title,
-        why=question.why,
-        share=share,
         shown=() if finding is None else _shown(finding, p),
-        licence=question.licence if decision.status == "CLEAR" else "",
-        published=_published(question.finding),
+        licence=verdict.licence if verdict.status == "CLEAR" else "",
     )
     return replace(
         verdict,

@@ -17,94 +17,92 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeGuard
 
 from ..contrasts.estimate import ALPHA, Estimate
 from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..stats.results import MOST_UNITS, Interval
-from .verdict import Decision, Question, Reason, Status, Support
+from .verdict import Reason, Status, Support, Verdict
 
 
-def decide(questions: Sequence[Question], *, scale: float) -> dict[str, Decision]:
-    """Return the decision on each question of one experiment, by id.
+def decide(asked: Sequence[Verdict], *, scale: float) -> dict[str, Verdict]:
+    """Return all verdicts of one experiment, by id, from what is asked.
 
-    ``scale`` is the experiment's α / .05, 1/12 by default: p-values are divided by it.
+    ``scale`` is the experiment's α / .05, 1/12 by default: p-values are divided by it, and may be
+    above 1.
     """
-    adjusted = _adjusted(questions, scale)
-    decisions = {}
-    for question in questions:
+    adjusted = _adjusted(asked, scale)
+    decided = {}
+    for each in asked:
         cells = tuple(
             name
-            for name in (question.estimate.cells if question.estimate else ())
-            if is_shown(adjusted.get((question.id, name)))
+            for name in (each.finding.cells if each.finding else ())
+            if is_shown(adjusted.get((each.id, name)))
         )
-        p = adjusted[question.id, ""]
-        status, reason, detail = _status(question, p, cells)
-        decisions[question.id] = Decision(
+        p = adjusted[each.id, ""]
+        status, reason = _status(each, p, cells)
+        decided[each.id] = replace(
+            each,
             status=status,
             reason=reason,
-            detail=detail,
-            p_adjusted=p if _may_decide(question.estimate, question) else None,
+            detail=each.against.get(reason, ""),
+            p_adjusted=p if _may_decide(each.finding, each) else None,
             biased_cells=cells if status == "BIASED" else (),
-            direction=_direction(question, p),
+            direction=_direction(each, p),
         )
-    return decisions
+    return decided
 
 
-def _status(  # noqa: PLR0911  (one a rule)
-    question: Question, p_adjusted: float, biased_cells: Sequence[str]
-) -> tuple[Status, Reason, str]:
-    finding = question.estimate
-    if question.copied:
-        return "INCONCLUSIVE", Reason.COPIES, question.copied
+def _status(
+    asked: Verdict, p_adjusted: float, biased_cells: Sequence[str]
+) -> tuple[Status, Reason]:
+    finding = asked.finding
+    for reason in (Reason.COPIES, Reason.NO_ESTIMATE, Reason.UNRELIABLE):
+        if reason in asked.against:
+            return "INCONCLUSIVE", reason
     if finding is None:
-        return "INCONCLUSIVE", Reason.NO_ESTIMATE, str(question.finding)
-    if question.unreliable:
-        return "INCONCLUSIVE", Reason.UNRELIABLE, question.unreliable
+        return "INCONCLUSIVE", Reason.NO_ESTIMATE
     if finding.fewest < FEWEST_UNITS:
-        return "INCONCLUSIVE", _few(finding, FEWEST_UNITS, Reason.TOO_FEW_UNITS), ""
+        return "INCONCLUSIVE", _few(finding, FEWEST_UNITS, Reason.TOO_FEW_UNITS)
     if not clears(finding) and is_shown(p_adjusted):
-        return "BIASED", Reason.NONE, ""
+        return "BIASED", Reason.NONE
     if biased_cells:
-        return "BIASED", Reason.CELL_BIASED, ""
-    if not clears(finding):
-        return "INCONCLUSIVE", *next(_why_open(question, finding))
-    reason, detail = next(_against_clearing(question, finding), (Reason.NONE, ""))
-    return ("INCONCLUSIVE" if reason else "CLEAR"), reason, detail
+        return "BIASED", Reason.CELL_BIASED
+    found = _against_clearing if clears(finding) else _why_open
+    reason = next(found(asked, finding), Reason.NONE)
+    return ("INCONCLUSIVE" if reason else "CLEAR"), reason
 
 
-def _against_clearing(question: Question, finding: Estimate) -> Iterator[tuple[Reason, str]]:
+def _against_clearing(asked: Verdict, finding: Estimate) -> Iterator[Reason]:
     """Yield what speaks against a CLEAR that the estimate alone would give."""
-    if question.screened:
-        yield Reason.SCREEN, ""
-    if question.cut:
-        yield Reason.CUT_OFF, question.cut
+    yield from (each for each in (Reason.SCREEN, Reason.CUT_OFF) if each in asked.against)
     if finding.lost is not None and finding.lost.too_many:
-        yield Reason.TOO_FEW_VALID, ""
+        yield Reason.TOO_FEW_VALID
     if finding.lost is not None and is_shown(finding.lost.p_beyond):
-        yield Reason.MISSING_UNEQUALLY, ""
+        yield Reason.MISSING_UNEQUALLY
     if open_cells(finding):
-        yield Reason.CELL_OPEN, ""
-    if question.insensitive:
-        yield Reason.NO_CONTROL, question.insensitive
+        yield Reason.CELL_OPEN
+    if Reason.NO_CONTROL in asked.against:
+        yield Reason.NO_CONTROL
 
 
-def _why_open(question: Question, finding: Estimate) -> Iterator[tuple[Reason, str]]:
+def _why_open(asked: Verdict, finding: Estimate) -> Iterator[Reason]:
     """Yield why neither is shown, the first reason first."""
-    if question.screened:
-        yield Reason.SCREEN, ""
+    if Reason.SCREEN in asked.against:
+        yield Reason.SCREEN
     if finding.margin is None:
-        yield Reason.NO_MARGIN, ""
-    if question.cut:
-        yield Reason.CUT_OFF, question.cut
+        yield Reason.NO_MARGIN
+    if Reason.CUT_OFF in asked.against:
+        yield Reason.CUT_OFF
     if finding.shrink < 1 and (not finding.shrink or finding.needed >= MOST_UNITS):
-        yield Reason.MISREAD, ""
+        yield Reason.MISREAD
     if finding.lost is not None and finding.lost.too_many:
-        yield Reason.TOO_FEW_VALID, ""
+        yield Reason.TOO_FEW_VALID
     if finding.fewest < finding.needed:
-        yield _few(finding, finding.needed, Reason.TOO_FEW_TO_CLEAR), ""
-    yield Reason.UNDECIDED, ""
+        yield _few(finding, finding.needed, Reason.TOO_FEW_TO_CLEAR)
+    yield Reason.UNDECIDED
 
 
 def _few(finding: Estimate, needed: int, otherwise: Reason) -> Reason:
@@ -114,39 +112,39 @@ def _few(finding: Estimate, needed: int, otherwise: Reason) -> Reason:
     return Reason.TOO_FEW_VALID if enough and finding.missing else otherwise
 
 
-def _direction(question: Question, p_adjusted: float) -> Support | None:
-    finding = question.estimate
-    if question.direction is None:
+def _direction(asked: Verdict, p_adjusted: float) -> Support | None:
+    finding = asked.finding
+    if asked.documented is None:
         return None
     if finding is None or not is_shown(p_adjusted):
         return "not shown"
     positive = finding.estimate > finding.no_effect
-    return "supported" if positive == (question.direction == "positive") else "opposite"
+    return "supported" if positive == (asked.documented == "positive") else "opposite"
 
 
-def _adjusted(questions: Sequence[Question], scale: float) -> dict[tuple[str, str], float]:
+def _adjusted(asked: Sequence[Verdict], scale: float) -> dict[tuple[str, str], float]:
     """(hypothesis, cell or '') → alarm p-value after weighted Holm over the experiment.
 
     Families weigh alike, and so do the hypotheses of one; one that may not decide counts with
     p = 1, as families are those declared. The cells there are, of all claims, are one more family.
     Descriptions raise no alarm, and are adjusted by themselves within their family.
     """
-    gating = [question for question in questions if question.claim != "describe"]
-    sizes = Counter(question.family for question in gating)
-    p = {(q.id, ""): _p_alarm(q, q.estimate) for q in questions}
-    weights = {(q.id, ""): 1 / sizes[q.family] for q in gating}
+    gating = [each for each in asked if each.gates]
+    sizes = Counter(each.family for each in gating)
+    p = {(each.id, ""): _p_alarm(each, each.finding) for each in asked}
+    weights = {(each.id, ""): 1 / sizes[each.family] for each in gating}
     cells = {
-        (q.id, name): _p_alarm(q, cell)
-        for q in gating
-        if q.estimate is not None
-        for name, cell in q.estimate.cells.items()
+        (each.id, name): _p_alarm(each, cell)
+        for each in gating
+        if each.finding is not None
+        for name, cell in each.finding.cells.items()
     }
     weights |= dict.fromkeys(cells, 1 / max(len(cells), 1))
     p |= cells
     adjusted = {key: value / scale for key, value in _holm(p, weights).items()}
-    described = [question for question in questions if question.claim == "describe"]
-    for family in {question.family for question in described}:
-        alike = {(q.id, ""): 1.0 for q in described if q.family == family}
+    described = [each for each in asked if not each.gates]
+    for family in {each.family for each in described}:
+        alike = {(each.id, ""): 1.0 for each in described if each.family == family}
         adjusted |= _holm(p, alike)
     return adjusted
 
@@ -162,14 +160,14 @@ def _holm(
     return dict(zip(weights, found, strict=True))
 
 
-def _may_decide(finding: Estimate | None, question: Question) -> TypeGuard[Estimate]:
+def _may_decide(finding: Estimate | None, asked: Verdict) -> TypeGuard[Estimate]:
     """Return whether a claim or a cell may be decided by its p-values."""
-    barred = question.copied or question.unreliable
+    barred = asked.against.keys() & {Reason.COPIES, Reason.UNRELIABLE}
     return not barred and finding is not None and finding.fewest >= FEWEST_UNITS
 
 
-def _p_alarm(question: Question, finding: Estimate | None) -> float:
-    return finding.p_alarm if _may_decide(finding, question) else 1.0
+def _p_alarm(asked: Verdict, finding: Estimate | None) -> float:
+    return finding.p_alarm if _may_decide(finding, asked) else 1.0
 
 
 def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from ..contrasts.declared import Claim, Direction
 from ..contrasts.estimate import Estimate, PublishedColumn
-from ..errors import NoFinding
-from ..experiments.canonical import TextValue
+from ..experiments.canonical import KEPT, TextValue
 from ..stats.results import Interval
 
 Status = Literal["CLEAR", "BIASED", "INCONCLUSIVE"]
@@ -35,53 +35,6 @@ class Reason(TextValue, StrEnum):
     NO_MARGIN = "no margin"
     MISREAD = "misread"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A hypothesis as the rule needs it: its estimate, or why there is none.
-
-    ``copied`` says which replies are copies that a cache gave, so that nothing is decided;
-    ``unreliable`` says why nothing may be decided, whatever the estimate; ``cut`` why nothing may
-    be cleared, since too many replies were ended by a limit; ``insensitive`` why its measure can
-    clear nothing, for want of a positive control that was seen. Each is empty where it is not so.
-    ``screened`` is whether the design is a screen; ``licence`` what is to be known of the control.
-    """
-
-    id: str
-    claim: Claim
-    family: str
-    direction: Direction | None
-    finding: Estimate | NoFinding
-    copied: str = ""
-    unreliable: str = ""
-    cut: str = ""
-    screened: bool = False
-    title: str = ""
-    why: str = ""
-    insensitive: str = ""
-    licence: str = ""
-
-    @property
-    def estimate(self) -> Estimate | None:
-        """The estimate; None where there is none."""
-        return None if isinstance(self.finding, NoFinding) else self.finding
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What the rule says of a question; ``detail`` is the part of a reason that is not a rule's.
-
-    ``p_adjusted`` is the alarm's p-value after Holm, on the scale of the experiment's part of α;
-    ``biased_cells`` are those shown beyond their margin.
-    """
-
-    status: Status
-    reason: Reason = Reason.NONE
-    detail: str = ""
-    p_adjusted: float | None = None
-    biased_cells: tuple[str, ...] = ()
-    direction: Support | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +67,17 @@ NOTHING_FOUND = "NOTHING FOUND"
 """Stands in print for the INCONCLUSIVE of what can only be found, and was not."""
 
 
+_ASKED = {KEPT: False}
+"""Of a field of the question: no verdict that was read has it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The verdict of one hypothesis on one model.
+    """The verdict of one hypothesis on one model; until it is decided, the question.
+
+    ``family`` and ``documented``, the direction its source reports, are as declared. ``against``
+    is what speaks against deciding or clearing it whatever the estimate, each reason with its
+    words; of the others :mod:`.decide` knows by itself.
 
     ``reason`` is why an INCONCLUSIVE is one, ``detail`` what only the replies or the files say of
     it; ``words`` is the verdict in print, ``open_words`` why it is open, ``estimated`` the
@@ -140,11 +101,16 @@ class Verdict:
     experiment: str
     model: str
     claim: Claim
-    status: Status
-    reason: Reason
     finding: Estimate | None
-    p_adjusted: float | None
-    direction: Support | None
+    family: str = field(default="", repr=False, compare=False, metadata=_ASKED)
+    documented: Direction | None = field(default=None, repr=False, compare=False, metadata=_ASKED)
+    against: Mapping[Reason, str] = field(
+        default_factory=dict, repr=False, compare=False, metadata=_ASKED
+    )
+    status: Status = "INCONCLUSIVE"
+    reason: Reason = Reason.NONE
+    p_adjusted: float | None = None
+    direction: Support | None = None
     detail: str = ""
     words: str = ""
     open_words: str = ""

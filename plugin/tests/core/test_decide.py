@@ -19,9 +19,9 @@ from pytest_bias.contrasts.units import Units
 from pytest_bias.errors import NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.stats.results import MOST_UNITS
-from pytest_bias.verdicts.analysis import verdict_from
+from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.decide import decide
-from pytest_bias.verdicts.verdict import Question, Reason, Verdict
+from pytest_bias.verdicts.verdict import Reason, Verdict
 
 from .contrasts.designs import SCALE, level, recorded, study
 from .factories import finding
@@ -48,24 +48,22 @@ def lost(high: float, low: float, p_beyond: float = 1.0, tips: float | None = 2.
     return MissingReplies(shares=(high, low), p_beyond=p_beyond, tips=tips)
 
 
-def asked(found: Estimate | NoFinding, **changes: Any) -> Question:
+def asked(found: Estimate | NoFinding, **changes: Any) -> Verdict:
     given: dict[str, Any] = {
         "id": "h",
+        "experiment": "study",
+        "model": "openai/m",
         "claim": "clear",
         "family": "primary",
-        "direction": None,
         "finding": found,
     }
-    return Question(**(given | changes))
-
-
-def verdicts(*questions: Question, scale: float = 1.0) -> dict[str, Verdict]:
-    decisions = decide(questions, scale=scale)
-    return {q.id: verdict_from("study", "openai/m", q, decisions[q.id], scale) for q in questions}
+    if isinstance(found, NoFinding):
+        given |= {"finding": None, "against": {Reason.NO_ESTIMATE: str(found)}}
+    return Verdict(**(given | changes))
 
 
 def verdict(found: Estimate | NoFinding, **changes: Any) -> Verdict:
-    return verdicts(asked(found, **changes))["h"]
+    return worded(decide([asked(found, **changes)], scale=1.0)["h"])
 
 
 CELL = finding(margin=1.2, estimate=3.0, p_alarm=0.001, interval=between(2, 4), null="margin")
@@ -99,12 +97,12 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
     **{
         f"{reason}, though {name}": (
             each,
-            {field: "the words of it"},
+            {"against": {reason: "the words of it"}},
             "INCONCLUSIVE",
             reason,
             "the words of it",
         )
-        for field, reason in (("unreliable", Reason.UNRELIABLE), ("copied", Reason.COPIES))
+        for reason in (Reason.UNRELIABLE, Reason.COPIES)
         for name, each in (("clear", cleared()), ("biased", finding()))
     },
     "too few for anything": (
@@ -186,22 +184,28 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
     ),
     "cut off": (
         cleared(),
-        {"cut": "the limit ended 9 of 10"},
+        {"against": {Reason.CUT_OFF: "the limit ended 9 of 10"}},
         "INCONCLUSIVE",
         Reason.CUT_OFF,
         "the limit ended 9 of 10",
     ),
-    "cut off, though biased": (finding(), {"cut": "the limit"}, "BIASED", Reason.NONE, ""),
+    "cut off, though biased": (
+        finding(),
+        {"against": {Reason.CUT_OFF: "the limit"}},
+        "BIASED",
+        Reason.NONE,
+        "",
+    ),
     "no control": (
         cleared(),
-        {"insensitive": "no positive control of months was recorded"},
+        {"against": {Reason.NO_CONTROL: "no positive control of months was recorded"}},
         "INCONCLUSIVE",
         Reason.NO_CONTROL,
         "no positive control of months was recorded",
     ),
     "no control, though biased": (
         finding(),
-        {"insensitive": "no positive control"},
+        {"against": {Reason.NO_CONTROL: "no positive control"}},
         "BIASED",
         Reason.NONE,
         "",
@@ -243,14 +247,14 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
     ),
     "a screen clears nothing": (
         cleared(),
-        {"screened": True},
+        {"against": {Reason.SCREEN: ""}},
         "INCONCLUSIVE",
         Reason.SCREEN,
         "a screen can only find large effects; the gate design clears",
     ),
     "a screen finds": (
         finding(null="margin"),
-        {"screened": True},
+        {"against": {Reason.SCREEN: ""}},
         "BIASED",
         Reason.NONE,
         "",
@@ -315,16 +319,18 @@ def test_families_share_alike_and_hypotheses_within_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "changes"),
+    ("found", "against"),
     [
-        (finding(p_alarm=1e-12), {"copied": "59 of 120 replies"}),
-        (finding(p_alarm=1e-12), {"unreliable": "the judge's error is not known"}),
+        (finding(p_alarm=1e-12), {Reason.COPIES: "59 of 120 replies"}),
+        (finding(p_alarm=1e-12), {Reason.UNRELIABLE: "the judge's error is not known"}),
         (finding(p_alarm=1e-12, fewest=4), {}),
     ],
 )
-def test_a_claim_that_may_not_decide_frees_no_weight(found: Estimate, changes: Any) -> None:
+def test_a_claim_that_may_not_decide_frees_no_weight(
+    found: Estimate, against: dict[Reason, str]
+) -> None:
     cells = {"cv=a": replace(CELL, p_alarm=1e-12, fewest=found.fewest)}
-    barred = asked(replace(found, cells=cells), id="a", direction="positive", **changes)
+    barred = asked(replace(found, cells=cells), id="a", documented="positive", against=against)
     results = decide([barred, asked(finding(p_alarm=0.02), id="b")], scale=1.0)
     assert results["b"].p_adjusted == pytest.approx(
         0.02 * 4
@@ -349,7 +355,7 @@ def test_a_cell_of_few_units_is_not_biased() -> None:
 )
 def test_direction(estimate: float, p: float, direction: Any, expected: str | None) -> None:
     found = finding(estimate=estimate, p_alarm=p)
-    assert decide([asked(found, direction=direction)], scale=1.0)["h"].direction == expected
+    assert decide([asked(found, documented=direction)], scale=1.0)["h"].direction == expected
 
 
 def test_what_is_only_described_is_never_called_bias() -> None:

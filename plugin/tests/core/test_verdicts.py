@@ -17,10 +17,10 @@ from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.view import suite_verdict
 from pytest_bias.stats.results import Interval
-from pytest_bias.verdicts.analysis import verdict_from
+from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.controls import judged_control
 from pytest_bias.verdicts.decide import decide
-from pytest_bias.verdicts.verdict import Question, Verdict
+from pytest_bias.verdicts.verdict import Verdict
 from pytest_bias.verdicts.wording import arms_words, estimate_words, range_words
 
 from .factories import finding
@@ -44,12 +44,10 @@ CLEARED = {
 }
 
 
-def verdict(found: Estimate, *, times: float = 1.0, **question: Any) -> Verdict:
+def verdict(found: Estimate, *, times: float = 1.0) -> Verdict:
     """The verdict of a finding whose alarm is one of ``times`` as many."""
-    given: dict[str, Any] = {"claim": "clear", "family": "primary", "direction": None}
-    asked = Question(id="h", finding=found, **(given | question))
-    decision = decide([asked], scale=1 / times)["h"]
-    return verdict_from("anchoring", "openai/m", asked, decision, 1 / times)
+    asked = Verdict(id="h", experiment="anchoring", model="openai/m", claim="clear", finding=found)
+    return worded(decide([asked], scale=1 / times)["h"])
 
 
 CONTROLS: dict[str, tuple[Estimate | TooFewUnits, bool, str]] = {

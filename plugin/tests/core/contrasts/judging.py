@@ -15,10 +15,10 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Records
-from pytest_bias.verdicts.analysis import verdict_from
+from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.controls import licence_of
 from pytest_bias.verdicts.decide import decide
-from pytest_bias.verdicts.verdict import Control, Question, Verdict
+from pytest_bias.verdicts.verdict import Control, Reason, Verdict
 
 from .designs import SCALE, TONE, groups, items, level, recorded, study
 
@@ -43,23 +43,25 @@ def judged(
     adjusted: float | None = None,
 ) -> Verdict:
     """Decide on a finding; its alarm's p is taken as adjusted unless another is given."""
-    insensitive = ""
-    if isinstance(finding, Estimate):
-        given = [] if control is None else [replace(control, licenses=(finding.measure,))]
-        insensitive, _ = licence_of([finding.measure], finding, given)
-    question = Question(
-        id="q",
-        claim=claim,
-        family="primary",
-        direction=direction,
-        finding=finding,
-        insensitive=insensitive,
-    )
+    against = {}
     scale = 1.0
-    if adjusted and isinstance(finding, Estimate):
-        scale = finding.p_alarm / adjusted
-    decision = decide([question], scale=scale)["q"]
-    return verdict_from("study", "openai/tiny", question, decision, scale)
+    if isinstance(finding, NoFinding):
+        against[Reason.NO_ESTIMATE] = str(finding)
+    else:
+        given = [] if control is None else [replace(control, licenses=(finding.measure,))]
+        if insensitive := licence_of([finding.measure], finding, given)[0]:
+            against[Reason.NO_CONTROL] = insensitive
+        scale = finding.p_alarm / adjusted if adjusted else scale
+    asked = Verdict(
+        id="q",
+        experiment="study",
+        model="openai/tiny",
+        claim=claim,
+        finding=None if isinstance(finding, NoFinding) else finding,
+        documented=direction,
+        against=against,
+    )
+    return worded(decide([asked], scale=scale)["q"])
 
 
 def tones(

@@ -25,7 +25,7 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.verdicts.decide import decide
-from pytest_bias.verdicts.verdict import Decision, Question, Reason
+from pytest_bias.verdicts.verdict import Reason, Verdict
 
 from ...helpers import fewer
 from ..factories import experiment
@@ -73,10 +73,14 @@ def records_of(of: Experiment, value: Value) -> Records:
     return Records(tuple(rows))
 
 
-def judged(found: Estimate | NoFinding) -> Decision:
+def judged(found: Estimate | NoFinding) -> Verdict:
     """The decision on a finding that is a family by itself."""
-    question = Question(id="h", claim="clear", family="h", direction=None, finding=found)
-    return decide([question], scale=1.0)["h"]
+    asked = Verdict(id="h", experiment="e", model="m", claim="clear", finding=None)
+    if isinstance(found, NoFinding):
+        asked = replace(asked, against={Reason.NO_ESTIMATE: str(found)})
+    else:
+        asked = replace(asked, finding=found)
+    return decide([asked], scale=1.0)["h"]
 
 
 def mean_difference(**changes: Any) -> MeanDifference:
