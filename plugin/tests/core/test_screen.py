@@ -55,6 +55,8 @@ def test_a_large_effect_is_found() -> None:
     found = judged([score + 4 for score in LOW])
     assert (found.status, found.claim) == ("BIASED", "detect")
     assert found.words.startswith("BIASED (beyond the margin)")
+    assert found.finding is not None
+    assert found.finding.null == "margin"  # which Holm's method therefore holds at its level
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from pytest_bias.report.view import suite_verdict
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.controls import judged_control
-from pytest_bias.verdicts.decide import decide
+from pytest_bias.verdicts.decide import decide, is_seen
 from pytest_bias.verdicts.verdict import Verdict
 from pytest_bias.verdicts.wording import arms_words, estimate_words, range_words
 
@@ -69,6 +69,7 @@ def test_controls(found: Estimate | TooFewUnits, seen: bool, reason: str) -> Non
     assert control.seen is seen
     assert reason in control.reason
     assert bool(control.reason) is not seen
+    assert not isinstance(found, Estimate) or is_seen(found) is seen
 
 
 def by_t(
