@@ -323,7 +323,8 @@ class MissingReplies:
     @property
     def too_many(self) -> bool:
         """True where a side has too few valid replies for anything to be cleared."""
-        return max(self.shares) > 1 - LEAST_VALID
+        rounding = 1e-9  # shares are sums of many
+        return 1 - max(self.shares) < LEAST_VALID - rounding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

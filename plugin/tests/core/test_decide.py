@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -174,6 +175,13 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
         "INCONCLUSIVE",
         Reason.MISSING_UNEQUALLY,
         "replies are missing unequally: 19 against 3 in 100",
+    ),
+    "four fifths valid, as a sum of floats": (
+        cleared(lost=lost(math.nextafter(0.2, 1), 0.2)),
+        {},
+        "CLEAR",
+        Reason.NONE,
+        "",
     ),
     "not shown to be missing unequally": (
         cleared(lost=lost(0.19, 0.03, p_beyond=0.051)),
