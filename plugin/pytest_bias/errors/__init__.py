@@ -140,14 +140,17 @@ class NoFinding(BiasError):
 
 
 class TooFewUnits(NoFinding):
-    """A statistic was asked of fewer units than it can be computed from."""
+    """A statistic was asked of fewer units than it can be computed from.
 
-    def __init__(self, *, group: str, found: int, needed: int) -> None:
+    ``units`` says what they are, in the plural.
+    """
+
+    def __init__(self, *, group: str, found: int, needed: int, units: str = "units") -> None:
         self.group = group
         self.found = found
         self.needed = needed
-        units = f"{found} unit{'s' * (found > 1)}, at least {needed} needed"
-        super().__init__(f"{group}: {units if found else 'no valid reply'}")
+        few = f"too few {units}, {found}, and at least {needed} are needed"
+        super().__init__(f"{group}: {few if found else 'no valid reply'}")
 
 
 class IncompleteDesign(NoFinding):

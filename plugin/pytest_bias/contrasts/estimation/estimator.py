@@ -27,6 +27,7 @@ from ...stats.resampling import contrast_permutation, sign_flip
 from ...stats.results import LEVEL, EffectSize, Interval, Permutation, units_needed
 from ..estimate import Estimate, Matters, Null
 from ..reach import FEWEST_TO_CLEAR
+from ..units import REPLIES
 from .sample import Sample, centred
 
 SEED = 1
@@ -127,7 +128,8 @@ def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
         side = [(values.size, label) for values, weight, label in groups if weight * sign > 0]
         if side and max(side)[0] < 2:  # noqa: PLR2004  (a variance)
             found, group = max(side)
-            raise TooFewUnits(group=group, found=found, needed=2)
+            units = "valid replies" if sample.unit_name == REPLIES else "units"
+            raise TooFewUnits(group=group, found=found, needed=2, units=units)
     return sides_of(
         sample.values,
         sample.weights,

@@ -234,7 +234,7 @@ def test_p_is_never_printed_as_0() -> None:
 
 def test_too_few_units_for_an_estimate() -> None:
     page = read(factory.view(factory.analysis(
-        factory.undecided(None, "demand=low: 1 unit, at least 2 needed"),
+        factory.undecided(None, "demand=low: too few valid replies, 1, and at least 2 are needed"),
         counts=(
             factory.cell("low", 0, planned=6, missing={"refused": 6}),
             factory.cell("high", 1),
@@ -243,7 +243,7 @@ def test_too_few_units_for_an_estimate() -> None:
     )))  # fmt: skip
     (found,) = page.hypotheses
     assert (found["label"], found["estimate"], found["shown"]) == ("INCONCLUSIVE", None, [])
-    assert found["why"] == "Demand=low: 1 unit, at least 2 needed."
+    assert found["why"] == "Demand=low: too few valid replies, 1, and at least 2 are needed."
     assert found["settle"] == ""
     (analysis,) = page.data["d-run"]["analyses"]
     low, high = rows(analysis["counts"])
