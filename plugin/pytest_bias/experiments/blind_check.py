@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..errors import JudgeNotBlind
-from .canonical import compact
+from .canonical import by_identity, compact
 from .design import Trial
 from .experiment import Experiment
 from .judges import texts_hidden
@@ -50,7 +50,12 @@ def _places(request: Request) -> Iterator[tuple[str, str]]:
         if (read := unescaped(message.text)) != message.text:
             yield place, read
     if request.schema is not None:
-        yield "the reply's schema", f"{request.schema_name}\n{_readable(request.schema)}"
+        yield "the reply's schema", f"{request.schema_name}\n{_words(request.schema)}"
+
+
+@by_identity
+def _words(schema: Mapping[str, object]) -> str:
+    return _readable(schema)
 
 
 def _readable(value: object) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import NotAsWritten, Unserialisable
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Parsed = TypeVar("Parsed")
+Read = TypeVar("Read")
+Derived = TypeVar("Derived")
 
 _SCALARS = (type(None), bool, int, str)
 _AS_GIVEN, _SORTED = (  # made once: making one takes as long as a short text
@@ -86,6 +88,22 @@ def plain(value: object, where: str = "value") -> object:
 def dumps(value: object, where: str = "value") -> str:
     """Canonical JSON text of ``value``; see :func:`plain` for what is accepted."""
     return compact(plain(value, where), sort_keys=True)
+
+
+def by_identity(function: Callable[[Read], Derived]) -> Callable[[Read], Derived]:
+    """Keep what ``function`` makes of each object, by its identity.
+
+    For objects that nobody changes and of which there are few, such as the schemas of replies.
+    """
+    kept: dict[int, tuple[Read, Derived]] = {}
+
+    @wraps(function)
+    def remembered(given: Read) -> Derived:
+        if id(given) not in kept:  # as long as it is kept, no other object has its identity
+            kept[id(given)] = (given, function(given))
+        return kept[id(given)][1]
+
+    return remembered
 
 
 def compact(value: object, *, sort_keys: bool = False) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .canonical import compact, digest, plain
+from .canonical import by_identity, compact, digest, plain
 from .design import Trial
 from .messages import Parameters, Place, Request
 
 _SEED_HEX = 15
-_SCHEMAS: dict[int, tuple[Mapping[str, object], object]] = {}
 
 
 def request_parts(request: Request) -> dict[str, object]:
@@ -17,16 +16,13 @@ def request_parts(request: Request) -> dict[str, object]:
     return {
         "messages": [[message.role, message.text] for message in request.messages],
         "parameters": parameters_of(request.parameters),
-        "schema": None if request.schema is None else _plain_schema(request.schema),
+        "schema": None if request.schema is None else _plain(request.schema),
     }
 
 
-def _plain_schema(schema: Mapping[str, object]) -> object:
-    """The schema in JSON types; kept, as a kind of reply has one for all its requests."""
-    kept = _SCHEMAS.get(id(schema))
-    if kept is None or kept[0] is not schema:
-        kept = _SCHEMAS[id(schema)] = (schema, plain(schema, "reply schema"))
-    return kept[1]
+@by_identity
+def _plain(schema: Mapping[str, object]) -> object:
+    return plain(schema, "reply schema")
 
 
 def parameters_of(parameters: Parameters) -> dict[str, object]:
