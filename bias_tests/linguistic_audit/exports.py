@@ -166,10 +166,10 @@ def _anova(replies: Replies) -> Tested:
         for place, factor in enumerate(FACTORS)
     }
     try:
-        table = factorial_anova([value for _, value in all_of], levels)
+        rows = factorial_anova([value for _, value in all_of], levels)
     except BiasError:  # not defined: nothing varies, or a condition has no reply
         return {}
-    return {row.term: (row.f, row.p) for row in table.rows}
+    return {row.term: (row.f, row.p) for row in rows}
 
 
 def _chi_squares(replies: Replies) -> Tested:

@@ -196,42 +196,32 @@ class FactorialAnova:
     """Factorial analysis of variance with all interactions, on all replies.
 
     Sums of squares are of type III with sum-to-zero coding, as unbalanced cells need. ``factors``
-    names two factors or more, ``blocks`` factors, or the items, that shift whatever is in them and
-    interact with nothing.
+    names two factors or more.
     """
 
     factors: Sequence[str]
-    blocks: Sequence[str] = ()
 
     @property
     def words(self) -> str:
         """The method in print."""
-        model = " + ".join([*self.blocks, " × ".join(self.factors)])
-        return f"ANOVA {model} on all replies (type III)"
+        return f"ANOVA {' × '.join(self.factors)} on all replies (type III)"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """F, p and partial eta² of every term; ``p`` is that of the highest interaction.
-
-        An interaction that is confounded with blocks says so, and has no p.
-        """
+        """F, p and partial eta² of every term; ``p`` is that of the highest interaction."""
         from ..stats.anova import factorial_anova  # noqa: PLC0415
 
-        found = factorial_anova(
-            _values(pooled.cells),
-            {name: pooled.labels(name) for name in self.factors},
-            blocks={name: pooled.labels(name) for name in self.blocks},
+        rows = factorial_anova(
+            _values(pooled.cells), {name: pooled.labels(name) for name in self.factors}
         )
         statistics: dict[str, float | str] = {}
-        for row in found.rows:
+        for row in rows:
             term = " × ".join(row.term)
             statistics |= {
                 f"F {term}": row.f,
                 f"p {term}": row.p,
                 f"partial eta² {term}": row.partial_eta2,
             }
-        confounded = "confounded with blocks"
-        statistics |= {f"F {' × '.join(term)}": confounded for term in found.aliased}
-        return statistics if found.aliased else statistics | {"p": found.rows[-1].p}
+        return statistics | {"p": rows[-1].p}
 
 
 @dataclass(frozen=True, slots=True)

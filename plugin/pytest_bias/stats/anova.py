@@ -1,4 +1,4 @@
-"""Analysis of variance: one-way, and factorial with every interaction and additive blocks."""
+"""Analysis of variance: one-way, and factorial with every interaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from .checks import EQUAL, Floats, alike, bad, constant, enough, probability, un
 SumsOfSquares = Literal[1, 2, 3]
 Term = tuple[str, ...]
 MOST_SHOWN = 3  # empty cells named in an error
-ALIASED = 1e-7  # share of a column that lies outside the columns before it, as in R's `lm`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +46,6 @@ class AnovaRow:
     f: float
     p: float
     partial_eta2: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnovaTable:
-    """The terms in order: blocks, main effects, then interactions.
-
-    `aliased` are the interactions that cannot be told from the blocks, and have no row.
-    """
-
-    rows: tuple[AnovaRow, ...]
-    aliased: tuple[Term, ...]
 
 
 def one_way(groups: Sequence[ArrayLike]) -> OneWay:
@@ -113,25 +101,8 @@ def _check_crossed(factors: Mapping[str, Sequence[str]]) -> None:
         raise bad("factors", f"incomplete design, {len(empty)} cells empty, as {'; '.join(shown)}")
 
 
-def _independent(columns: Floats, space: Floats) -> tuple[Floats, Floats]:
-    """Return the columns that those before them do not give, and the orthonormal `space` of all.
-
-    As R's `lm` does, a column that is a sum of earlier ones is left out.
-    """
-    kept = []
-    for i, column in enumerate(columns.T):
-        rest = column
-        for _ in range(2):  # once leaves rounding errors that are not orthogonal
-            rest = rest - space @ (space.T @ rest)
-        size = float(np.linalg.norm(rest))
-        if size > ALIASED * float(np.linalg.norm(column)):
-            space = np.column_stack([space, rest / size])
-            kept.append(i)
-    return columns[:, kept], space
-
-
 def _explained(values: Floats, columns: Floats, others: Sequence[Floats]) -> float:
-    """Return the sum of squares that independent columns explain beyond those of `others`."""
+    """Return the sum of squares that columns explain beyond those of `others`."""
     before = sum(part.shape[1] for part in others)
     space, _ = np.linalg.qr(np.column_stack([*others, columns]))
     return float(((space[:, before:].T @ values) ** 2).sum())
@@ -149,65 +120,55 @@ def factorial_anova(
     values: ArrayLike,
     factors: Mapping[str, Sequence[str]],
     *,
-    blocks: Mapping[str, Sequence[str]] | None = None,
     type: SumsOfSquares = 3,  # noqa: A002  (the field's word)
-) -> AnovaTable:
-    """Test the main effects and all interactions of crossed factors, beside additive blocks.
+) -> tuple[AnovaRow, ...]:
+    """Test the main effects of crossed factors, then all their interactions.
 
     Estimand: the cell means, one per combination of levels. `values` has shape (n,), independent
-    units; each factor gives its level of each unit, n in all, and so does each of the `blocks`:
-    factors that shift whatever is in them, and interact with nothing. Assumes means close to
-    normal and equal variances. Types differ only in unbalanced designs: 1 tests each term after
-    those before it (blocks come first), 2 each term after all that do not contain it, 3 (with
-    sum-to-zero contrasts) unweighted means of cells.
+    units; each factor gives its level of each unit, n in all. Assumes means close to normal and
+    equal variances. Types differ only in unbalanced designs: 1 tests each term after those before
+    it, 2 each term after all that do not contain it, 3 (with sum-to-zero contrasts) unweighted
+    means of cells.
 
-    An interaction that the blocks give (confounded with them) has no row and is named in
-    `aliased`, a part of one that they give is left out of its df. A main effect that they give,
-    and an empty combination of the factors' levels, raise `BadStatisticInput`, naming it: such
-    terms could not be estimated. Source: Fisher (1925); Yates (1934; 1937 on confounding);
-    Langsrud (2003) on the types.
+    An empty combination of the factors' levels raises `BadStatisticInput`, naming it: interactions
+    could not be estimated. Source: Fisher (1925); Yates (1934); Langsrud (2003) on the types.
     """
     if type not in get_args(SumsOfSquares):
         raise bad("type", f"{type!r} is none of 1, 2, 3")
     found = units(values, "values")
     n = found.size
-    blocks = blocks or {}
     enough(len(factors), "factors", 1)
-    if both := sorted(factors.keys() & blocks.keys()):
-        raise bad("blocks", f"{both[0]} is a factor")
-    coded = {name: _coded(given, name, n) for name, given in {**blocks, **factors}.items()}
+    coded = {name: _coded(given, name, n) for name, given in factors.items()}
     _check_crossed(factors)
-    terms: list[Term] = [(name,) for name in blocks]
-    for size in range(1, len(factors) + 1):  # one factor, then in pairs, and so on
-        terms += itertools.combinations(factors, size)
-
+    terms = [
+        term
+        for size in range(1, len(factors) + 1)  # one factor, then in pairs, and so on
+        for term in itertools.combinations(factors, size)
+    ]
     mean = np.ones((n, 1))
-    space = mean / math.sqrt(n)
     columns: dict[Term, Floats] = {}
     for term in terms:
         given = mean
         for name in term:
             given = (given[:, :, None] * coded[name][:, None, :]).reshape(n, -1)
-        columns[term], space = _independent(given, space)
-    aliased = tuple(term for term in terms if not columns[term].shape[1])
-    if gone := [name for (name, *more) in aliased if not more]:
-        raise bad("blocks", f"{gone[0]} cannot be told from what comes before it")
-    enough(n, "values", space.shape[1] + 1)
-    df = n - space.shape[1]
+        columns[term] = given
+    model = np.column_stack([mean, *columns.values()])
+    enough(n, "values", model.shape[1] + 1)
+    df = n - model.shape[1]
 
     # In shares of the largest distance from the mean: squares would under- or overflow.
     origin = found.mean()
     scale = float(np.abs(found - origin).max()) or 1.0
     shares = (found - origin) / scale
+    space, _ = np.linalg.qr(model)
     rest = shares - space @ (space.T @ shares)
     if np.ptp(rest) <= EQUAL * (n + np.abs(found).max() / scale):
         raise NoVariance
     within = float((rest**2).sum())
-    estimated = [term for term in terms if term not in aliased]
     rows = []
-    for term in estimated:
-        others = _beside(term, estimated, type)
-        ss = _explained(shares, columns[term], [mean, *(columns[other] for other in others)])
+    for term in terms:
+        others = [mean, *(columns[other] for other in _beside(term, terms, type))]
+        ss = _explained(shares, columns[term], others)
         df_term = columns[term].shape[1]
         f = ss / df_term / (within / df)
         rows.append(
@@ -219,4 +180,4 @@ def factorial_anova(
                 partial_eta2=ss / (ss + within),
             )
         )
-    return AnovaTable(rows=tuple(rows), aliased=aliased)
+    return tuple(rows)

@@ -16,17 +16,15 @@ from pytest_bias.contrasts.published import (
     FisherTest,
     MannWhitneyTest,
     OneWayAnova,
-    Pooled,
     PublishedMethod,
     WelchTest,
 )
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.anova import factorial_anova
 
 from ...helpers import there
-from .designs import STYLE, TONE, Floats, at, cell, items, level, recorded, study
+from .designs import STYLE, TONE, Floats, at, items, level, recorded, study
 
 THREE = Factor("tone", {"low": 1, "middle": 2, "high": 3})
 OF = study(factors=[THREE, STYLE], items=items(2), replicates=9)
@@ -151,39 +149,6 @@ def test_the_odds_of_what_always_happened_are_infinite() -> None:
     assert found.statistics["odds ratio"] == "∞"
     assert str(found.statistics["odds ratio, 95 % interval"]).endswith(", ∞]")
     assert list((column(FisherTest()) or found).statistics) == ["not defined"]  # of numbers
-
-
-def test_additive_blocks_in_a_factorial_anova() -> None:
-    question = MeanDifference(
-        "score",
-        "tone",
-        high="high",
-        low="low",
-        published=FactorialAnova(("tone", "style"), blocks=["seed"]),
-    )
-    found = there(question.analyse(OF, RECORDS).published)
-    rows = [row for row in RECORDS.rows if row.missing is None]
-    seeds, *_, both = factorial_anova(
-        [float(row.values["score"]) for row in rows],
-        {name: [level(row.trial, name) for row in rows] for name in ("tone", "style")},
-        blocks={"seed": [str(row.trial.item) for row in rows]},
-    ).rows
-    assert (seeds.term, both.term) == (("seed",), ("tone", "style"))
-    assert found.statistics["F seed"] == pytest.approx(seeds.f)
-    assert found.statistics["p"] == pytest.approx(both.p)
-    assert found.method == "ANOVA seed + tone × style on all replies (type III)"
-
-
-def test_an_interaction_that_blocks_give_says_so_and_has_no_p() -> None:
-    values = np.random.default_rng(5).normal(size=16)
-    cells = [
-        cell(values[4 * i : 4 * i + 4], a=a, b=b, block=str(int(a == b)))
-        for i, (a, b) in enumerate(itertools.product("xy", "xy"))
-    ]
-    found = FactorialAnova(("a", "b"), blocks=("block",)).statistics(Pooled(cells=cells, sides={}))
-    assert found["F a × b"] == "confounded with blocks"
-    assert {"F a", "p b", "F block"} < set(found)
-    assert "p" not in found
 
 
 def test_one_way_anova_of_all_sides() -> None:

@@ -113,7 +113,7 @@ def warpbreaks() -> Found:
     factors = {name: data[name] for name in ("wool", "tension")}
     return {
         f"{statistic}[{':'.join(row.term)}]": value
-        for row in factorial_anova(data["breaks"], factors).rows
+        for row in factorial_anova(data["breaks"], factors)
         for statistic, value in (
             ("F", row.f),
             ("p", row.p),
@@ -126,7 +126,7 @@ def toothgrowth_unbalanced() -> Found:
     return {
         f"type{'I' * kind}_{statistic}[{':'.join(row.term)}]": value
         for kind in (1, 2, 3)
-        for row in factorial_anova(TEETH["len"], TEETH_FACTORS, type=kind).rows
+        for row in factorial_anova(TEETH["len"], TEETH_FACTORS, type=kind)
         if kind != 2 or len(row.term) == 1  # R's model comparison gave the main effects only
         for statistic, value in (("F", row.f), ("p", row.p))
     }
@@ -215,7 +215,7 @@ def test_type_iii_is_not_that_of_default_coding() -> None:
     frame = pd.DataFrame({"y": TEETH["len"], "a": TEETH["supp"], "b": TEETH_FACTORS["dose"]})
     wrong = anova_lm(ols("y ~ C(a) * C(b)", frame).fit(), typ=3)
     trap = REFERENCE["published_only"]["trap_typeIII_default_coding"]["values"]
-    rows = {row.term: row for row in factorial_anova(TEETH["len"], TEETH_FACTORS, type=3).rows}
+    rows = {row.term: row for row in factorial_anova(TEETH["len"], TEETH_FACTORS, type=3)}
     for factor, column in (("supp", "C(a)"), ("dose", "C(b)")):
         assert float(wrong.loc[column, "F"]) == pytest.approx(trap[f"F[{factor}]"], rel=1e-6)
         assert abs(rows[(factor,)].f - trap[f"F[{factor}]"]) > 0.1 * trap[f"F[{factor}]"]
@@ -235,7 +235,7 @@ def test_nist_certified_f_of_simon_and_lesage(whole: str, replicates: int, digit
     assert found.f == pytest.approx(replicates, rel=digits)
     assert (found.df_between, found.df_within) == (8, 9 * (replicates - 1))
     labels = [str(i) for i, group in enumerate(groups) for _ in group]
-    (row,) = factorial_anova(np.concatenate(groups), {"group": labels}).rows
+    (row,) = factorial_anova(np.concatenate(groups), {"group": labels})
     assert row.f == pytest.approx(replicates, rel=digits)
 
 
