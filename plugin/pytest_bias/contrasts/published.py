@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import BadStatisticInput, NoFinding, TooFewUnits
+from ..errors import BadStatisticInput, NoFinding, NoVariance, TooFewUnits
+from ..stats.results import LEVEL
 from .estimate import PublishedColumn
 
 if TYPE_CHECKING:
@@ -115,12 +116,12 @@ class MannWhitneyTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
-        from ..stats.ranks import mann_whitney, vargha_delaney  # noqa: PLC0415
+        from ..stats.ranks import mann_whitney  # noqa: PLC0415
 
         a, b = pooled.numbers(FEWEST)
         found = mann_whitney(a, b)
         mean = float(a.mean() - b.mean())
-        return {"U": found.u, "p": found.p, "mean": mean, "A": vargha_delaney(a, b)}
+        return {"U": found.u, "p": found.p, "mean": mean, "A": found.above}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,19 +156,29 @@ class FisherTest:
     words: str = "Fisher's exact test on all replies, conditional odds ratio"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """``odds ratio``, its 95 % interval in words, and ``p``."""
-        from ..stats.counts import conditional_odds_ratio  # noqa: PLC0415
+        """``odds ratio``, given the margins, its exact 95 % interval in words, and ``p``.
 
-        a, b = pooled.numbers(1)
+        p may disagree with the interval at its edges. R's ``fisher.test`` finds the bounds to some
+        four digits only. Source: Fisher (1935); Cornfield (1956).
+        """
+        from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+        from ..stats.checks import probability  # noqa: PLC0415  (numpy)
+
+        sides = pooled.numbers(1)
         if not pooled.flags:
             raise BadStatisticInput(argument="measure", problem="is no event")
-        found = conditional_odds_ratio(int(a.sum()), a.size, int(b.sum()), b.size)
-        ends = [f"{end:z.4g}" if math.isfinite(end) else "∞" for end in (found.low, found.high)]
-        estimate = found.estimate if math.isfinite(found.estimate) else "∞"
+        table = [[int(side.sum()), int(side.size - side.sum())] for side in sides]
+        if not all(map(sum, zip(*table, strict=True))):
+            raise NoVariance(statistic="the odds ratio")
+        found = stats.contingency.odds_ratio(table)
+        interval = found.confidence_interval(LEVEL)
+        ends = [f"{end:z.4g}" if math.isfinite(end) else "∞" for end in interval]
+        estimate = float(found.statistic)
         return {
-            "odds ratio": estimate,
+            "odds ratio": estimate if math.isfinite(estimate) else "∞",
             "odds ratio, 95 % interval": f"[{', '.join(ends)}]",
-            "p": found.p,
+            "p": probability(stats.fisher_exact(table).pvalue),
         }
 
 

@@ -1,4 +1,4 @@
-"""Counts: the interval of a rate, odds ratios, and tables of counts."""
+"""Counts: the interval of a rate, and tables of counts."""
 
 from __future__ import annotations
 
@@ -30,48 +30,6 @@ def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval:
     rate = successes / n  # the score interval contains it; rounding at 0 and 1 may not
     low, high = min(rate, float(found.low)), max(rate, float(found.high))
     return Interval(low=low, high=high, level=level)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OddsRatio:
-    """Odds a over odds b given the margins, from `low` to `high` at 95 %; p is Fisher's.
-
-    `estimate` and `low` are 0, or `estimate` and `high` infinite, where the events of one group
-    are as few, or as many, as the margins allow.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    p: float
-
-
-def conditional_odds_ratio(successes_a: int, n_a: int, successes_b: int, n_b: int) -> OddsRatio:
-    """Return the conditional maximum-likelihood odds ratio with its exact interval and p-value.
-
-    From independent units in independent groups of at least 1, given how many successes there are
-    in all: the successes of a are then noncentral hypergeometric. p is that of Fisher's exact
-    test, and may disagree with the interval at its edges. R's `fisher.test` finds the bounds to
-    some four digits only.
-
-    Raises `NoVariance` where no unit or every unit is a success.
-    Source: Fisher (1935); Cornfield (1956).
-    """
-    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-    enough(n_a, "a", 1)
-    enough(n_b, "b", 1)
-    if successes_a + successes_b in {0, n_a + n_b}:
-        raise NoVariance(statistic="the odds ratio")
-    table = [[successes_a, n_a - successes_a], [successes_b, n_b - successes_b]]
-    found = stats.contingency.odds_ratio(table, kind="conditional")
-    interval = found.confidence_interval(LEVEL)
-    return OddsRatio(
-        estimate=float(found.statistic),
-        low=float(interval.low),
-        high=float(interval.high),
-        p=probability(stats.fisher_exact(table).pvalue),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,13 +18,14 @@ MOST_EXACT = 50  # units (per group) up to which p-values are exact, as in R
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MannWhitney:
-    """`u` counts the pairs with a above b, ties as one half.
+    """`u` counts the pairs with a above b, ties as one half; `above` is its share of all pairs.
 
     `p` is two-sided, corrected for continuity and ties; `p_exact` is None with ties or more than
     50 units in a group.
     """
 
     u: float
+    above: float
     p: float
     p_exact: float | None
 
@@ -32,41 +33,30 @@ class MannWhitney:
 def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     """Test that a and b are exchangeable, by the number of pairs in which a is above b.
 
-    Estimand: that of `vargha_delaney`. `a` has shape (n_a,), `b` (n_b,), at least 2 independent
-    units each. Null: both come from one distribution. All values equal give p = 1.
+    Estimand: P(a > b) + P(a = b) / 2, from 0 to 1, and 1/2 without an effect (the A of Vargha &
+    Delaney 2000). `a` has shape (n_a,), `b` (n_b,), at least 2 independent units each. Null: both
+    come from one distribution. All values equal give p = 1.
 
     Raises `TooFewUnits` below two units in a group and `BadStatisticInput` for NaN and
     infinities. Source: Mann & Whitney (1947); correction for ties as in Lehmann (1975).
     """
     from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
 
-    first, second = _without_rounding(a, b, needed=2)
-    distinct = np.unique(np.concatenate([first, second])).size
-    p_exact = None
-    if distinct == first.size + second.size and max(first.size, second.size) <= MOST_EXACT:
-        p_exact = probability(stats.mannwhitneyu(first, second, method="exact").pvalue)
-    if distinct == 1:
-        return MannWhitney(u=first.size * second.size / 2, p=1.0, p_exact=None)
-    found = stats.mannwhitneyu(first, second, method="asymptotic")
-    return MannWhitney(u=float(found.statistic), p=probability(found.pvalue), p_exact=p_exact)
-
-
-def vargha_delaney(a: ArrayLike, b: ArrayLike) -> float:
-    """Return A: the share of pairs in which a is above b, ties counted as one half.
-
-    Estimand: P(a > b) + P(a = b) / 2, from 0 to 1, and 1/2 without an effect, of at least 1 unit
-    each. Source: Vargha & Delaney (2000).
-    """
-    first, second = _without_rounding(a, b, needed=1)
-    ordered = np.sort(second)
-    below = np.searchsorted(ordered, first, "left") + np.searchsorted(ordered, first, "right")
-    return float(below.sum()) / 2 / (first.size * second.size)
-
-
-def _without_rounding(a: ArrayLike, b: ArrayLike, *, needed: int) -> tuple[Floats, Floats]:
-    first, second, _ = two_samples(a, b, needed=needed)
+    first, second, _ = two_samples(a, b)
     pooled = snapped(np.concatenate([first, second]))
-    return pooled[: first.size], pooled[first.size :]
+    first, second = pooled[: first.size], pooled[first.size :]
+    distinct = np.unique(pooled).size
+    p_exact = None
+    if distinct == pooled.size and max(first.size, second.size) <= MOST_EXACT:
+        p_exact = probability(stats.mannwhitneyu(first, second, method="exact").pvalue)
+    found = stats.mannwhitneyu(first, second, method="asymptotic")
+    u = float(found.statistic)
+    return MannWhitney(
+        u=u,
+        above=u / (first.size * second.size),
+        p=probability(found.pvalue) if distinct > 1 else 1.0,
+        p_exact=p_exact,
+    )
 
 
 def snapped(values: Floats) -> Floats:

@@ -140,6 +140,14 @@ def test_fisher_s_test_of_two_rates_with_their_odds_ratio() -> None:
     assert found.statistics["odds ratio, 95 % interval"] == "[2.753, 301.5]"
 
 
+@pytest.mark.parametrize("always", [True, False])
+def test_there_are_no_odds_where_nothing_varies(always: bool) -> None:  # noqa: FBT001
+    question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
+    of = study(factors=[TONE], replicates=4)
+    found = there(question.analyse(of, recorded(of, lambda _: always, "yes")).published)
+    assert [*found.statistics] == ["not defined"]
+
+
 def test_the_odds_of_what_always_happened_are_infinite() -> None:
     of = study(factors=[TONE], replicates=8)
     count = itertools.count()
