@@ -234,8 +234,8 @@ def _lost(
         for side in (True, False)
         if side in sides
     )
-    p_beyond = 1.0
-    if len(by_side) > 1:
+    p_beyond = 1.0  # p is above .5 where the shares differ by less
+    if len(by_side) > 1 and abs(by_side[0] - by_side[1]) > UNEQUAL:
         grid = grid_of(experiment, records, MISSING, asked.at)
         try:
             found = estimate(sample_of(grid, asked.weights, None), margin=UNEQUAL, null="margin")
