@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ...stats.checks import Floats
 from ...stats.equivalence import moments
@@ -110,13 +111,17 @@ def largest_of(
 
 
 def _joint(samples: Sequence[Sample], each: Sequence[Estimate]) -> float:
-    """Return the p-value of the largest |t| of contrasts of the same units."""
+    """Return the p-value of the largest |t| of contrasts of the same units.
+
+    Each |t| is the one that has the contrast's own p-value, which may be of further units or a
+    permutation.
+    """
     covariance = _covariance(samples)
     ses = np.sqrt(np.diag(covariance))
     if not (ses > 0).all():
         return 1.0
-    statistics = np.array([one.estimate for one in each]) / ses
     df = min(one.df or math.inf for one in each)
+    statistics = np.abs(stdtrit(df, np.array([one.p_alarm for one in each]) / 2))
     return min(max_t(statistics, covariance / np.outer(ses, ses), df, seed=SEED))
 
 

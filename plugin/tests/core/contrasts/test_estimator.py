@@ -191,6 +191,15 @@ def test_the_largest_departure_is_adjusted_over_all_of_them() -> None:
     assert alone <= found.p_alarm <= 3 * alone + 1e-9  # between no adjustment and Bonferroni
 
 
+def test_the_largest_of_rare_events_keeps_their_further_units() -> None:
+    of = rates(0, 5, 25)
+    only = departures({"tone": ["high", "low"]})
+    found = largest_of(only, of, None, margin=None, null="zero", shrink=1.0)
+    ((weights, _),) = only.values()
+    alone = estimate(sample_of(of, weights, None), margin=None)
+    assert found.p_alarm == pytest.approx(alone.p_alarm)
+
+
 def test_an_interaction_of_two_levels_each_is_one_contrast() -> None:
     cells = [
         cell(RNG.normal(mean, 1, 40), tone=tone, style=style)
