@@ -123,9 +123,9 @@ def with_errors(
     Of a flag it is Youden's index at the lower limits of what labels of people show, where at
     least 20 trials have one, among them a yes and a no, and of what the pairs of ratings do, in
     which what the judge gets wrong twice is not seen; the least counts. Of a number it is the
-    lower limit of the judge's agreement with itself. What a rating stands for is learnt from
-    ``every`` trial, also those that do not count: at a control level alone the judge may have
-    given what people do elsewhere.
+    lower limit of the judge's agreement with itself, α where that has no interval. What a rating
+    stands for is learnt from ``every`` trial, also those that do not count: at a control level
+    alone the judge may have given what people do elsewhere.
     """
     from ..stats.misclassification import retest_youden  # noqa: PLC0415  (scipy)
 
@@ -137,9 +137,12 @@ def with_errors(
         beside = _beside_labels(flag, agreements, records, labels, every)
         left[flag] = min([*found, *([] if beside is None else [beside])], default=0.0)
     for each in agreed:
-        if each.against == "the judge again" and each.interval is not None:
-            numbers = (name for name in each.governs if _kind(name, records) is float)
-            left |= dict.fromkeys(numbers, max(each.interval.low, 0.0))
+        if each.against != "the judge again" or each.alpha is None:
+            continue
+        low = max(each.interval.low if each.interval else each.alpha, 0.0)
+        for name in each.governs:
+            if _kind(name, records) is float:
+                left[name] = min(low, left.get(name, 1.0))
     measures = [
         replace(m, error=Reliability(lowest=left[m.name])) if m.name in left else m
         for m in experiment.measures

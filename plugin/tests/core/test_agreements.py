@@ -249,6 +249,18 @@ def test_a_judge_that_agrees_with_itself_lets_its_verdicts_stand() -> None:
     assert finding.shrink == pytest.approx(agreed.interval.low)
 
 
+def test_the_least_reliable_agreement_on_a_grade_counts() -> None:
+    """Of a judge that always contradicts itself alike, α has no interval and is below 0."""
+    rated = [replace(each, score=3.0, score_again="4") for each in ratings()]
+    of = judged(OF_SCORE, Agreement("length", "kind_again", "ordinal", governs=["score"]))
+    of_length = [replace(each, kind_again=f"{each.length:g}") for each in rated]
+    for one in (judged(OF_SCORE), of):
+        analysis = analysed(one, of_length)
+        assert analysis.agreements[0].interval is None
+        assert analysis.agreements[0].alpha == pytest.approx(1 - 79 / 40)
+        assert there(analysis.verdict(SCORE.id).finding).shrink == 0
+
+
 def test_hypotheses_on_all_that_is_governed_are_held_back() -> None:
     governing = replace(OF_SCORE, governs=["length"])
     length, score = analysed(judged(governing), ratings(twice=19)).verdicts
