@@ -100,9 +100,6 @@ def p_words(p: float) -> str:
     return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"
 
 
-CHANCE = "mean without any difference"
-"""Name of the extra that says what an estimate without a sign comes to by chance."""
-
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""
 

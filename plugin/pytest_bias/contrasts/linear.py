@@ -219,7 +219,7 @@ def _lost(
     """Return what the contrast lacks, and what it would take to undo a CLEAR; None of nothing."""
     if asked.measure == MISSING or not any(cell.missing for cell in used.cells):
         return None
-    from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
+    from .estimation.cells import collapsed, grid_of  # noqa: PLC0415  (numpy)
     from .estimation.estimator import estimate  # noqa: PLC0415
     from .estimation.sample import sample_of  # noqa: PLC0415
 
@@ -237,6 +237,7 @@ def _lost(
     p_beyond = 1.0  # p is above .5 where the shares differ by less
     if len(by_side) > 1 and abs(by_side[0] - by_side[1]) > UNEQUAL:
         grid = grid_of(experiment, records, MISSING, asked.at)
+        grid = collapsed(grid.of(cell for cell in grid.cells if cell.values.size), asked.compared)
         try:
             found = estimate(sample_of(grid, asked.weights, None), margin=UNEQUAL, null="margin")
         except NoFinding:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..contrasts.estimate import CHANCE, Estimate, PublishedColumn, Scale, p_words
+from ..contrasts.estimate import Estimate, PublishedColumn, Scale, p_words
 from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
@@ -289,19 +289,14 @@ def interval_words(finding: Estimate, shown: Sequence[Interval] | None = None) -
         shown = () if finding.interval is None else (finding.interval,)
     ends = [end for interval in shown for end in (interval.low, interval.high)]
     form = number_form(finding.margin, finding.scale, ends)
-    chance = finding.extras.get(CHANCE)
-    beside = f" ({chance:.2f} by chance)" if isinstance(chance, float) else ""
     first = shown[0] if shown else None
-    words = with_interval(finding.estimate, first, form, beside=beside)
+    words = with_interval(finding.estimate, first, form)
     return ", ".join([words, *(bounds_words(each, form) for each in shown[1:])])
 
 
-def with_interval(value: float, interval: Interval | None, form: str, *, beside: str = "") -> str:
-    """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval.
-
-    ``beside`` follows the value.
-    """
-    words = f"{value:{form}}{beside}"
+def with_interval(value: float, interval: Interval | None, form: str) -> str:
+    """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval."""
+    words = f"{value:{form}}"
     return words if interval is None else f"{words}, {bounds_words(interval, form)}"
 
 

@@ -20,7 +20,7 @@ from ...stats.checks import Floats
 from ...stats.equivalence import moments
 from ...stats.results import LEVEL, Interval
 from ...stats.simultaneous import max_t
-from ..estimate import ALPHA, CHANCE, Estimate, Null, p_words
+from ..estimate import ALPHA, Estimate, Null, p_words
 from ..weights import departing, reach_of
 from .cells import Grid, Weights
 from .estimator import SEED, estimate
@@ -140,17 +140,6 @@ def _covariance(samples: Sequence[Sample]) -> Floats:
         row[[places[key] for key in sample.keys]] = sample.weights
     found: Floats = (coefficients * np.array([*variances.values()])) @ coefficients.T
     return found
-
-
-def with_chance(finding: Estimate, samples: Sequence[tuple[Sample, float]]) -> Estimate:
-    """Add what a sum of absolute gaps comes to on average where there is no difference.
-
-    ``samples`` are the gaps with what each is multiplied by. A normal estimate without an effect
-    has a mean absolute value of √(2 / π) standard errors.
-    """
-    ses = [(times, estimate(sample, margin=None).se or 0.0) for sample, times in samples]
-    chance = math.sqrt(2 / math.pi) * math.fsum(times * se for times, se in ses)
-    return replace(finding, extras={**finding.extras, CHANCE: chance})
 
 
 def signed_sums(factor: str, gaps: Sequence[WeightedGap]) -> dict[str, Scaled]:
