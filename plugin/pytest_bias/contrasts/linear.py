@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from .estimate import (
 )
 from .published import Pooled, beside_none, bracketed, published_column
 from .units import REPLIES
+from .weights import reach_of
 
 if TYPE_CHECKING:
     from .declared import Hypothesis
@@ -96,7 +98,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
     published = published_column(declared.published, pooled)
     if asked.names is None:
         items = [] if experiment.items is None else [experiment.items.name]
-        grid = collapsed(grid, [*asked.compared, *items])
+        grid = collapsed(collapsed(grid, [*asked.compared, *items]), asked.compared)
     whole = weights.used(grid)
     grid, bare = _with_replies(weights, grid, experiment)
     used = weights.used(grid)
@@ -145,7 +147,8 @@ def _with_replies(
     """
     items = "" if experiment.items is None else experiment.items.name
     cells = weights.used(grid).cells
-    if not items or items in weights.parts or all(cell.values.size for cell in cells):
+    full = all(cell.values.size for cell in cells)
+    if full or items in weights.parts or items not in cells[0].labels:
         return grid, ()
     every = tuple(dict.fromkeys(cell.labels[items] for cell in cells))
     bare = {cell.labels[items] for cell in cells if not cell.values.size}
@@ -223,27 +226,26 @@ def _lost(
     from .estimation.estimator import estimate  # noqa: PLC0415
     from .estimation.sample import sample_of  # noqa: PLC0415
 
-    weighed = asked.weights.on(used)
-    sides: dict[bool, list[tuple[float, float]]] = {}
-    for cell, weight in zip(weighed.grid.cells, weighed.coefficients, strict=True):
-        share = cell.missing / max(cell.trials, 1)
-        sides.setdefault(weight > 0, []).append((abs(weight), share))
+    sides = [used.at(side.levels).cells for side in asked.sides]
     by_side = tuple(
-        math.fsum(weight * share for weight, share in sides[side])
-        / math.fsum(weight for weight, _ in sides[side])
-        for side in (True, False)
-        if side in sides
+        math.fsum(cell.missing / max(cell.trials, 1) for cell in cells) / len(cells)
+        for cells in sides
     )
     p_beyond = 1.0  # p is above .5 where the shares differ by less
-    if len(by_side) > 1 and abs(by_side[0] - by_side[1]) > UNEQUAL:
+    if max(by_side) - min(by_side) > UNEQUAL:
+        contrasts = asked.contrasts or {"": (asked.weights, 1.0)}
         grid = grid_of(experiment, records, MISSING, asked.at)
         grid = collapsed(grid.of(cell for cell in grid.cells if cell.values.size), asked.compared)
-        try:
-            found = estimate(sample_of(grid, asked.weights, None), margin=UNEQUAL, null="margin")
-        except NoFinding:
-            pass
-        else:
-            p_beyond = found.p_alarm / 2
+        with suppress(NoFinding):
+            each = [
+                estimate(
+                    sample_of(grid, weights, None),
+                    margin=UNEQUAL * reach_of(weights.parts),
+                    null="margin",
+                )
+                for weights, _ in contrasts.values()
+            ]
+            p_beyond = min(1.0, len(each) * min(one.p_alarm for one in each) / 2)
     return MissingReplies(shares=by_side, p_beyond=p_beyond, tips=_tips(finding, used, by_side))
 
 
@@ -273,7 +275,8 @@ def _heterogeneity(
     """Spread of the items of a fixed set; None without several, or of a size."""
     items = "" if experiment.items is None else experiment.items.name
     fixed = asked.names is None and asked.contrasts is None
-    if not (fixed and items and finding.scale == "difference") or items in asked.compared:
+    apart = items in used.cells[0].labels and items not in asked.compared
+    if not (fixed and apart and finding.scale == "difference"):
         return None
     from .estimation.estimator import estimate  # noqa: PLC0415  (numpy)
     from .estimation.sample import sample_of  # noqa: PLC0415
@@ -285,18 +288,20 @@ def _heterogeneity(
         if all(cell.values.size for cell in part.cells) and not asked.weights.absent(part, ()):
             sample = sample_of(part, asked.weights, None).less(asked.number)
             margin, matters = finding.margin, asked.matters
-            each.append(estimate(sample, margin=margin, null="margin", matters=matters))
+            with suppress(TooFewUnits):  # an item with a single reply a side
+                each.append(estimate(sample, margin=margin, null="margin", matters=matters))
     if len(each) < 2:  # noqa: PLR2004  (one item differs from none)
         return None
     effects = [one.estimate for one in each]
     mean = math.fsum(effects) / len(effects)
     seen = math.fsum((effect - mean) ** 2 for effect in effects) / (len(effects) - 1)
     noise = math.fsum((one.se or 0.0) ** 2 for one in each) / len(each)
-    beyond = [one.estimate for one in each if one.p_alarm * len(each) <= 0.05]  # noqa: PLR2004
+    tested = each if finding.margin is not None else []
+    beyond = [one.estimate for one in tested if one.p_alarm * len(each) <= 0.05]  # noqa: PLR2004
     return Heterogeneity(
         items=len(each),
         sd=math.sqrt(max(seen - noise, 0.0)),
-        beyond=len(beyond) if finding.margin is not None else 0,
+        beyond=len(beyond),
         opposite=bool(beyond) and min(beyond) < 0 < max(beyond),
     )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_bias import RateDifference
+import pytest
+
+from pytest_bias import GroupContrast, Interaction, MeanDifference, RateDifference
 from pytest_bias.contrasts.estimate import Estimate, MissingReplies
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.records import CAP, Records
 
-from .designs import SCALE, TONE, YES, items, level, recorded, study
+from .designs import SCALE, STYLE, TONE, YES, groups, items, level, recorded, study
 
 QUESTION = RateDifference("yes", "tone", high="high", low="low", margin=0.1, claim="detect")
 
@@ -50,3 +52,69 @@ def test_single_trials_show_that_replies_are_missing_unequally() -> None:
 
     records = recorded(of, draw, "yes")
     assert missing_of(QUESTION.analyse(of, records)).p_beyond < 1e-4
+
+
+def test_replies_that_one_of_several_groups_lacks_are_missing_unequally() -> None:
+    of = of_tones(factors=[groups(dict.fromkeys("abcdefgh", 1))], replicates=150)
+    question = GroupContrast("yes", "group", margin=0.1, claim="detect")
+
+    def draw(trial: Trial) -> bool | None:
+        return None if level(trial, "group") == "c" and trial.replicate <= 90 else False
+
+    lost = missing_of(question.analyse(of, recorded(of, draw, "yes")))
+    assert lost.shares == pytest.approx((0, 0, 0.6, 0, 0, 0, 0, 0))
+    assert lost.too_many
+    assert lost.p_beyond < 1e-6
+
+
+def test_an_interaction_of_missing_replies_is_held_against_its_own_width() -> None:
+    of = of_tones(factors=[TONE, STYLE], replicates=200)
+    question = Interaction(
+        "yes", {"tone": ("high", "low"), "style": ("plain", "formal")}, margin=0.2, claim="detect"
+    )
+
+    def draw(trial: Trial) -> bool | None:
+        apart = (level(trial, "tone") == "high") == (level(trial, "style") == "plain")
+        return None if apart and trial.replicate <= 22 else False
+
+    lost = missing_of(question.analyse(of, recorded(of, draw, "yes")))
+    assert lost.shares == pytest.approx((0.11, 0, 0, 0.11))
+    assert lost.p_beyond > 0.3
+
+
+def test_an_item_with_one_reply_a_side_has_no_effect_of_its_own() -> None:
+    of = of_tones(items=items(60), replicates=2)
+
+    def draw(trial: Trial) -> bool | None:
+        lost = trial.item == "s3" and trial.replicate == 1 and level(trial, "tone") == "high"
+        return None if lost else False
+
+    spread = QUESTION.analyse(of, recorded(of, draw, "yes")).items
+    assert spread is not None
+    assert spread.items == 59
+
+
+def test_items_in_single_trials_are_joined() -> None:
+    of = of_tones(items=items(60), replicates=1)
+    records = recorded(
+        of,
+        lambda t: None if (t.item, level(t, "tone")) == ("s0", "low") else t.item == "s3",
+        "yes",
+    )
+    finding = QUESTION.analyse(of, records)
+    assert finding.estimate == pytest.approx(1 / 60 - 1 / 59)
+    assert (finding.fewest, finding.items) == (59, None)
+
+
+def test_without_a_margin_no_item_lies_on_either_side_of_it() -> None:
+    of = of_tones(items=items(6), replicates=5)
+    question = MeanDifference("score", "tone", high="high", low="low", claim="detect")
+
+    def draw(trial: Trial) -> float:
+        up = level(trial, "tone") == "high"
+        sign = 1 if trial.item in {"s0", "s1", "s2"} else -1
+        return 3.0 * sign * up + trial.replicate / 10
+
+    spread = question.analyse(of, recorded(of, draw)).items
+    assert spread is not None
+    assert not spread.opposite
