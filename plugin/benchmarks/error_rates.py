@@ -7,7 +7,8 @@ In each draw a subject answers the whole gate design of an experiment in this pr
 parser, measures, analysis and upgrade gate are those of a recording. Each is a line of DRAWS (JSON
 Lines, packed if the name ends in .gz), and what stands there is not drawn again: an interrupted
 run goes on with the same command. The seed decides all chance. The shares are printed beside their
-bounds; one that breaks its bound makes the exit status 1. docs/error_rates.md describes the rows.
+bounds; one that breaks its bound, or a row without its draws, makes the exit status 1.
+docs/error_rates.md describes the rows.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ PASSES = {CLEAN: (0.95, 0.9915), MESSY: (0.90, 0.983), TEMPERATURE_0: (0.95, Non
 """Row → the least shares in which the suite passes, and each experiment."""
 STOPPED = {CLEAN: 0.05, UPGRADE: 0.10}
 """Row → the most that an unchanged suite is stopped by the upgrade gate."""
+UNSEEN = 0.10  # of the draws at temperature 0, the most whose one reply ignores a control
 COPIED = 0.3  # share of the replies that a cache gives again
 ACCEPTANCE = Acceptance(reason="benchmark", owner="benchmark", until="9999-12-31")
 NO_RECORDING = Recording(
@@ -430,11 +432,12 @@ def rates(settings: Line, lines: Iterable[Line]) -> list[Rate]:
 
 def _of_suite(name: str, lines: Sequence[Line], designs: Iterable[str]) -> Iterator[Rate]:
     """Yield the shares of a row of the suite, by draw and by experiment."""
+    if name == TEMPERATURE_0:  # the one reply there is may be one that ignores a control
+        yield from _left_out(name, lines)
+        lines = [line for line in lines if not line["unseen"]]
     by_experiment = defaultdict[str, dict[int, Line]](dict)
     for line in lines:
-        # At temperature 0 the one reply there is may be one that ignores a control.
-        if name != TEMPERATURE_0 or not line["unseen"]:
-            by_experiment[line["experiment"]][line["draw"]] = line
+        by_experiment[line["experiment"]][line["draw"]] = line
     whole = by_experiment.keys() == {*designs}
     numbers = set.intersection(*({*each} for each in by_experiment.values())) if whole else set()
     groups = {"suite": [[each[n] for each in by_experiment.values()] for n in sorted(numbers)]}
@@ -458,6 +461,13 @@ def _of_suite(name: str, lines: Sequence[Line], designs: Iterable[str]) -> Itera
             yield Rate(name, f"{of}: unchanged upgrade stopped", stopped, most=most)
 
 
+def _left_out(name: str, lines: Sequence[Line]) -> Iterator[Rate]:
+    """Yield the share of the draws of each experiment that leave a control unseen."""
+    for of in sorted({line["experiment"] for line in lines}):
+        unseen = _count(bool(line["unseen"]) for line in lines if line["experiment"] == of)
+        yield Rate(name, f"{of}: control unseen, left out", unseen, most=UNSEEN)
+
+
 def _of_claims(name: str, lines: Sequence[Line]) -> Iterator[Rate]:
     """Yield the shares of a row of single claims, by kind of contrast."""
     by_kind = defaultdict[str, list[Line]](list)
@@ -470,7 +480,7 @@ def _of_claims(name: str, lines: Sequence[Line]) -> Iterator[Rate]:
             continue
         cleared = _count(line["status"] == "CLEAR" for line in drawn)
         yield Rate(name, f"{kind}: CLEAR", cleared, most=0.05)
-        stopped = _count(bool(line["worse"]) for line in drawn)
+        stopped = _count(line["plant"].partition("@")[0] in line["worse"] for line in drawn)
         least = 0.90 if "(clear)" in kind else None
         yield Rate(name, f"{kind}: upgrade from `even` stopped", stopped, least=least)
 
@@ -510,18 +520,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-j", "--jobs", type=int, default=cores(), help="processes")
     parser.add_argument("--summary", action="store_true", help="print the table alone")
     given = parser.parse_args(arguments)
+    every = (each for each in declared_by(given.suite).registry if each.experiment.simulated)
+    rows = [row for each in every for row in rows_of(each, given.draws or 1)]
+    rows = [row for row in rows if row.experiment in (given.experiment or [row.experiment])]
+    rows = [row for row in rows if row.name in (given.row or [row.name])]
     if given.draws:
-        every = (each for each in declared_by(given.suite).registry if each.experiment.simulated)
-        rows = [row for each in every for row in rows_of(each, given.draws)]
-        rows = [row for row in rows if row.experiment in (given.experiment or [row.experiment])]
-        rows = [row for row in rows if row.name in (given.row or [row.name])]
         fill(given.file, rows, given.suite, seed=given.seed, jobs=given.jobs)
     settings, lines = read(given.file)
     found = rates(settings, lines)
+    lacking = [", ".join(filter(None, block.row.key)) for block in blocks_of(rows, lines)]
     say("| subject | what | bound | share ± 2 Monte Carlo errors | draws |\n|---|---|---|---|---|")
     for text in (*(each.markdown() for each in found), *([] if given.summary else reasons(lines))):
         say(text)
-    return int(not all(each.holds for each in found))
+    for key in dict.fromkeys(lacking):
+        say(f"not drawn: {key}")
+    return int(bool(lacking) or not rows or not all(each.holds for each in found))
 
 
 if __name__ == "__main__":

@@ -84,10 +84,17 @@ def test_draws_are_gone_on_with_and_summed_up(
     text = (tmp_path / "paused.jsonl").read_text("utf-8")
     text = text.replace('"stops":{}', '"stops":{"a":"BIASED"}')
     (tmp_path / "broken.jsonl").write_text(text, "utf-8")
-    assert error_rates.main([str(tmp_path / "broken.jsonl")]) == 1
+    only = ("--row=clean", f"--experiment={ANCHORING}")
+    assert error_rates.main([str(tmp_path / "paused.jsonl"), *only]) == 0
+    assert error_rates.main([str(tmp_path / "broken.jsonl"), *only]) == 1
     out = capsys.readouterr().out
     assert f"| clean | {ANCHORING}: passes | ≥ 0.9915 | 0.000 ± 0.000 **broken** | 12 |" in out
     assert f"12 × clean, {ANCHORING}: a BIASED" in out
+    # So does a row or an experiment of which nothing is drawn.
+    assert error_rates.main([str(tmp_path / "paused.jsonl"), "--row=clean"]) == 1
+    assert f"not drawn: clean, {AUDIT}" in capsys.readouterr().out.splitlines()
+    assert error_rates.main([str(tmp_path / "paused.jsonl"), only[1]]) == 1
+    assert f"not drawn: messy, {ANCHORING}" in capsys.readouterr().out.splitlines()
 
 
 def test_the_suite_passes_where_every_experiment_does() -> None:
@@ -102,6 +109,24 @@ def test_the_suite_passes_where_every_experiment_does() -> None:
     # Not drawn of every experiment, there is no suite.
     few = {each.what for each in error_rates.rates(settings, lines[:2])}
     assert "suite: passes" not in few
+
+
+def test_draws_that_are_left_out_are_bounded() -> None:
+    line = {"row": "temperature 0", "experiment": "a", "stops": {}}
+    lines = [line | {"draw": draw, "unseen": ["control"]} for draw in range(20)]
+    (left_out,) = error_rates.rates({"designs": {"a": ""}}, lines)
+    assert (left_out.what, left_out.share) == ("a: control unseen, left out", Share(20, 20))
+    assert not left_out.holds
+
+
+def test_only_the_claim_that_is_planted_counts_as_stopped() -> None:
+    line = {"row": "one margin", "experiment": "a", "kind": "MeanDifference (clear)"}
+    stopped = [
+        line | {"plant": plant, "draw": 0, "status": "BIASED", "worse": {"x": "new"}}
+        for plant in ("x", "x@level", "y")
+    ]
+    _, found = error_rates.rates({"designs": {"a": ""}}, stopped)
+    assert found.share == Share(2, 3)
 
 
 @pytest.mark.parametrize(("hits", "holds"), [(9, True), (10, False)])
