@@ -320,8 +320,8 @@ class Records:
 
     rows: tuple[Record, ...] = field(repr=False)
     lean: bool = field(default=False, kw_only=True)
-    """Whether only what verdicts rest on is worked out: not what else reports show of worst cases,
-    nor how many units would settle a question."""
+    """Whether only what verdicts rest on is worked out: not how many units would settle a
+    question."""
     asked: Sequence[object] = field(default=(), kw_only=True, repr=False, compare=False)
     """All contrasts that are asked of them: what several need is worked out for all at once."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)

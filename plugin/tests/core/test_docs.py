@@ -58,7 +58,7 @@ def test_the_hypotheses_shown_can_be_declared_and_answered() -> None:
         protocol=_protocol,
         measures=[
             Measure("rating", bounds=(1, 4)),
-            Measure("log_length", bounds=(0, 12)),
+            Measure("log_length", bounds=(0, 14)),
             Measure("prosocial", kind="flag"),
         ],
         replicates=4,
