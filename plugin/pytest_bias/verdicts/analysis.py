@@ -51,6 +51,11 @@ NONE = Records(())
 _BY_REPLICATES = (Reason.UNDECIDED, Reason.TOO_FEW_TO_CLEAR)
 """Reasons that more replicates mend."""
 
+_MOST_TIMES = 10
+"""So many times the replicates that were recorded are worth recording, and no more."""
+
+_HARDLY = "even ten times as many replicates would hardly decide it"
+
 _TOLERATED_CUT = 0.05
 """Share of a condition's replies that the limit may end before nothing is cleared."""
 
@@ -318,6 +323,8 @@ def _with_replicates(verdict: Verdict, design: Design, *, calls: int | None) -> 
     more = 0 if needed is None else needed - design.replicates
     if more <= 0:
         return verdict
+    if more > _MOST_TIMES * design.replicates:
+        return replace(verdict, open_words=f"{verdict.open_words}; {_HARDLY}")
     return replace(verdict, replicates=needed, calls=math.ceil(calls * more / design.replicates))
 
 

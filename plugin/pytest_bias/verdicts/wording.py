@@ -364,7 +364,7 @@ def settle_words(verdict: Verdict) -> str:
     """What would decide an open question, with its command; empty where nothing is known to."""
     if verdict.replicates is None:
         return ""
-    calls = "" if verdict.calls is None else f", about {number_words(verdict.calls, 'more call')}"
+    calls = "" if verdict.calls is None else f", about {verdict.calls:,} more calls"
     return (
         f"about {verdict.replicates} replicates decide an effect like this one{calls}: "
         f"--bias-replicates={verdict.replicates} --bias-record=missing"
