@@ -26,6 +26,9 @@ from .checks import EQUAL, Floats, probability
 from .means import p_from_t
 from .results import ALPHA, Interval
 
+_LARGEST_LOG = 300.0
+"""Logarithm of the largest ratio that is an end: its square is still a number."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideSummary:
@@ -205,13 +208,14 @@ def clearing_interval(
 ) -> Interval | None:
     """Return the interval that lies within the margin exactly where both tests reject.
 
-    At 90 % the two one-sided tests are at .05 each. That of a ``ratio`` is of the ratio itself;
-    None where it has no finite end.
+    At 90 % the two one-sided tests are at .05 each. That of a ``ratio`` is of the ratio itself.
+    None where an end is infinite, or of a ratio too large to be a number.
     """
     t = float(stdtrit(df, (1 + level) / 2))
     below, above = further(-1), further(1)
     low, high = below[0] - t * below[1], above[0] + t * above[1]
-    if not (math.isfinite(low) and math.isfinite(high)):
+    farthest = _LARGEST_LOG if ratio else math.inf
+    if not (abs(low) < farthest and abs(high) < farthest):
         return None
     if ratio:
         low, high = math.exp(low), math.exp(high)
