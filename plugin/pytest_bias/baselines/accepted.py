@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..cassettes.files import read_file
 from ..cassettes.staleness import served_otherwise
 from ..contrasts.declared import Hypothesis
+from ..contrasts.estimate import no_effect_of
 from ..errors import NotReadable
 from ..experiments.checks.prompts import Told, told_by
 from ..experiments.design import Design
@@ -233,4 +234,4 @@ def acceptance_of(settings: Settings) -> Acceptance | None:
 
 def _is_more(effect: Estimate | Effect) -> bool:
     """Return whether an effect lies above no effect."""
-    return effect.estimate > (1.0 if effect.scale == "ratio" else 0.0)
+    return effect.estimate > no_effect_of(effect.scale)

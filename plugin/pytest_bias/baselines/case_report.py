@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Literal
 
 from ..errors import DamagedReport, NotAsWritten
-from ..experiments.canonical import dumps, parsed_as
+from ..experiments.canonical import Strict, dumps, parsed_as
 from ..verdicts.verdict import HypothesisName, Status
-from .entries import Acceptance, Strict
+from .entries import Acceptance
 from .gate import ABSOLUTE, Comparison
 
 

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..contrasts.declared import Claim
 from ..contrasts.estimate import Effect
 from ..contrasts.reach import FEWEST_UNITS
 from ..errors import NEWER, BiasError, NotAsWritten, conflict_words
-from ..experiments.canonical import compact, digest, dumps, parsed_as, plain
+from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..verdicts.verdict import Reason, Status, Verdict
 from .fingerprints import differences, encodable
@@ -38,16 +38,6 @@ _DIGEST = 16
 
 Claimed = tuple[str, str]
 """An experiment and a hypothesis on it; '' for whatever is asked there."""
-
-
-class Strict:
-    """Values that are read as they were written, and refused with anything else."""
-
-    __slots__ = ()
-    __pydantic_config__: ClassVar[Mapping[str, object]] = {
-        "extra": "forbid",
-        "allow_inf_nan": False,
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

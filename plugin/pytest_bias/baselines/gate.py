@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..contrasts.estimate import ALPHA, Compared, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
+from ..experiments.canonical import Strict
 from ..settings.published import PUBLISHED, TABLE
 from ..verdicts.verdict import Control, HypothesisName, Status, Verdict
 from ..verdicts.wording import (
@@ -23,7 +24,7 @@ from ..verdicts.wording import (
     settle_words,
     with_interval,
 )
-from .entries import Acceptance, Entry, Past, Strict, is_stopped, past_of
+from .entries import Acceptance, Entry, Past, is_stopped, past_of
 from .fingerprints import differences, first_of
 from .noninferiority import compared, held
 

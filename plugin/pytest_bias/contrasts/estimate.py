@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from ..errors import BadDesign
-from ..experiments.canonical import KEPT
+from ..experiments.canonical import KEPT, Strict
 from ..experiments.design import frozen_mapping
 from ..experiments.fields import need_number, wrong
 from ..stats.results import (
@@ -23,21 +23,23 @@ Scale = Literal["difference", "ratio", "size"]
 How = Literal["same replies", "paired", "independent", "not comparable"]
 """How two effects were held beside each other; see :mod:`pytest_bias.baselines.noninferiority`."""
 
-_STRICT: Mapping[str, object] = {"extra": "forbid", "allow_inf_nan": False}
+
+def no_effect_of(scale: Scale | None) -> float:
+    """The value of an estimate at which there is no effect."""
+    return 1.0 if scale == "ratio" else 0.0
+
 
 AtLevel = Callable[[float], Interval | None]
 """From a confidence level (0.95) to the interval of an estimate at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnitGroup:
+class UnitGroup(Strict):
     """The unit-level contrasts of one group: ``weight`` × their mean is its part of the estimate.
 
     ``values`` maps the unit (an item, an exemplar, a block or a pool, by a name that is the same
     for every model) to its contrast, in the measure's unit; of ratios, on the log scale.
     """
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     group: str
     weight: float
@@ -48,7 +50,7 @@ class UnitGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effect:
+class Effect(Strict):
     """What holding another model's estimate beside it needs, of a claim or of one of its cells.
 
     ``se`` and ``df`` are on the scale of the estimate, of ratios on the log scale; None where the
@@ -56,8 +58,6 @@ class Effect:
     ``clears`` is whether it is shown to be within ``margin``. ``cassette`` is the checksum of the
     replies it rests on.
     """
-
-    __pydantic_config__: ClassVar[Mapping[str, object]] = _STRICT
 
     estimate: float
     interval: Interval | None
@@ -415,7 +415,7 @@ class Estimate:
     @property
     def no_effect(self) -> float:
         """The value of the estimate at which there is no effect."""
-        return 1.0 if self.scale == "ratio" else 0.0
+        return no_effect_of(self.scale)
 
     @property
     def within(self) -> tuple[float, float] | None:

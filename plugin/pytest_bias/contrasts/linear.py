@@ -15,6 +15,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
 from .estimate import (
+    ALPHA,
     LEAST_VALID,
     UNEQUAL,
     Arm,
@@ -297,7 +298,7 @@ def _heterogeneity(
     seen = math.fsum((effect - mean) ** 2 for effect in effects) / (len(effects) - 1)
     noise = math.fsum((one.se or 0.0) ** 2 for one in each) / len(each)
     tested = each if finding.margin is not None else []
-    beyond = [one.estimate for one in tested if one.p_alarm * len(each) <= 0.05]  # noqa: PLR2004
+    beyond = [one.estimate for one in tested if one.p_alarm * len(each) <= ALPHA]
     return Heterogeneity(
         items=len(each),
         sd=math.sqrt(max(seen - noise, 0.0)),

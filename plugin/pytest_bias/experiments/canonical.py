@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..errors import NotAsWritten, Unserialisable
 
@@ -109,6 +109,16 @@ def by_identity(function: Callable[[Read], Derived]) -> Callable[[Read], Derived
 def compact(value: object, *, sort_keys: bool = False) -> str:
     """ASCII JSON without spaces of a value known to be plain already."""
     return (_SORTED if sort_keys else _AS_GIVEN).encode(value)
+
+
+class Strict:
+    """Values that are read as they were written, and refused with anything else."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[Mapping[str, object]] = {
+        "extra": "forbid",
+        "allow_inf_nan": False,
+    }
 
 
 def parsed_as(kind: type[Parsed], text: str | bytes, *, strict: bool = False) -> Parsed:

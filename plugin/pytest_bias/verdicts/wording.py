@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..contrasts.estimate import Estimate, PublishedColumn, Scale, p_words
+from ..contrasts.estimate import Estimate, PublishedColumn, Scale, no_effect_of, p_words
 from ..contrasts.reach import FEWEST_UNITS
 from ..contrasts.units import REPLIES
 from ..experiments.allocation import Allocation
@@ -326,7 +326,7 @@ def number_form(
     """
     sign = "+" if scale == "difference" else ""
     fine = margin is not None and abs(round(margin, 2) - margin) > _EQUAL
-    edges = [1.0 if scale == "ratio" else 0.0, *beside]
+    edges = [no_effect_of(scale), *beside]
     digits = fine_digits(margin, _DIGITS + fine)
     if margin is not None:
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
