@@ -7,13 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..errors import NoFinding
+from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
+from ..stats.results import Matters
 from .contrast import LinearContrast
-from .estimate import Estimate, Matters
+from .estimate import Estimate
 from .linear import Asked, Side
+from .units import Layout
 
 _WORDS: Mapping[Matters, str] = {"either": "is", "below": "at-least", "above": "at-most"}
 
@@ -98,6 +101,11 @@ class Mean(LinearContrast):
             raise NoFinding(_UNREADABLE)
         asked = LinearContrast.asked(self, experiment)
         return replace(asked, number=self.number, matters=self.matters)
+
+    def layout(self, experiment: Experiment, design: Design) -> Layout:
+        """Return the observations ``design`` gives it, and the number they are compared with."""
+        found = LinearContrast.layout(self, experiment, design)
+        return replace(found, number=self.number, matters=self.matters)
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate; NoFinding when there are too few replies, or a condition has none."""

@@ -14,7 +14,7 @@ from ..experiments.fields import need_number, wrong
 from ..stats.results import (
     ALPHA as ALPHA,  # noqa: PLC0414  (every layer above takes it from here)
 )
-from ..stats.results import Bootstrap, Description, EffectSize, Interval
+from ..stats.results import Bootstrap, Description, EffectSize, Interval, Matters
 from .units import Units
 
 Scale = Literal["difference", "ratio", "size"]
@@ -102,9 +102,6 @@ def p_words(p: float) -> str:
 
 Null = Literal["zero", "margin"]
 """What an alarm is raised against: any effect, or one beyond the margin."""
-
-Matters = Literal["either", "below", "above"]
-"""On which side of no effect an estimate matters."""
 
 Relation = Literal["LESS", "SIMILAR", "GREATER", "not distinguishable"]
 

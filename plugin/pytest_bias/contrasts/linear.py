@@ -14,6 +14,7 @@ from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
+from ..stats.results import Matters
 from .estimate import (
     ALPHA,
     LEAST_VALID,
@@ -21,7 +22,6 @@ from .estimate import (
     Arm,
     Estimate,
     Heterogeneity,
-    Matters,
     MissingReplies,
     Scale,
     UnitGroup,

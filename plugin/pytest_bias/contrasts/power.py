@@ -81,14 +81,16 @@ class _Planned:
         from ..stats.power import verdict_chances  # noqa: PLC0415  (numpy)
 
         layout = self.layout
+        way = -1 if layout.matters == "below" else 1
         blocked = int(layout.fewest * (1 - missing)) < layout.needed
         return verdict_chances(
-            self._sides(spread, effect * self.margin, 1 - missing),
+            self._sides(spread, way * effect * self.margin, 1 - missing),
             df=max(layout.df * (1 - missing), 1.0),
             margin=None if blocked else self.margin,
             alpha=self.alarm,
             beyond=self.beyond,
             flags=layout.event,
+            matters=layout.matters,
             ratio=layout.ratio and len(layout.sides) > 1,
         )
 
@@ -96,11 +98,12 @@ class _Planned:
         from ..stats.equivalence import SideSummary  # noqa: PLC0415  (numpy)
 
         layout = self.layout
-        low, high = layout.low, layout.high
+        low, high = layout.low - layout.number, layout.high - layout.number
         (weight, _), *others = layout.sides
         base = spread if layout.event else (low + high) / 2 if math.isfinite(high - low) else 0.0
-        if not others:  # a pool's end is told from the mean, a pair's from no difference
-            means = [effect / weight]
+        if not others:  # from the number, a pool's end from the mean, a pair's from no difference
+            within = low <= effect / weight <= high
+            means = [effect / weight if within else max(low, -effect / weight)]
         elif layout.ratio:
             means = [min(1.0, base * math.exp(effect)), base]
         else:
@@ -110,13 +113,17 @@ class _Planned:
             SideSummary(
                 weight=weight,
                 mean=mean,
-                variance=max(mean * (1 - mean), 0.0) if layout.event else spread**2,
+                variance=_of_event(mean + layout.number) if layout.event else spread**2,
                 n=units * valid,
                 low=low,
                 high=high,
             )
             for (weight, units), mean in zip(layout.sides, means, strict=True)
         ]
+
+
+def _of_event(rate: float) -> float:
+    return max(rate * (1 - rate), 0.0)
 
 
 def prospect_of(

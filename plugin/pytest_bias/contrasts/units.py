@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..experiments.canonical import TextValue
+from ..stats.results import Matters
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -107,8 +108,9 @@ class Layout:
 
     ``low`` and ``high`` are the ends of a unit's scale, infinite where it has none. ``event`` is
     whether units are events, ``ratio`` whether the contrast is a logarithm, ``largest`` whether it
-    is the largest of several like it. Fewer than ``needed`` units on a side clear nothing at any
-    spread; ``problem`` says why no verdict is possible.
+    is the largest of several like it. ``number`` is what a mean is compared with, 0 for a
+    difference, and ``matters`` on which side of it. Fewer than ``needed`` units on a side clear
+    nothing at any spread; ``problem`` says why no verdict is possible.
     """
 
     groups: tuple[Group, ...]
@@ -118,6 +120,8 @@ class Layout:
     event: bool = False
     ratio: bool = False
     largest: bool = False
+    number: float = 0.0
+    matters: Matters = "either"
     needed: int = 0
     problem: str = ""
 

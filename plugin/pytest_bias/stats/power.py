@@ -18,7 +18,7 @@ from scipy.special import chdtri, ndtr, stdtrit  # type: ignore[import-untyped, 
 
 from .checks import Floats
 from .equivalence import SideSummary, contrast_of, log_ratio_of
-from .results import ALPHA, POWER, Interval
+from .results import ALPHA, POWER, Interval, Matters
 
 _PLACES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 """Standard normal numbers and their weights; s is the quantile that each of them stands for."""
@@ -75,6 +75,7 @@ def verdict_chances(
     alpha: float,
     beyond: float = 0.0,
     flags: bool = False,
+    matters: Matters = "either",
     ratio: bool = False,
 ) -> Chances:
     """Return the chances of a planned contrast of ``sides``, whose means and variances are true.
@@ -83,7 +84,8 @@ def verdict_chances(
     unit of the contrast, logarithms where it is a ``ratio``. An alarm is a two-sided test at
     ``alpha`` of an effect no larger than ``beyond``. Of events (``flags``) s varies as the sample
     variance of 0 and 1 does, and the alarm has a further unit a side, too. Normal theory: of
-    counts below 5 a side it may be off by .02.
+    counts below 5 a side it may be off by .02. Only an effect on the side that ``matters`` alarms,
+    or keeps from clearing.
     """
     of = log_ratio_of if ratio else contrast_of
     effect, se = of(sides)
@@ -95,7 +97,12 @@ def verdict_chances(
     alarms = (beyond + t_alarm * se * s,) * 2
     if flags:
         alarms = (beyond + down(t_alarm, s), beyond + up(t_alarm, s))
-    return _chances(effect, se, above=up(t, s), below=down(t, s), alarms=alarms, margin=margin)
+    above, below, never = up(t, s), down(t, s), np.full(_PLACES.size, math.inf)
+    if matters == "below":
+        above, alarms = -never, (never, alarms[1])
+    elif matters == "above":
+        below, alarms = -never, (alarms[0], never)
+    return _chances(effect, se, above=above, below=below, alarms=alarms, margin=margin)
 
 
 def _half_width(

@@ -24,6 +24,10 @@ _LEAST_SHARE = 1e-14
 """Share of a scale below which a margin is none, up to rounding."""
 
 
+Matters = Literal["either", "below", "above"]
+"""On which side of no effect an estimate matters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A closed confidence interval from `low` to `high` at confidence `level` (0.95 = 95 %).

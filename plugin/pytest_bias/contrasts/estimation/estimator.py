@@ -24,8 +24,8 @@ from ...stats.equivalence import (
 )
 from ...stats.means import p_from_t, t_interval
 from ...stats.resampling import contrast_permutation, sign_flip
-from ...stats.results import LEVEL, EffectSize, Interval, Permutation, units_needed
-from ..estimate import Estimate, Matters, Null
+from ...stats.results import LEVEL, EffectSize, Interval, Matters, Permutation, units_needed
+from ..estimate import Estimate, Null
 from ..reach import FEWEST_TO_CLEAR
 from ..units import REPLIES
 from .sample import Sample, centred

@@ -15,8 +15,8 @@ from pytest_bias.baselines.noninferiority import effect_of
 from pytest_bias.contrasts.against import Mean, Rate
 from pytest_bias.contrasts.power import prospect_of
 from pytest_bias.errors import BadDesign, NoFinding
-from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.measures import MISSING
+from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.stats.results import Misclassified, units_needed
 from pytest_bias.verdicts.decide import clears
 from pytest_bias.verdicts.wording import margin_words
@@ -149,3 +149,30 @@ def test_a_measure_that_is_read_with_error_is_refused() -> None:
         Rate("yes", equals=0.5).check(of)
     with pytest.raises(NoFinding, match="read with error"):
         Rate("yes", equals=0.5).analyse(of, recorded(of, share(2), "yes"))
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "rate", "replicates"),
+    [
+        (Rate("yes", equals=0.5, margin=0.2, claim="clear"), 0.5, 30),
+        (Rate("yes", at_least=0.95, margin=0.1, claim="clear"), 0.95, 30),
+        (Rate("yes", at_most=0.1, margin=0.15, claim="clear"), 0.1, 30),
+    ],
+)
+def test_the_plan_of_a_rate_against_a_number_is_as_simulated(
+    hypothesis: Rate, rate: float, replicates: int
+) -> None:
+    flag = Measure("yes", kind="flag", spread=0.5)
+    of = study(factors=[TONE], measures=[SCALE, flag], replicates=replicates)
+    rng = np.random.default_rng(4)
+
+    def share_clear(draws: int) -> float:
+        found = (
+            hypothesis.analyse(of, recorded(of, lambda _: bool(rng.random() < rate), "yes"))
+            for _ in range(draws)
+        )
+        return sum(clears(each) for each in found) / draws
+
+    clear = prospect_of(hypothesis, of, Design(replicates), None).clear
+    assert clear is not None
+    assert clear[0] == pytest.approx(share_clear(300), abs=0.08)  # normal theory is off by .02
