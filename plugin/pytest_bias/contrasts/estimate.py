@@ -191,7 +191,7 @@ class Human:
         sides = []
         for name, side in (("high", high), ("low", low)):
             events, n = _numbers("Human.counts", name, side, "(events, people)", 2)
-            if not 0 <= events <= n or n < 2:  # noqa: PLR2004
+            if not 0 <= events <= n or n < 2 or events % 1 or n % 1:  # noqa: PLR2004
                 raise wrong("Human.counts", name, side, "(events, people), of two people or more")
             rate = events / n
             sides.append((rate, math.sqrt(rate * (1 - rate) * n / (n - 1)), n))
@@ -210,7 +210,7 @@ class Human:
         sides = []
         for name, side in (("high", high), ("low", low)):
             mean, sd, n = _numbers("Human.means", name, side, "(mean, SD, people)", 3)
-            if sd < 0 or n < 2:  # noqa: PLR2004
+            if sd < 0 or n < 2 or n % 1:  # noqa: PLR2004
                 raise wrong("Human.means", name, side, "(mean, SD, people), of two people or more")
             sides.append((mean, sd, n))
         return cls._of(*sides, rates=False, citation=citation, similar_within=similar_within)
