@@ -19,8 +19,9 @@ _LONG = 30  # words of a reply that is hardly given twice by chance
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A reply in ``trial`` that is a copy; ``sign`` is what shows it."""
+    """A reply of ``to`` in ``trial`` that is a copy; ``sign`` is what shows it."""
 
+    to: Player
     trial: str
     sign: str
 
@@ -43,10 +44,13 @@ class Copies:
         self.replies += 1
         named = (origin.to, origin.id, origin.created)
         if origin.cached:
-            self._cached.append(Copy(trial, f"the header {origin.cached} came with it"))
+            sign = f"the header {origin.cached} came with it"
+            self._cached.append(Copy(origin.to, trial, sign))
+        elif origin.id and origin.to == "subject" and self._first.get(named) == trial:
+            pass  # the id of a conversation, which its turns share
         elif origin.id and named in self._first:
             sign = f"it has the id and creation time of a reply in {self._first[named]}"
-            self._repeated[origin.to].append(Copy(trial, sign))
+            self._repeated[origin.to].append(Copy(origin.to, trial, sign))
         elif origin.id:
             self._first[named] = trial
             self._ids[origin.to].add(origin.id)
@@ -67,6 +71,10 @@ class Copies:
         varied = (player for player, ids in self._ids.items() if len(ids) > 1)
         repeated = (copy for player in varied for copy in self._repeated.get(player, ()))
         return [*self._cached, *repeated]
+
+    def of(self, player: Player) -> list[Copy]:
+        """The copies among the replies of one player."""
+        return [copy for copy in self.found if copy.to == player]
 
 
 def copied_words(outcomes: Iterable[Outcome]) -> str:

@@ -297,7 +297,7 @@ class JobRecording:
         self.copies.add(trial.id, origin)
         self._answered.add(trial.id)
         caller = self.callers[self.job.players.model(origin.to)]
-        if caller.copied is None and (found := self.copies.found):
+        if caller.copied is None and (found := self.copies.of(origin.to)):
             caller.copied = CopiedReply(
                 model=caller.name, wire=caller.wire, trial=found[0].trial, sign=found[0].sign
             )

@@ -14,9 +14,10 @@ import pytest
 from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.experiments.copies import copied_words
+from pytest_bias.experiments.copies import Copies, copied_words
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.experiments.messages import identity_of
+from pytest_bias.experiments.messages import Player, identity_of
+from pytest_bias.experiments.records import Origin
 from pytest_bias.providers.base import WIRES
 from pytest_bias.providers.sdk import cache_header
 from pytest_bias.recording.job import JobReport, same_first
@@ -207,3 +208,18 @@ def test_what_identifies_a_reply() -> None:
     assert identity_of({"responseId": "mAitaLmkHPPlz7IPvtfUqQ4"})[0]
     for other in (None, 7, "", "chatcmpl-842", "chatcmpl-1741569952", "stub"):
         assert identity_of({"id": other, "created": 1741569952}) == ("", "")
+
+
+def test_turns_of_a_conversation_may_share_an_id_and_a_second_rating_may_not() -> None:
+    def origins(to: Player, *names: str) -> list[Origin]:
+        return [Origin(to, "m", None, name, "1") for name in names]
+
+    copies = Copies()
+    for trial, *said in (("a", "id1", "id1"), ("b", "id2", "id2")):
+        for origin in (*origins("subject", *said), *origins("judge", f"judge-{trial}")):
+            copies.add(trial, origin)
+    assert copies.found == []
+    copies.add("c", *origins("subject", "id1"))
+    copies.add("a", *origins("judge", "judge-a"))
+    assert [(copy.to, copy.trial) for copy in copies.found] == [("subject", "c"), ("judge", "a")]
+    assert [copy.trial for copy in copies.of("judge")] == ["a"]
