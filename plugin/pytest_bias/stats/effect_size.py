@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from numpy.typing import ArrayLike
-from scipy.special import chdtri, nctdtr, nctdtrinc, poch  # type: ignore[import-untyped, unused-ignore]
+from scipy.special import chdtri, nctdtr, poch  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
 from .checks import enough, mean_and_sd, two_samples
 from .means import mean_sd_n
 from .results import LEVEL, EffectSize, Interval
 
-_STEP = 1e-5  # about as far as the first guess is off
+STEP = 3.0  # about as far as Z moves a noncentrality
 
 
 def cohen_d(a: ArrayLike, b: ArrayLike) -> float:
@@ -85,12 +85,11 @@ def _noncentrality(t: float, df: int, p: float) -> float:
 
     # T is (Z + nc) / S: without Z, of which a large t makes nothing, S alone has this quantile.
     near = t * math.sqrt(float(chdtri(df, p)) / df)
-    guess = float(nctdtrinc(df, p, t))  # to about six digits
-    low, high, step = (guess, guess, _STEP) if math.isfinite(guess) else (near, near, 1.0)
+    low, high = near - STEP, near + STEP
     while nctdtr(df, low, t) < p:  # falls as the noncentrality grows
-        low, step = low - step, 8 * step
+        low -= STEP
     while nctdtr(df, high, t) > p:
-        high, step = high + step, 8 * step
+        high += STEP
     try:
         return float(brentq(lambda nc: nctdtr(df, nc, t) - p, low, high, xtol=1e-12, rtol=1e-14))
     except ValueError:  # of so large a t scipy has no value
