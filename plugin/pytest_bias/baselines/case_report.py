@@ -17,6 +17,9 @@ from ..verdicts.verdict import HypothesisName, Status
 from .entries import Acceptance
 from .gate import ABSOLUTE, Comparison
 
+FORMAT = 1
+"""Version of a report's text."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing(Strict):
@@ -60,7 +63,7 @@ class CaseReport(Strict):
     analysis: str = ""
     stale: str = ""
     standing: Standing = Standing()
-    format: Literal[1] = 1
+    format: int = FORMAT
 
     @property
     def named(self) -> HypothesisName:
@@ -91,6 +94,9 @@ def case_report(text: str) -> CaseReport:
     Raises DamagedReport for anything else, another version's report among it.
     """
     try:
+        version = parsed_as(dict[str, object], text).get("format")
+        if version != FORMAT:
+            raise DamagedReport(problem=f"its format is {version}, this version reads {FORMAT}")
         return parsed_as(CaseReport, text)
     except NotAsWritten as error:
         raise DamagedReport(problem=str(error)) from None
