@@ -143,7 +143,8 @@ def test_what_was_sent_arrives() -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"format": 0}, "format: "),
+        ({"format": 0}, "its format is 0, this version reads 1"),
+        ({"format": None}, "its format is None, this version reads 1"),
         ({"stopped": "perhaps"}, "stopped: "),
         ({"kind": "verdict"}, "kind: "),
         ({"more": 1}, "more: "),
@@ -165,7 +166,7 @@ def test_the_books_keep_what_cannot_be_read_until_it_can() -> None:
     ledger = Ledger()
     ledger.select(["a"], unselected=())
     ledger.report([(CASE, "a"), (RESULT, "{}")], "call", "passed")
-    assert ledger.damaged["a"].startswith("what it found cannot be read: kind: ")
+    assert ledger.damaged["a"].startswith("what it found cannot be read: its format is None")
     assert list(ledger.lost) == ["a"]
     ledger.report([(CASE, "a"), (RESULT, FOUND.to_json())], "call", "passed")
     assert not ledger.damaged
