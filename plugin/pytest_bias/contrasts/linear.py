@@ -123,7 +123,7 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
         measure=asked.measure,
         unit="" if grid.flags else experiment.measure(asked.measure).unit,
         factor=" × ".join(asked.compared),
-        arms=_arms(asked, experiment, cells, finding),
+        arms=_arms(asked, experiment, cells, whole, finding),
         target=declared.target,
         scope=declared.scope,
         replies=sum(cell.values.size for cell in used.cells),
@@ -322,14 +322,20 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
 
 
 def _arms(
-    asked: Asked, experiment: Experiment, by_side: Sequence[Sequence[Cell]], finding: Estimate
+    asked: Asked,
+    experiment: Experiment,
+    by_side: Sequence[Sequence[Cell]],
+    whole: Grid,
+    finding: Estimate,
 ) -> tuple[Arm, ...]:
-    """The sides with their means (every cell counts the same) and what is missing in them."""
+    """The sides with their means (every cell counts the same) and what is missing of the whole."""
     arms = []
     for side, cells in zip(asked.sides, by_side, strict=True):
         valid = [cell.mean for cell in cells if cell.values.size]
         replies = sum(cell.values.size for cell in cells)
-        missing = sum((Counter(cell.reasons) for cell in cells if cell.reasons), Counter[str]())
+        missing: Counter[str] = Counter()
+        for cell in whole.at(side.levels).cells:
+            missing.update(cell.reasons)
         arms.append(
             Arm(
                 level=side.words,

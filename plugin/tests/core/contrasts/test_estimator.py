@@ -300,5 +300,6 @@ def test_an_item_that_a_condition_has_no_reply_to_leaves_the_battery() -> None:
     assert found.replies == 8 * 16
     assert found.lost is not None
     assert found.lost.shares == pytest.approx((0.2, 0.0))  # of all items there were
+    assert found.missing == 16  # of 2 items, 2 styles and 4 replicates
     with pytest.raises(IncompleteDesign):
         draw(3)
