@@ -148,6 +148,8 @@ class Layout:
     @property
     def df(self) -> float:
         """Degrees of freedom of the contrast's standard error where all units vary alike."""
+        if self.event:
+            return float(max(sum(group.cells * (group.size - 1) for group in self.groups), 1))
         import numpy as np  # noqa: PLC0415
 
         from ..stats.equivalence import df_of  # noqa: PLC0415

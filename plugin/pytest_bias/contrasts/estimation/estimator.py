@@ -130,13 +130,16 @@ def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
             found, group = max(side)
             units = "valid replies" if sample.unit_name == REPLIES else "units"
             raise TooFewUnits(group=group, found=found, needed=2, units=units)
-    return sides_of(
+    sides, df = sides_of(
         sample.values,
         sample.weights,
         low=sample.low,
         high=sample.high,
         magnitude=sample.magnitude,
     )
+    if sample.flags:  # by the cells' variances one event in a cell of two would leave one df
+        df = float(max(sum(each.size - 1 for each in sample.values), 1))
+    return sides, df
 
 
 def _log_ratio(sides: Sequence[SideSummary]) -> tuple[float, float]:

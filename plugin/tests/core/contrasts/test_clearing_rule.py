@@ -137,6 +137,33 @@ def test_fewer_events_of_the_side_ahead_never_undo_a_clear(kind: str, base: int)
         before = clears(found)
 
 
+@pytest.mark.parametrize("order", ["of items", "shuffled"])
+def test_fewer_events_in_cells_of_two_never_undo_a_clear(order: str) -> None:
+    """The first half of all items has the event always; of the others only ``a`` has some."""
+    _, measure, _ = KINDS["rate of items"]
+    question = RateDifference(measure, "group", high="a", low="b", margin=0.1, claim="detect")
+    always = {f"s{i}" for i in range(32)}
+    places = [
+        (f"s{i}", tone, replicate)
+        for i in range(32, 64)
+        for tone in ("x", "y")
+        for replicate in (1, 2)
+    ]
+    if order == "shuffled":
+        np.random.default_rng(3).shuffle(places)
+    cleared = []
+    for events in range(30, -1, -1):
+        ahead = set(places[:events])
+
+        def draw(trial: Trial, ahead: set[tuple[str, str, int]] = ahead) -> bool:
+            place = (str(trial.item), level(trial, "tone"), trial.replicate)
+            return trial.item in always or (level(trial, "group") == "a" and place in ahead)
+
+        cleared.append(clears(question.analyse(PAIRED, recorded(PAIRED, draw, measure))))
+    assert cleared == sorted(cleared)
+    assert cleared[0] < cleared[-1]
+
+
 def test_choices_turned_one_by_one_never_undo_a_clear() -> None:
     """Items of two groups, of which one each is picked in every pool."""
     posts = {f"f{i}": "f" for i in range(5)} | {f"m{i}": "m" for i in range(5)}
