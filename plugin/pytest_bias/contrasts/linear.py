@@ -255,8 +255,7 @@ def _tips(finding: Estimate, used: Grid, shares: Sequence[float]) -> float | Non
     interval, margin = finding.clearing, finding.margin
     if interval is None or margin is None or not max(shares):
         return None
-    cells = [cell for cell in used.cells if cell.values.size]
-    squares = math.fsum(float(cell.values.var()) * cell.values.size for cell in cells)
+    squares = math.fsum(cell.squares for cell in used.cells)
     sd = math.sqrt(squares / sum(cell.values.size for cell in used.cells))
     if not sd:
         return None

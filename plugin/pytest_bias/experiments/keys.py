@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from .canonical import by_identity, compact, digest, plain
 from .design import Trial
-from .messages import Parameters, Place, Request
+from .messages import Message, Parameters, Place, Request
 
 _SEED_HEX = 15
 
@@ -44,14 +45,30 @@ def interaction_key(
     never share a reply; node ids and arrival order are not, so a renamed test keeps its recordings
     and concurrency cannot mispair them.
     """
-    parts = {
+    # One object with sorted keys; replicates ask the same, so that its parts are made once.
+    where = {
         "experiment": instrument,
         "model": model,
         "place": [list(place.branch), place.turn, place.attempt],
-        "request": request_parts(request),
-        "trial": trial.identity,
     }
-    return digest(compact(parts, sort_keys=True))
+    parts = (
+        compact(where, sort_keys=True)[:-1],
+        f'"request":{_messages_text(request.messages, request.parameters)[:-1]}',
+        f'"schema":{"null" if request.schema is None else _schema_text(request.schema)}}}',
+        f'"trial":{compact(trial.identity, sort_keys=True)}}}',
+    )
+    return digest(",".join(parts))
+
+
+@lru_cache(maxsize=1024)
+def _messages_text(messages: tuple[Message, ...], parameters: Parameters) -> str:
+    texts = [[message.role, message.text] for message in messages]
+    return compact({"messages": texts, "parameters": parameters_of(parameters)}, sort_keys=True)
+
+
+@by_identity
+def _schema_text(schema: Mapping[str, object]) -> str:
+    return compact(_plain(schema), sort_keys=True)
 
 
 def seed_of_trial(experiment_id: str, trial: Trial) -> int:

@@ -54,6 +54,11 @@ class Cell:
         return min(max(float(self.values.mean()), min(values)), max(values)) if values else 0.0
 
     @cached_property
+    def squares(self) -> float:
+        """Sum of squared deviations of the valid replies from their mean."""
+        return float(self.values.var()) * self.values.size if self.values.size else 0.0
+
+    @cached_property
     def events(self) -> int:
         """Number of valid replies in which the event happened."""
         return int(self.values.sum())
