@@ -59,7 +59,7 @@ MARGIN, TWO, CELL = "one margin", "two margins", "two margins in one cell"
 SUITE_ROWS = (CLEAN, MESSY, TEMPERATURE_0, UPGRADE, COPIES)
 CLAIM_ROWS = (MARGIN, TWO, CELL)
 BLOCK = 10  # draws that a process makes together
-MOST_OF_ONE = 100  # draws of a row that is of one claim
+OF_A_KIND = 100  # draws of a row of one claim, shared over the claims of its kind
 PASSES = {CLEAN: (0.95, 0.9915), MESSY: (0.90, 0.983), TEMPERATURE_0: (0.95, None)}
 """Row → the least shares in which the suite passes, and each experiment."""
 STOPPED = {CLEAN: 0.05, UPGRADE: 0.10}
@@ -90,7 +90,8 @@ class Plant:
 class Row:
     """A kind of subject in one experiment, how often it is drawn, and who was accepted before.
 
-    ``frozen``: temperature 0; an item, and the first, second … name of a level, get one reply.
+    ``kind``: that of its claim, where it is of one. ``frozen``: temperature 0; an item, and the
+    first, second … name of a level, get one reply.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Row:
     plant: Plant | None = None
     accepted: str = ""
     frozen: bool = False
+    kind: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -118,20 +120,28 @@ class Block(NamedTuple):
 
 def rows_of(of: Registered, draws: int) -> Iterator[Row]:
     """Yield every row of an experiment."""
-    name, few = of.experiment.id, min(draws, MOST_OF_ONE)
+    name, few = of.experiment.id, min(draws, OF_A_KIND)
     yield Row(CLEAN, name, draws, accepted=EVEN)
     yield Row(MESSY, name, draws, subject=MESSY)
     yield Row(TEMPERATURE_0, name, draws, frozen=True)
     yield Row(UPGRADE, name, draws, subject=BIASED, accepted=BIASED)
     yield Row(COPIES, name, few)
     for claim in representatives(of):
+        of_one = partial(Row, experiment=name, draws=few, kind=kind_of(of.hypotheses[claim]))
         if has_known_truth(of.hypotheses[claim]):
-            yield Row(MARGIN, name, few, plant=Plant(claim, 1), accepted=EVEN)
-        yield Row(TWO, name, few, plant=Plant(claim, 2))
+            yield of_one(MARGIN, plant=Plant(claim, 1), accepted=EVEN)
+        yield of_one(TWO, plant=Plant(claim, 2))
         for factor in getattr(of.hypotheses[claim], "within", {}):
             controls = of.experiment.control_levels(factor)
             level = next(each for each in of.experiment.levels(factor) if each not in controls)
-            yield Row(CELL, name, few, plant=Plant(claim, 2, factor, level))
+            yield of_one(CELL, plant=Plant(claim, 2, factor, level))
+
+
+def shared(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of all experiments; those of one claim share the draws of their kind."""
+    kinds = Counter((row.name, row.kind) for row in rows)
+    share = {key: 1 if key[1] == "" else number for key, number in kinds.items()}
+    return [replace(r, draws=math.ceil(r.draws / share[r.name, r.kind])) for r in rows]
 
 
 def representatives(of: Registered) -> list[str]:
@@ -142,6 +152,12 @@ def representatives(of: Registered) -> list[str]:
             key = (each.family, type(each).__name__, measure_of(each), each.claim)
             found.setdefault(key, name)
     return list(found.values())
+
+
+def kind_of(claim: Any) -> str:
+    """Return the kind under which the draws of a claim are pooled."""
+    kind = "missing replies" if measure_of(claim) == MISSING else type(claim).__name__
+    return f"{kind} ({claim.claim or 'detect'})"
 
 
 def measure_of(claim: Any) -> str:
@@ -312,10 +328,7 @@ class Bench:
         if row.name == COPIES:
             line["given"] = sum(each.status != "INCONCLUSIVE" for each in analysis.verdicts)
         if row.plant is not None:
-            said, claim = analysis.verdict(row.plant.hypothesis), row.plant.hypothesis
-            missing = measure_of(self.of.hypotheses[claim]) == MISSING
-            kind = "missing replies" if missing else type(self.of.hypotheses[claim]).__name__
-            line |= {"status": said.status, "kind": f"{kind} ({said.claim})"}
+            line |= {"status": analysis.verdict(row.plant.hypothesis).status, "kind": row.kind}
         return line
 
     def _accepted(self, analysis: Analysis) -> dict[str, Entry]:
@@ -521,7 +534,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--summary", action="store_true", help="print the table alone")
     given = parser.parse_args(arguments)
     every = (each for each in declared_by(given.suite).registry if each.experiment.simulated)
-    rows = [row for each in every for row in rows_of(each, given.draws or 1)]
+    rows = shared([row for each in every for row in rows_of(each, given.draws or 1)])
     rows = [row for row in rows if row.experiment in (given.experiment or [row.experiment])]
     rows = [row for row in rows if row.name in (given.row or [row.name])]
     if given.draws:
