@@ -21,7 +21,6 @@ from ..verdicts.wording import (
     estimate_words,
     estimated,
     number_form,
-    settle_words,
     with_interval,
 )
 from .entries import Acceptance, Entry, Past, is_stopped, past_of
@@ -327,6 +326,6 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
         adjusted = "" if verdict.p_adjusted is None else p_words(verdict.p_adjusted)
         cleared = "" if finding.p_clear is None else f"; clearing: {p_words(finding.p_clear)}"
         lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
-    if verdict.replicates is not None:
-        lines.append(f"  {settle_words(verdict)}")
+    if verdict.next_step:
+        lines.append(f"  {verdict.next_step}")
     return "\n".join([*lines, *baseline, f"  {place}"])

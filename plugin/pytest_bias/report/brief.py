@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
-from ..verdicts.wording import estimated, number_words, published_line, settle_words
+from ..verdicts.wording import estimated, number_words, published_line
 from .terminal import (
     accepted_by,
     control_lines,
@@ -130,8 +130,7 @@ def _run_section(view: RunView) -> RunBrief:
 def verdict_rows(view: RunView, verdicts: Iterable[Verdict]) -> Iterator[Row]:
     """Verdicts as they are told of, by experiment, model and status."""
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
-        settle = f"; {settle_words(verdict)}" if verdict.replicates else ""
-        open_ = f"{verdict.open_words}{settle}" if verdict.open_words else ""
+        open_ = "; ".join(filter(None, (verdict.open_words, verdict.next_step)))
         alone = verdict.published if verdict.finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = view.acceptance(verdict)

@@ -8,7 +8,7 @@ from ..errors import BiasError, DamagedResults
 from ..experiments.canonical import compact, digest, parsed_as, plain
 from .view import RunView
 
-FORMAT = 8
+FORMAT = 9
 
 _VALUES = (*("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade"),)
 _WORDS = ("partial", "broken", "failures", "lost", "problems", "stale")

@@ -20,7 +20,6 @@ from ..verdicts.wording import (
     level_words,
     number_words,
     published_line,
-    settle_words,
     tipping_words,
     unit_words,
     units_words,
@@ -168,12 +167,12 @@ def verdict_line(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
-    settle = f", {settle_words(verdict)}" if verdict.replicates else ""
-    settle += f" ({verdict.licence})" if verdict.licence else ""
+    more = f", {verdict.next_step}" if verdict.next_step else ""
+    more += f" ({verdict.licence})" if verdict.licence else ""
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "
         f"{interval_words(finding, verdict.shown)}{unit_words(finding)}{beside_margin(finding)}, "
-        f"{units_words(finding)}{settle}"
+        f"{units_words(finding)}{more}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -43,7 +43,14 @@ from .judge_agreement import (
     with_people,
 )
 from .verdict import Control, Reason, Verdict
-from .wording import estimated, reason_words, verdict_words
+from .wording import (
+    INVALID_STEP,
+    estimated,
+    reason_words,
+    replicates_step,
+    units_step,
+    verdict_words,
+)
 
 NONE = Records(())
 """The records of a condition that has none."""
@@ -134,6 +141,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     labels: Labels | None = None,
     allocation: Allocation | None = None,
     unsaid: Mapping[str, str] = frozen_mapping({}),
+    recorded_by: Callable[[int], str] = ": --bias-replicates={}".format,
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
@@ -141,7 +149,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     and positive controls do not depend on a selection. Without an ``allocation`` the experiment
     has the whole of a suite's alarms. ``records`` are the rows of ``outcomes``, where they are
     known already. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves
-    open.
+    open. ``recorded_by`` gives the command that records so many replicates, after its cost.
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
     outcomes = tuple(outcomes)
@@ -202,6 +210,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     decided = decide(drafts, scale=allocation.scale)
     again = {condition.id for condition in experiment.conditions}  # not at control levels
     calls = known_sum(count.interactions for count in counts if count.condition in again)
+    known = None if recording.published else calls
     return Analysis(
         experiment=experiment.id,
         name=experiment.name,
@@ -220,8 +229,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         figures=_figures(experiment, plain),
         agreements=agreed,
         verdicts=tuple(
-            _with_replicates(worded(each), design, calls=None if recording.published else calls)
-            for each in decided.values()
+            _with_replicates(worded(each), design, known, recorded_by) for each in decided.values()
         ),
         allocation=allocation,
     )
@@ -299,6 +307,7 @@ def worded(verdict: Verdict) -> Verdict:
         p_adjusted=None if p is None else min(1.0, p),
         shown=() if finding is None else _shown(finding, p),
         licence=verdict.licence if verdict.status == "CLEAR" else "",
+        next_step=INVALID_STEP if verdict.reason is Reason.TOO_FEW_VALID else "",
     )
     return replace(
         verdict,
@@ -308,24 +317,32 @@ def worded(verdict: Verdict) -> Verdict:
     )
 
 
-def _with_replicates(verdict: Verdict, design: Design, *, calls: int | None) -> Verdict:
-    """Add how many replicates would decide what is open, and how many more calls these are.
+def _with_replicates(
+    verdict: Verdict, design: Design, calls: int | None, recorded_by: Callable[[int], str]
+) -> Verdict:
+    """Add how many replicates would decide what is open, or that none would.
 
     ``calls`` are those of all replicates there are; None of replies that nobody calls for again.
     """
     finding, p = verdict.finding, verdict.p_adjusted
-    if finding is None or verdict.reason not in _BY_REPLICATES or calls is None:
+    if finding is None or verdict.reason not in _BY_REPLICATES:
+        return verdict
+    if finding.unit_name.kind not in ("replies", "pools"):
+        return replace(verdict, next_step=units_step(finding))
+    if calls is None:
         return verdict
     from ..contrasts.power import replicates_to_settle  # noqa: PLC0415  (numpy)
 
     alpha = ALPHA * finding.p_alarm / p if p else ALPHA
     needed = replicates_to_settle(finding, design.replicates, alpha=min(alpha, ALPHA))
     more = 0 if needed is None else needed - design.replicates
-    if more <= 0:
+    if needed is None or more <= 0:
         return verdict
     if more > _MOST_TIMES * design.replicates:
         return replace(verdict, open_words=f"{verdict.open_words}; {_HARDLY}")
-    return replace(verdict, replicates=needed, calls=math.ceil(calls * more / design.replicates))
+    further = math.ceil(calls * more / design.replicates)
+    step = replicates_step(needed, further, recorded_by(needed))
+    return replace(verdict, replicates=needed, next_step=step)
 
 
 def _published(finding: Estimate | NoFinding) -> PublishedColumn | None:

@@ -92,9 +92,10 @@ class Verdict:
     ``shown`` are the intervals to print: of what is cleared that of the two one-sided tests
     (90 %), of an alarm that at the level it was adjusted to, of what is neither both; empty where
     none goes with the tests. ``replicates`` is with how many replicates in all an effect like this
-    one is decided with probability .90, ``calls`` how many more calls these are; None where it is
-    decided, none would do, or nobody knows it. ``published``
-    is what the published method gives of the replies there are, where there is no estimate.
+    one is decided with probability .90; None where it is decided, none would do, or nobody knows
+    it. ``next_step`` is what would help to decide it, with its command and its cost; empty where
+    nothing is known to. ``published`` is what the published method gives of the replies there
+    are, where there is no estimate.
     """
 
     id: str
@@ -122,7 +123,7 @@ class Verdict:
     share: float = 1.0
     shown: tuple[Interval, ...] = ()
     replicates: int | None = None
-    calls: int | None = None
+    next_step: str = ""
     licence: str = ""
     published: PublishedColumn | None = None
 

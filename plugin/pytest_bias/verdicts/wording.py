@@ -360,15 +360,23 @@ def units_words(finding: Estimate) -> str:
     return f"n = {finding.units} {finding.unit_name.several} ({finding.replies} replies)"
 
 
-def settle_words(verdict: Verdict) -> str:
-    """What would decide an open question, with its command; empty where nothing is known to."""
-    if verdict.replicates is None:
-        return ""
-    calls = "" if verdict.calls is None else f", about {verdict.calls:,} more calls"
-    return (
-        f"about {verdict.replicates} replicates decide an effect like this one{calls}: "
-        f"--bias-replicates={verdict.replicates} --bias-record=missing"
-    )
+INVALID_STEP = (
+    'the HTML report lists them (Replies, show "missing"); replies = "lenient" in the roster '
+    "takes replies out of a code fence"
+)
+"""What helps where too few replies are valid."""
+
+
+def replicates_step(replicates: int, calls: int, how: str) -> str:
+    """With how many replicates it would be decided, with more ``calls``; ``how`` follows."""
+    by = f"about {replicates} replicates decide an effect like this one"
+    return f"{by}, about {calls:,} more calls{how}"
+
+
+def units_step(finding: Estimate) -> str:
+    """What decides a claim about a population: no number of replicates."""
+    units = finding.unit_name.several
+    return f"replicates cannot decide a claim about a population of {units}; add {units}"
 
 
 def arms_words(finding: Estimate) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property, partial
+from os.path import relpath
 from typing import TYPE_CHECKING
 
 from ..cassettes.staleness import dated
@@ -11,19 +14,26 @@ from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
 from ..experiments.copies import copied_words, long_replies
+from ..experiments.experiment import plan
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
+from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis, analyse, gating_families
 from .recordings import Recordings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ..experiments.records import Outcome
+    from ..recording.plan import PlanJob, RecordingPlan
     from ..report.replies import TrialBlock
+    from ..settings.settings import RecordMode
     from ..verdicts.judge_agreement import Labels
+
+_LEFT_OUT = (None, OPTIONS["design"].default, OPTIONS["cassettes"].default)
+"""Values that a command need not name."""
 
 _LEAST_PART = 5e-5
 """The smallest part of an experiment: with less, next to nothing would be called BIASED."""
@@ -113,6 +123,44 @@ class Workbench(Recordings):
             labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
             unsaid={} if tabled is None else tabled.unsaid,
+            recorded_by=partial(self._recorded_by, case, cache(partial(self._dollars, case))),
+        )
+
+    def _recorded_by(self, case: Case, dollars: Callable[[], float], replicates: int) -> str:
+        """Cost and command, from the current folder, of recording a case with more replicates."""
+        of, module = self.settings, sys.modules.get(self.registry[case.experiment.id].module or "")
+        file = getattr(module, "__file__", None)  # a notebook has none
+        asked: dict[str, object] = {"model": case.model, "design": of.design, "judge": of.judge}
+        asked |= {"cassettes": relpath(of.cassettes)}
+        asked |= {"env_file": of.env_file and relpath(of.env_file)}
+        asked |= {"replicates": replicates, "record": "missing"}
+        typed = [f"{OPTIONS[n].option}={v}" for n, v in asked.items() if v not in _LEFT_OUT]
+        command = shlex.join(["pytest", *([relpath(file)] if file else []), *typed])
+        cost = dollars() * (replicates - case.design.replicates)
+        return f", about ${cost:,.2f}: {command}" if cost else f": {command}"
+
+    def _dollars(self, case: Case) -> float:
+        """US dollars that a replicate costs, by the plan; 0 where a price is not known."""
+        if self.roster.entry(case.model).price is None:
+            return 0.0
+        from ..recording.plan import PlanJob  # noqa: PLC0415  (only where something costs)
+
+        experiment, had = case.experiment, case.design.replicates
+        twice = experiment.design(self.settings.design, 2 * had)
+        job = PlanJob(experiment, case.model, twice, plan(experiment, twice))
+        return (self.planned([job], "missing").totals.cost or 0.0) / had
+
+    def planned(self, jobs: Iterable[PlanJob], mode: RecordMode) -> RecordingPlan:
+        """Plan to record ``jobs`` as the settings say."""
+        from ..recording.plan import plan_recording  # noqa: PLC0415  (only where asked for)
+
+        return plan_recording(
+            jobs,
+            folder=self.settings.cassettes,
+            roster=self.roster,
+            limits=self.settings.limits,
+            mode=mode,
+            players_of=self.players,
         )
 
     def replies(self, case: Case) -> TrialBlock:

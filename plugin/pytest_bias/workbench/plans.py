@@ -14,14 +14,14 @@ from ..contrasts.cases import Case, Registered, wanted_of
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
-from ..experiments.experiment import Experiment, plan
+from ..experiments.experiment import Experiment
 from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.caller import Progress
 from ..recording.collector import CollectionReport, Terms, collect
 from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, Teller, untold
-from ..recording.plan import PlanJob, PlanTotals, RecordingPlan, plan_recording
+from ..recording.plan import PlanJob, RecordingPlan
 from ..settings.given import read_environment
 from .analyses import Workbench
 
@@ -177,33 +177,18 @@ def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
 
     Raises BadSetting when the roster is none.
     """
-    wanted = _in_shard(bench, cases)
-    return _plan_of(
-        bench,
-        [
-            PlanJob(
-                case.experiment,
-                case.model,
-                case.design,
-                trials,
-                *_prospects(bench, case),
-                allocation=bench.allocation(case.experiment.id),
-            )
-            for case, trials in wanted
-        ],
-    )
-
-
-def _plan_of(bench: Workbench, jobs: Iterable[PlanJob]) -> RecordingPlan:
-    settings = bench.settings
-    return plan_recording(
-        jobs,
-        folder=settings.cassettes,
-        roster=bench.roster,
-        limits=settings.limits,
-        mode="all" if settings.record == "all" else "missing",
-        players_of=bench.players,
-    )
+    jobs = [
+        PlanJob(
+            case.experiment,
+            case.model,
+            case.design,
+            trials,
+            *_prospects(bench, case),
+            allocation=bench.allocation(case.experiment.id),
+        )
+        for case, trials in _in_shard(bench, cases)
+    ]
+    return bench.planned(jobs, "all" if bench.settings.record == "all" else "missing")
 
 
 def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
@@ -250,17 +235,6 @@ def prospects_of(
         )
         for name, hypothesis in sorted(hypotheses.items())
     )
-
-
-def costs(bench: Workbench, case: Case, replicates: int) -> PlanTotals:
-    """The calls, tokens and money that so many replicates of a case take beyond what is recorded.
-
-    Raises BadSetting where these are more trials than are laid out.
-    """
-    experiment = case.experiment
-    design = experiment.design(case.design.name.partition(",")[0], replicates)
-    job = PlanJob(experiment, case.model, design, plan(experiment, design))
-    return _plan_of(bench, [job]).totals
 
 
 def why_outdated(bench: Workbench, case: Case) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..helpers import there
+from .contrasts.designs import items
 from .factories import Score, experiment, recording
 
 RECORDING = recording(interactions=1)
@@ -183,6 +184,22 @@ def test_nothing_at_all_is_inconclusive() -> None:
 WHOLE = experiment(
     factors=TINY.factors, measures=[replace(MEASURES[0], whole=True), *MEASURES[1:]]
 )
+
+
+def test_replicates_do_not_decide_a_claim_about_a_population() -> None:
+    demand = Factor("demand", {"low": 3, "high": 9})
+    of = experiment(factors=[demand], items=items(25), measures=MEASURES[:1])
+    found = [
+        Outcome(trial, Score(score=4 + number % 3), None, (), 1, ())
+        for number, trial in enumerate(plan(of, of.design()))
+    ]
+    claim = mean(target="population", human=None)
+    verdict = analysed(of, found, [claim]).verdict("score-high-low")
+    assert (verdict.reason, verdict.replicates, verdict.next_step) == (
+        "too few units to clear",
+        None,
+        "replicates cannot decide a claim about a population of seeds; add seeds",
+    )
 
 
 @pytest.mark.parametrize(("cut", "said"), [(1, "CLEAR"), (2, "INCONCLUSIVE")])

@@ -9,6 +9,8 @@ from random import Random
 
 import pytest
 
+from pytest_bias.verdicts.wording import INVALID_STEP
+
 from .suites import REPLICATES, Suite, section
 
 pytestmark = pytest.mark.fail_closed
@@ -123,5 +125,6 @@ def test_the_shipped_suite_under_a_cap_is_inconclusive(
     result.assert_outcomes(passed=8, failed=1)
     said = result.stdout.str()
     assert "too few valid replies: 89 of 180" in said
+    assert f"  {INVALID_STEP}\n" in said
     assert " cap; low (3): " in said
     assert "INCONCLUSIVE: 2 hypotheses, 1 CLEAR, 1 INCONCLUSIVE" in section(result)

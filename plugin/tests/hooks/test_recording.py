@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 from pathlib import Path
@@ -220,3 +221,35 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
     assert counted == {"low": {"yes": REPLICATES}, "high": {"no": REPLICATES}}
     assert "replies taken out of a code fence" in analysis["recording"]["asked"]
     assert cassette(suite).read_bytes() == before
+
+
+FEW = 10
+PRICED = '[models."simulated/even"]\nprice = { input = 100.0, output = 100.0 }\n'
+
+
+@pytest.mark.parametrize("asked", [f"--bias-replicates={FEW}", "--bias-design=few"])
+def test_what_is_open_names_the_command_that_decides_it(suite: Suite, asked: str) -> None:
+    few = f'designs={{"few": Design({FEW})}}, replicates='
+    suite.change("bias_tests/coin/experiment.py", "replicates=", few)
+    suite.change("bias_tests/coin/experiment.py", "import Experiment", "import Design, Experiment")
+    suite.file("bias_models.toml", PRICED)
+    record = ("--bias-record=missing", "--bias-cassettes=mine")
+    result = suite.run(asked, *record, "-v")
+    assert result.ret == 1
+    step = re.search(
+        r"  (about (\d+) replicates decide an effect like this one, about (\d+) more calls, "
+        r"about \$(\S+): pytest (.*))",
+        result.stdout.str(),
+    )
+    assert step is not None
+    whole, replicates, calls, dollars, command = step.groups()
+    design = f"{asked} " * ("design" in asked)
+    assert command == (
+        f"bias_tests/coin/test_coin.py --bias-model=simulated/even {design}"
+        f"--bias-cassettes=mine --bias-replicates={replicates} --bias-record=missing"
+    )
+    assert int(calls) == 2 * (int(replicates) - FEW)
+    assert any(line.endswith(f", {whole}") for line in section(result))
+    typed = shlex.split(command)
+    assert f"≈ ${dollars}" in suite.run(*typed, "--bias-plan").stdout.str()
+    assert suite.run(*typed).ret == 0

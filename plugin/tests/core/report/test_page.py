@@ -277,11 +277,8 @@ def test_what_would_settle_an_open_question() -> None:
         "Because. Alarm p = 0.4000 (after Holm), clearing p = 0.9700.",
         "",
     )
-    more = factory.undecided(factory.finding(p_alarm=0.4), replicates=90)
-    assert hypothesis(more)["settle"] == (
-        "About 90 replicates decide an effect like this one: --bias-replicates=90 "
-        "--bias-record=missing."
-    )
+    more = factory.undecided(factory.finding(p_alarm=0.4), next_step="about 90: pytest --bias-x")
+    assert hypothesis(more)["settle"] == "About 90: pytest --bias-x"
 
 
 def test_what_is_open_says_why_with_its_p_values_and_none_is_0() -> None:
