@@ -6,15 +6,13 @@ and what is *shown* of the change: that the effect is no worse, that it is worse
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ..contrasts.estimate import ALPHA, Compared, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..experiments.canonical import Strict
-from ..settings.published import PUBLISHED, TABLE
 from ..verdicts.verdict import Control, HypothesisName, Status, Verdict
 from ..verdicts.wording import (
     arms_words,
@@ -83,7 +81,7 @@ class Comparison(Strict):
     verdict through although it stops it: somebody accepted it, or the other model it is held
     against shows as much. ``accepted`` is the acceptance that does so, or did until it expired.
     ``before`` is what it is held against, without its units, ``compared`` the comparison with all
-    that was accepted. ``decides`` says what would decide what is undecided.
+    that was accepted.
     """
 
     outcome: Change = ""
@@ -92,7 +90,6 @@ class Comparison(Strict):
     tolerated: bool = False
     before: Past | None = None
     compared: Compared | None = None
-    decides: str = ""
 
 
 ABSOLUTE = Comparison()
@@ -143,7 +140,6 @@ def compare(
         tolerated=tolerated,
         before=replace(past_of(old), effect=old.effect and replace(old.effect, by_unit=())),
         compared=found,
-        decides=_decides(found, new) if outcome == "undecided" else "",
     )
 
 
@@ -240,20 +236,6 @@ def _cells_shown(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
     return shown
 
 
-def _decides(found: Compared | None, new: Entry) -> str:
-    """Say how many further replicates would decide it, and the options that record them."""
-    if found is None or found.times is None:
-        return ""
-    would = "would decide it, were nothing changed"
-    design = new.fingerprint.get("design")
-    if not isinstance(design, Mapping) or design.get("name") in (PUBLISHED, TABLE):
-        return f"{found.times:.2g} times as many replies of both {would}"
-    had = int(design["replicates"])
-    total = max(had + 1, math.ceil(had * found.times))
-    how = f"--bias-replicates={total} --bias-record=missing"
-    return f"{total - had} more replicates of both {would}: record both with {how}"
-
-
 def _words(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> str:
     """Return how the two compare, in a sentence; empty where there is nothing to say."""
     accepted = old.accepted
@@ -315,7 +297,6 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
     baseline = [f"  baseline: {beside.words}"] if beside.words else []
-    baseline += [f"  {beside.decides}"] if beside.decides else []
     if beside.outcome == "expired":  # what is to be done is plain, and no number says it
         lines, baseline = lines + baseline, []
     lines += [f"  {verdict.title}"] if verdict.title else []

@@ -97,10 +97,7 @@ def compared(candidate: Effect, best: Effect, *, alpha: float = ALPHA) -> Compar
     if found is None:
         words = "there is no standard error of both, and then only the same replies are"
         return Compared(how="not comparable", margin=margin, words=words)
-    from ..stats.noninferiority import replication_to_decide  # noqa: PLC0415  (numpy)
-
     worse = found.larger and not found.non_inferior
-    decided = worse or found.non_inferior
     return Compared(
         how="paired" if units else "independent",
         bound=found.bound,
@@ -110,7 +107,6 @@ def compared(candidate: Effect, best: Effect, *, alpha: float = ALPHA) -> Compar
         words="" if found.non_inferior else _larger(found, worse=worse, ratio=ratio),
         least=found.least,
         worse=worse,
-        times=None if decided else replication_to_decide(found),
     )
 
 

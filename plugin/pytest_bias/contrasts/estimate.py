@@ -78,9 +78,7 @@ class Compared:
     logarithms) that must lie below ``margin`` (of ratios the logarithm of their limit); None where
     there is none. ``least`` is a lower bound of it, above 0 where the candidate is shown to be
     ``worse``. ``units`` are those that were paired, 0 where nothing pairs. ``no_worse`` and
-    ``worse`` are what decides, and never both; ``words`` say why not the first. ``times`` is how
-    many times as many replicates of both would decide it, were nothing changed; None where more of
-    them are not what it lacks.
+    ``worse`` are what decides, and never both; ``words`` say why not the first.
     """
 
     how: How
@@ -91,7 +89,6 @@ class Compared:
     words: str = ""
     least: float | None = None
     worse: bool = False
-    times: float | None = None
 
 
 def p_words(p: float) -> str:

@@ -137,7 +137,6 @@ def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...
             id=row.hypothesis,
             title=row.title,
             why=why_words(row),
-            beneath=(row.decides,) if row.decides else (),
         )
         for row in rows
     )

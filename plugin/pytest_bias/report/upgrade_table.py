@@ -53,8 +53,7 @@ class UpgradeRow:
     ``title`` is what it asserts, empty where nobody said it; ``measure`` and ``contrast`` say
     what it is about, ``margin`` is in print; ``before`` is None
     where there is nothing to hold it against. ``said`` says in a sentence how the two compare.
-    ``decides`` what would decide what is undecided. ``stops`` is whether the gate stops it,
-    ``tolerated`` whether it passes all the same.
+    ``stops`` is whether the gate stops it, ``tolerated`` whether it passes all the same.
     """
 
     experiment: str
@@ -73,7 +72,6 @@ class UpgradeRow:
     said: str
     stops: bool
     tolerated: bool
-    decides: str = ""
 
     @property
     def named(self) -> HypothesisName:
@@ -175,7 +173,6 @@ def row_of(
         said=beside.words,
         stops=stops,
         tolerated=beside.tolerated,
-        decides=beside.decides,
     )
 
 

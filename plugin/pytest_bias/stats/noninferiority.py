@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped, unused-ignore]
+from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
 from .checks import Floats, mean_and_sd
 from .means import StudentEstimate, difference_of
-from .results import ALPHA, POWER
+from .results import ALPHA
 
 SIGNS = (1.0, -1.0)
 
@@ -148,29 +148,3 @@ def non_inferior_from_estimates(
         for b in SIGNS
     }
     return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
-
-
-def replication_to_decide(found: NonInferiority) -> float | None:
-    """Return how many times the replicates of both models would show that nothing grew.
-
-    What was recorded stays, and what is added is assumed to show no change, at the spread seen:
-    with x the share of the recorded among all, the difference found counts x times, its standard
-    error sqrt(x) times, and the added replicates spread it by se * sqrt(x (1 - x)). The bound is
-    then below the margin with probability .90. 1 where it is already; None without a margin.
-    No power at the estimate found: the truth is taken to be no change (Hoenig & Heisey 2001).
-    """
-    if found.margin is None:
-        return None
-    from scipy.optimize import brentq  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-    t, z = float(stdtrit(found.df, 1 - ALPHA / 2)), float(ndtri(POWER))
-    difference, margin = found.bound - t * found.se, found.margin
-
-    def lacking(x: float) -> float:  # concave: below 0 without any replies, above it with these
-        spread = t * math.sqrt(x) + z * math.sqrt(x * (1 - x))
-        return difference * x + found.se * spread - margin
-
-    if lacking(1.0) <= 0:
-        return 1.0
-    share = float(brentq(lacking, 0.0, 1.0))
-    return 1 / share if share else None

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.entries import (
     Acceptance,
@@ -183,27 +182,6 @@ def test_undecided_stops_claims_to_be_clear_that_were_not_accepted(
     if claim == "detect":
         known = entry(verdict("BIASED", claim, **WIDE), PAST)
         assert beside(verdict("BIASED", claim, **WIDE), known).outcome == "expired"
-
-
-def test_what_is_undecided_says_which_command_would_decide_it() -> None:
-    def made(checksum: str) -> Entry:
-        design = {"design": {"name": "gate", "replicates": 30}}
-        told = replace(BEFORE, checksum=checksum)
-        return entry_of(verdict("BIASED", **WIDE), told, design, acceptance=ANN)
-
-    now = verdict("BIASED", **WIDE)
-    found = compare(now.named, made("anew"), made("before"), today=TODAY, against=OLD)
-    assert found.outcome == "undecided"
-    assert found.compared is not None
-    # The difference found is 0: .6 is what its bound then is.
-    share = 1 / there(found.compared.times)
-    spread = stats.t.isf(0.025, 400) * share**0.5 + 1.2816 * (share * (1 - share)) ** 0.5
-    assert 0.4 * 2**0.5 * spread == close(0.6, abs=1e-3)
-    assert found.decides == (
-        "239 more replicates of both would decide it, were nothing changed: record both with "
-        "--bias-replicates=269 --bias-record=missing"
-    )
-    assert f"margin 0.6\n  {found.decides}\n" in describe_verdict(now, "place", found)
 
 
 CELLS = ("scaffold=one-shot", "scaffold=agent", "cv=good")
