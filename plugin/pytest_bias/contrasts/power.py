@@ -30,9 +30,6 @@ EFFECTS = (1.0, 2.0)
 MOST_REPLICATES = 100_000
 """Replicates of which nobody is told more that they would decide."""
 
-_WIDEST = 100.0
-"""Standard deviations, in margins, among which the largest that clears is sought."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
@@ -43,8 +40,7 @@ class Prospect:
     are told, as recorded or else declared. ``clear`` is the chance of CLEAR where there is no
     effect, with all replies and with 5 % missing; ``biased`` that of BIASED at :data:`EFFECTS`, at
     the ``alarm`` level of a first alarm of its experiment. Each is None where it is not known.
-    ``largest`` is the spread up to which it clears with .90. ``problem`` says why it can have no
-    verdict, or a claim to be clear not that one.
+    ``problem`` says why it can have no verdict, or a claim to be clear not that one.
     """
 
     hypothesis: str
@@ -59,7 +55,6 @@ class Prospect:
     spread: float | None = None
     clear: tuple[float, float] | None = None
     biased: tuple[float, float] | None = None
-    largest: float | None = None
     problem: str = ""
     why: str = ""
 
@@ -162,6 +157,9 @@ def prospect_of(
         given = replace(given, problem=problem)
     if given.problem or layout.largest or hypothesis.margin is None:
         return given
+    spread = _spread(hypothesis, experiment, layout, found)
+    if spread is None:
+        return given
     null = "margin" if design.screens else hypothesis.null_of(experiment)
     left = shrinkage(experiment, name, ratio=layout.ratio)
     left = left if found is None else found.shrink
@@ -177,14 +175,13 @@ def prospect_of(
                 alarm=alarm,
             )
         )
-    spread = _spread(hypothesis, experiment, layout, found)
     return _told(given, planned, spread, counts_missing=name == MISSING)
 
 
 def _told(
-    given: Prospect, planned: Sequence[_Planned], spread: float | None, *, counts_missing: bool
+    given: Prospect, planned: Sequence[_Planned], spread: float, *, counts_missing: bool
 ) -> Prospect:
-    """Add the chances at a ``spread``, and the spread that clears.
+    """Add the chances at a ``spread``.
 
     Those of the average and of all cells are multiplied, which is right for cells of different
     replies and else a lower bound (Royen 2014).
@@ -197,13 +194,6 @@ def _told(
         each = (one.chances(at, missing=missing).clear ** n for one, n in alike.items())
         return math.prod(each)
 
-    if given.claim == "clear" and not counts_missing:
-        from ..stats.power import largest_spread  # noqa: PLC0415  (numpy)
-
-        most = 0.5 if given.event else _WIDEST * planned[0].margin
-        given = replace(given, largest=largest_spread(clear, most))
-    if spread is None:
-        return given
     found = None
     if planned[0].beyond or planned[0].layout.fewest >= FEWEST_TO_CLEAR:
         found = tuple(planned[0].chances(spread, effect).biased for effect in EFFECTS)

@@ -220,9 +220,6 @@ def _sentences(prospect: Prospect) -> Iterator[str]:
         return
     if prospect.spread is not None and (prospect.clear or prospect.biased):
         yield f"{_spread(prospect, prospect.spread)}: {', '.join(_chances(prospect))}."
-    if prospect.claim == "clear" and prospect.largest is not None:
-        upto = _spread(prospect, prospect.largest)
-        yield f"It clears with .90 up to {upto[0].lower()}{upto[1:]}."
 
 
 def _units(prospect: Prospect) -> str:

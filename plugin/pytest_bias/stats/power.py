@@ -18,7 +18,7 @@ from scipy.special import chdtri, ndtr, stdtrit  # type: ignore[import-untyped, 
 
 from .checks import Floats
 from .equivalence import SideSummary, contrast_of, log_ratio_of
-from .results import ALPHA, POWER, Interval, Matters
+from .results import ALPHA, Interval, Matters
 
 _PLACES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 """Standard normal numbers and their weights; s is the quantile that each of them stands for."""
@@ -155,16 +155,3 @@ def settling_chances(
         alarms=(distance, distance) if se else (never, never),
         margin=margin,
     )
-
-
-def largest_spread(clear: Callable[[float], float], most: float) -> float | None:
-    """The largest spread up to ``most`` at which ``clear`` is .90 or more; None where none is."""
-    if clear(0.0) < POWER:
-        return None
-    low, high = 0.0, most
-    if clear(most) >= POWER:
-        return most
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (middle, high) if clear(middle) >= POWER else (low, middle)
-    return low

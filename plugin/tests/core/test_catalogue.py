@@ -80,7 +80,7 @@ def test_a_page_has_design_margins_with_their_reasons_controls_and_power(
         "false alarms: at most 0.00417",
         "sentence_months-high-low (claim clear, margin 0.6): 180 replies a side, 59 are needed",
         "Why that margin: an anchoring index of .10",
-        "It clears with .90 up to an SD of 1.",
+        "An SD of 1 months on probation: CLEAR 0.99",
     ):
         assert words in text
 

@@ -18,7 +18,7 @@ from pytest_bias.stats.equivalence import (
     further_of,
     sides_of,
 )
-from pytest_bias.stats.power import largest_spread, settling_chances, verdict_chances
+from pytest_bias.stats.power import settling_chances, verdict_chances
 from pytest_bias.stats.results import Interval
 
 from .reference import REFERENCE
@@ -135,17 +135,6 @@ def test_a_ratio_of_rates_without_an_event_has_no_chance() -> None:
         rates(800, 0.5), df=1598, margin=math.log(1.25), alpha=0.01, flags=True, ratio=True
     )
     assert often.clear > 0.95
-
-
-def test_the_largest_spread_clears_with_090() -> None:
-    def clear(sd: float) -> float:
-        return verdict_chances(sides(156, sd), df=310, margin=0.6, alpha=0.002).clear
-
-    found = largest_spread(clear, 60.0)
-    assert found is not None
-    assert clear(found) == pytest.approx(0.9, abs=1e-3)
-    assert largest_spread(lambda _: 0.5, 60.0) is None
-    assert largest_spread(lambda _: 1.0, 60.0) == 60.0
 
 
 @pytest.mark.parametrize("times", [1.0, 4.0])
