@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..contrasts.estimate import Estimate, p_words
 from ..contrasts.published import NOT_DEFINED
 from .decide import is_shown
-from .verdict import Reason, Verdict
+from .verdict import Verdict
 from .wording import margin_words, unit_words
 
 _CLAIMS = {
@@ -61,7 +61,7 @@ def _beside_published(verdict: Verdict) -> Iterator[str]:
     elif not isinstance(p, float):
         yield f"{named}: it gives no p-value."
     elif is_shown(p):
-        beside = _BESIDE_AN_EFFECT.get(verdict.status) or _why_less(finding, verdict)
+        beside = _BESIDE_AN_EFFECT.get(verdict.status, f"; the verdict: {verdict.open_words}.")
         yield f"{named}: {p_words(p)}, which it calls an effect{beside}"
     else:
         yield f"{named}: {p_words(p)}, which it calls no effect{_BESIDE_NONE[verdict.status]}"
@@ -78,22 +78,3 @@ _BESIDE_AN_EFFECT = {
     "CLEAR": "; the verdict is about size: whatever there is lies within the margin.",
     "BIASED": "; the verdict agrees.",
 }
-
-
-def _why_less(finding: Estimate, verdict: Verdict) -> str:
-    """Say why an effect the published method sees leaves the verdict INCONCLUSIVE."""
-    if verdict.reason not in (Reason.UNDECIDED, Reason.NO_MARGIN, Reason.TOO_FEW_TO_CLEAR):
-        return f". The verdict is held back: {verdict.open_words}."
-    if is_shown(finding.p_alarm):
-        return ". It leaves aside that several hypotheses were tested; the verdict adjusts for it."
-    if finding.null == "margin":
-        return (
-            ". It asks for any effect, and in a fixed set of stimuli some effect is certain; the "
-            "verdict asks for one beyond the margin."
-        )
-    if finding.unit_name.pair:
-        return (
-            f". It counts {finding.replies} replies as independent; there are {finding.units} "
-            "independent units."
-        )
-    return ". It pools all replies; the verdict compares like with like, and does not find it."

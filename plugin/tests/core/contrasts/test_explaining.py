@@ -57,7 +57,7 @@ def test_without_a_margin() -> None:
 def test_what_holds_a_verdict_back_is_said(control: Control | None, reason: str) -> None:
     verdict = judged(with_p(tones(0.02, 0.4), 0.01), control=control)
     assert verdict.status == "INCONCLUSIVE"
-    said = f"which it calls an effect. The verdict is held back: {reason}"
+    said = f"which it calls an effect; the verdict: {reason}"
     assert said in text_of(verdict)
 
 
@@ -73,28 +73,12 @@ def test_nothing_computed() -> None:
         ("biased", 0.001, "an effect; the verdict agrees."),
         ("biased", 0.5, "no effect; the verdict's own test, which compares like with like, does"),
         ("open", 0.5, "no effect; that none was found does not show that there is none."),
-        ("open", 0.001, "an effect. It pools all replies; the verdict compares like with like"),
+        ("open", 0.001, "an effect; the verdict: not enough data to decide."),
     ],
 )
 def test_agreement_and_disagreement(finding: str, p: float, words: str) -> None:
     found = {"clear": tones(0.02, 0.4), "biased": tones(2), "open": tones(0.3, 1.2)}[finding]
     assert f"which it calls {words}" in text_of(judged(with_p(found, p)))
-
-
-def test_why_a_published_effect_may_be_none() -> None:
-    found = with_p(tones(0.48, 1.0), 0.01)
-    assert found.p_alarm < 0.05
-    text = text_of(judged(found, adjusted=0.3))
-    assert "It leaves aside that several hypotheses were tested; the verdict adjusts" in text
-    question = MeanDifference("score", "group", high="white", low="black", margin=0.3)
-    text = text_of(judged(with_p(of_names(NAMED, question, 0.3), 0.001)))
-    assert "in a fixed set of stimuli some effect is certain; the verdict asks for one" in text
-    question = MeanDifference(
-        "score", "group", high="white", low="black", margin=0.3, target="population"
-    )
-    finding = with_p(of_names(NAMED, question), 0.001)
-    text = text_of(judged(finding))
-    assert f"It counts {finding.replies} replies as independent; there are 12 independent" in text
 
 
 def test_a_published_method_that_says_nothing() -> None:
