@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .contrasts.published import (
         ChiSquareTest as ChiSquareTest,
         FactorialAnova as FactorialAnova,
-        FisherTest as FisherTest,
         MannWhitneyTest as MannWhitneyTest,
         OneWayAnova as OneWayAnova,
         Transformed as Transformed,
@@ -102,7 +101,7 @@ _HOMES = {
         "contrasts.groups": "GroupContrast TotalGap",
         "contrasts.interactions": "Interaction",
         "contrasts.pairs": "MeanDifference RateDifference RateRatio",
-        "contrasts.published": "ChiSquareTest FactorialAnova FisherTest MannWhitneyTest "
+        "contrasts.published": "ChiSquareTest FactorialAnova MannWhitneyTest "
         "OneWayAnova Transformed WelchTest",
         "contrasts.selection": "Selection",
         "errors": "BadDesign BadStimuli BadTable BiasError InvalidReply",

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import BadStatisticInput, NoFinding, NoVariance, TooFewUnits
-from ..stats.results import LEVEL
+from ..errors import BadStatisticInput, NoFinding, TooFewUnits
 from .estimate import PublishedColumn
 
 if TYPE_CHECKING:
@@ -31,14 +30,10 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooled:
-    """The replies a published method sees: all cells, and those of each side by its words.
-
-    ``flags`` is whether they are events.
-    """
+    """The replies a published method sees: all cells, and those of each side by its words."""
 
     cells: Sequence[Cell]
     sides: Mapping[str, Sequence[Cell]]
-    flags: bool = False
 
     def numbers(self, needed: int = 0) -> list[NDArray[np.float64]]:
         """The values of each side, events as 0 and 1, whatever cell they come from.
@@ -146,39 +141,6 @@ class ChiSquareTest:
             "p": found.p,
             "V": found.cramers_v,
             "smallest expected count": found.smallest_expected,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class FisherTest:
-    """Fisher's exact test of events on all replies of two sides, with their odds ratio."""
-
-    words: str = "Fisher's exact test on all replies, conditional odds ratio"
-
-    def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """``odds ratio``, given the margins, its exact 95 % interval in words, and ``p``.
-
-        p may disagree with the interval at its edges. R's ``fisher.test`` finds the bounds to some
-        four digits only. Source: Fisher (1935); Cornfield (1956).
-        """
-        from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-        from ..stats.checks import probability  # noqa: PLC0415  (numpy)
-
-        sides = pooled.numbers(1)
-        if not pooled.flags:
-            raise BadStatisticInput(argument="measure", problem="is no event")
-        table = [[int(side.sum()), int(side.size - side.sum())] for side in sides]
-        if not all(map(sum, zip(*table, strict=True))):
-            raise NoVariance(statistic="the odds ratio")
-        found = stats.contingency.odds_ratio(table)
-        interval = found.confidence_interval(LEVEL)
-        ends = [f"{end:z.4g}" if math.isfinite(end) else "∞" for end in interval]
-        estimate = float(found.statistic)
-        return {
-            "odds ratio": estimate if math.isfinite(estimate) else "∞",
-            "odds ratio, 95 % interval": f"[{', '.join(ends)}]",
-            "p": probability(stats.fisher_exact(table).pvalue),
         }
 
 

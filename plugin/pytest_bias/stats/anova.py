@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,6 @@ from scipy.special import fdtrc  # type: ignore[import-untyped, unused-ignore]
 from ..errors import NoVariance
 from .checks import EQUAL, Floats, alike, bad, constant, enough, probability, units
 
-SumsOfSquares = Literal[1, 2, 3]
 Term = tuple[str, ...]
 MOST_SHOWN = 3  # empty cells named in an error
 
@@ -108,33 +106,20 @@ def _explained(values: Floats, columns: Floats, others: Sequence[Floats]) -> flo
     return float(((space[:, before:].T @ values) ** 2).sum())
 
 
-def _beside(term: Term, terms: Sequence[Term], kind: SumsOfSquares) -> list[Term]:
-    """Return the terms after which a term is tested, by the type of its sum of squares."""
-    if kind == 1:
-        return list(terms[: terms.index(term)])
-    above = [other for other in terms if kind == 2 and set(term) < set(other)]  # noqa: PLR2004
-    return [other for other in terms if other != term and other not in above]
-
-
 def factorial_anova(
     values: ArrayLike,
     factors: Mapping[str, Sequence[str]],
-    *,
-    type: SumsOfSquares = 3,  # noqa: A002  (the field's word)
 ) -> tuple[AnovaRow, ...]:
     """Test the main effects of crossed factors, then all their interactions.
 
     Estimand: the cell means, one per combination of levels. `values` has shape (n,), independent
     units; each factor gives its level of each unit, n in all. Assumes means close to normal and
-    equal variances. Types differ only in unbalanced designs: 1 tests each term after those before
-    it, 2 each term after all that do not contain it, 3 (with sum-to-zero contrasts) unweighted
-    means of cells.
+    equal variances. Sums of squares are of type III with sum-to-zero contrasts (unweighted means
+    of cells): each term is tested after all others.
 
     An empty combination of the factors' levels raises `BadStatisticInput`, naming it: interactions
     could not be estimated. Source: Fisher (1925); Yates (1934); Langsrud (2003) on the types.
     """
-    if type not in get_args(SumsOfSquares):
-        raise bad("type", f"{type!r} is none of 1, 2, 3")
     found = units(values, "values")
     n = found.size
     enough(len(factors), "factors", 1)
@@ -167,7 +152,7 @@ def factorial_anova(
     within = float((rest**2).sum())
     rows = []
     for term in terms:
-        others = [mean, *(columns[other] for other in _beside(term, terms, type))]
+        others = [mean, *(columns[other] for other in terms if other != term)]
         ss = _explained(shares, columns[term], others)
         df_term = columns[term].shape[1]
         f = ss / df_term / (within / df)

@@ -68,7 +68,7 @@ def contrast_permutation(
         within = codes_of([blocks[i] for i in taken])
     array = array[taken]
     if constant(array):
-        return Permutation(p=1.0, exact=True, resamples=resamples, seed=seed)
+        return Permutation(p=1.0, exact=True)
     shares = (array - array.mean()) / np.ptp(array)
     order = np.lexsort((shares, codes, within))  # draws then do not depend on the units' order
 
@@ -192,14 +192,7 @@ class _Relabelled:
         further = 0 if self.exact else 1
         tails = (reached + further) / (seen + further)
         tail = float(tails[0] if sides == 1 else tails.min())
-        error = 0.0 if self.exact else sides * math.sqrt(tail * (1 - tail) / (seen + 1))
-        return Permutation(
-            p=probability(sides * tail),
-            exact=self.exact,
-            resamples=self.resamples,
-            seed=self.seed,
-            error=error,
-        )
+        return Permutation(p=probability(sides * tail), exact=self.exact)
 
     def sizes(self, width: int) -> Iterator[int]:
         """Yield how many relabellings, each of so many numbers, are drawn at once."""

@@ -81,16 +81,10 @@ class EffectSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permutation:
-    """A permutation p-value; `exact` when every relabelling was counted.
-
-    `error` is the Monte Carlo standard error of `p`: 0 where it is exact.
-    """
+    """A permutation p-value; `exact` when every relabelling was counted."""
 
     p: float
     exact: bool
-    resamples: int
-    seed: int
-    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

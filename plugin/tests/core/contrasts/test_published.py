@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
@@ -13,7 +11,6 @@ from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.published import (
     ChiSquareTest,
     FactorialAnova,
-    FisherTest,
     MannWhitneyTest,
     OneWayAnova,
     PublishedMethod,
@@ -128,37 +125,6 @@ def test_chi_square_of_two_rates() -> None:
     assert found.statistics["p"] == pytest.approx(expected.pvalue)
 
 
-def test_fisher_s_test_of_two_rates_with_their_odds_ratio() -> None:
-    # Fisher's convictions: 10 of 13 twins against 2 of 17, as R's fisher.test prints them
-    of = study(factors=[TONE], replicates=17)
-    events = {"high": iter([True] * 10 + [False] * 3 + [None] * 4), "low": iter([True] * 2)}
-    records = recorded(of, lambda t: next(events[level(t, "tone")], False), "yes")
-    question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
-    found = there(question.analyse(of, records).published)
-    assert found.statistics["odds ratio"] == pytest.approx(21.30533, rel=1e-6)
-    assert found.statistics["p"] == pytest.approx(0.0005367, abs=5e-8)
-    assert found.statistics["odds ratio, 95 % interval"] == "[2.753, 301.5]"
-
-
-@pytest.mark.parametrize("always", [True, False])
-def test_there_are_no_odds_where_nothing_varies(always: bool) -> None:  # noqa: FBT001
-    question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
-    of = study(factors=[TONE], replicates=4)
-    found = there(question.analyse(of, recorded(of, lambda _: always, "yes")).published)
-    assert [*found.statistics] == ["not defined"]
-
-
-def test_the_odds_of_what_always_happened_are_infinite() -> None:
-    of = study(factors=[TONE], replicates=8)
-    count = itertools.count()
-    records = recorded(of, lambda t: level(t, "tone") == "high" or next(count) < 3, "yes")
-    question = RateDifference("yes", "tone", high="high", low="low", published=FisherTest())
-    found = there(question.analyse(of, records).published)
-    assert found.statistics["odds ratio"] == "∞"
-    assert str(found.statistics["odds ratio, 95 % interval"]).endswith(", ∞]")
-    assert list((column(FisherTest()) or found).statistics) == ["not defined"]  # of numbers
-
-
 def test_one_way_anova_of_all_sides() -> None:
     question = GroupContrast("score", "tone", claim="detect", published=OneWayAnova())
     found = there(question.analyse(OF, RECORDS).published)
@@ -232,7 +198,7 @@ def test_of_constant_replies_nothing_is_defined(method: PublishedMethod) -> None
 @pytest.mark.parametrize(("lost", "named"), [(("high", "low"), "high"), (("low",), "low")])
 @pytest.mark.parametrize(
     "method",
-    [ChiSquareTest(), FisherTest(), WelchTest(), MannWhitneyTest(), OneWayAnova()],
+    [ChiSquareTest(), WelchTest(), MannWhitneyTest(), OneWayAnova()],
     ids=lambda of: type(of).__name__,
 )
 def test_a_side_without_replies_is_named(

@@ -16,7 +16,6 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
 )
 
 from pytest_bias.contrasts.estimate import Human
-from pytest_bias.contrasts.published import FisherTest, Pooled
 from pytest_bias.stats.agreement import krippendorff_alpha
 from pytest_bias.stats.anova import factorial_anova, one_way
 from pytest_bias.stats.counts import chi_square, wilson
@@ -41,7 +40,6 @@ from pytest_bias.stats.resampling import contrast_permutation, sign_flip
 from pytest_bias.stats.results import Interval
 from pytest_bias.stats.simultaneous import benjamini_hochberg, holm, max_t
 
-from ..contrasts.designs import cell
 from .reference import REFERENCE, SLEEP, TOOTH_GROWTH, split
 
 Found = Mapping[str, float]
@@ -126,10 +124,8 @@ def warpbreaks() -> Found:
 
 def toothgrowth_unbalanced() -> Found:
     return {
-        f"type{'I' * kind}_{statistic}[{':'.join(row.term)}]": value
-        for kind in (1, 2, 3)
-        for row in factorial_anova(TEETH["len"], TEETH_FACTORS, type=kind)
-        if kind != 2 or len(row.term) == 1  # R's model comparison gave the main effects only
+        f"typeIII_{statistic}[{':'.join(row.term)}]": value
+        for row in factorial_anova(TEETH["len"], TEETH_FACTORS)
         for statistic, value in (("F", row.f), ("p", row.p))
     }
 
@@ -175,12 +171,6 @@ def coders() -> Found:
     }
 
 
-def tea() -> Found:
-    sides = {"milk": [cell([1, 1, 1, 0])], "tea": [cell([1, 0, 0, 0])]}
-    found = FisherTest().statistics(Pooled(cells=(), sides=sides, flags=True))
-    return {"p_two": float(found["p"])}
-
-
 EXAMPLES: dict[str, Callable[[], Found]] = {
     "warpbreaks_twoway": warpbreaks,
     "toothgrowth_unbalanced": toothgrowth_unbalanced,
@@ -193,7 +183,6 @@ EXAMPLES: dict[str, Callable[[], Found]] = {
     "tost_summary_lakens2017": tost_of_summary,
     "ucb": ucb,
     "mwu_airquality": airquality,
-    "fisher_tea": tea,
     "smokers_prop": smokers,
     "padjust_bh1995": adjusted,
 }
@@ -223,7 +212,7 @@ def test_type_iii_is_not_that_of_default_coding() -> None:
     frame = pd.DataFrame({"y": TEETH["len"], "a": TEETH["supp"], "b": TEETH_FACTORS["dose"]})
     wrong = anova_lm(ols("y ~ C(a) * C(b)", frame).fit(), typ=3)
     trap = REFERENCE["published_only"]["trap_typeIII_default_coding"]["values"]
-    rows = {row.term: row for row in factorial_anova(TEETH["len"], TEETH_FACTORS, type=3)}
+    rows = {row.term: row for row in factorial_anova(TEETH["len"], TEETH_FACTORS)}
     for factor, column in (("supp", "C(a)"), ("dose", "C(b)")):
         assert float(wrong.loc[column, "F"]) == pytest.approx(trap[f"F[{factor}]"], rel=1e-6)
         assert abs(rows[(factor,)].f - trap[f"F[{factor}]"]) > 0.1 * trap[f"F[{factor}]"]
