@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ..errors import NoFinding
-from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number
 from ..experiments.measures import MISSING, MeasureKind
@@ -15,8 +14,7 @@ from ..experiments.records import Records
 from ..stats.results import Matters
 from .contrast import LinearContrast
 from .estimate import Estimate
-from .linear import Asked, Side
-from .units import Layout
+from .linear import Side
 
 _WORDS: Mapping[Matters, str] = {"either": "is", "below": "at-least", "above": "at-most"}
 
@@ -95,20 +93,10 @@ class Mean(LinearContrast):
         """The one side."""
         return (Side(words="all trials", levels={}),)
 
-    def asked(self, experiment: Experiment) -> Asked:
-        """Return the comparison as the analysis needs it; NoFinding of what is read with error."""
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
+        """The estimate; NoFinding of too few replies, or of what is read with error."""
         if self.measure != MISSING and experiment.measure(self.measure).error is not None:
             raise NoFinding(_UNREADABLE)
-        asked = LinearContrast.asked(self, experiment)
-        return replace(asked, number=self.number, matters=self.matters)
-
-    def layout(self, experiment: Experiment, design: Design) -> Layout:
-        """Return the observations ``design`` gives it, and the number they are compared with."""
-        found = LinearContrast.layout(self, experiment, design)
-        return replace(found, number=self.number, matters=self.matters)
-
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when there are too few replies, or a condition has none."""
         finding = LinearContrast.analyse(self, experiment, records)
         return replace(finding, contrast=f"{finding.contrast} − {self.number:g}")
 

@@ -13,7 +13,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
-from ..stats.results import units_needed
+from ..stats.results import Matters, units_needed
 from .declared import Hypothesis, levels_of
 from .estimate import Estimate, Scale
 from .linear import Asked, Side, analyse_linear, shrinkage
@@ -51,6 +51,16 @@ class LinearContrast(Hypothesis):
     def largest(self) -> bool:
         """Return whether it is the largest of several contrasts, a size that has no sign."""
         return False
+
+    @property
+    def number(self) -> float:
+        """The number it is compared with, 0 for a difference."""
+        return 0.0
+
+    @property
+    def matters(self) -> Matters:
+        """The side of the number on which it matters."""
+        return "either"
 
     @property
     def outcome(self) -> str:
@@ -253,6 +263,8 @@ class LinearContrast(Hypothesis):
             event=event and units is None,
             ratio=self.scale == "ratio",
             largest=self.largest,
+            number=self.number,
+            matters=self.matters,
             needed=needed,
         )
         return replace(found, problem=why_no_verdict(found, design))
@@ -266,19 +278,17 @@ class LinearContrast(Hypothesis):
             parts = {name: dict.fromkeys(levels, 1.0) for name, levels in parts.items()}
         return Asked(
             declared=self,
+            experiment=experiment,
             at=self.where(experiment),
             names=self.units_of(experiment),
-            measure=self.measure,
-            quantity=self.quantity_of_largest if largest else self.quantity,
             weights=Weights(parts),
             sides=self.sides(experiment),
-            scale="size" if largest else self.scale,
             contrasts=self.contrasts(experiment) if largest else None,
         )
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate; NoFinding when there are too few replies, or a condition has none."""
-        return analyse_linear(self.asked(experiment), experiment, records)
+        return analyse_linear(self.asked(experiment), records)
 
 
 def _replies(

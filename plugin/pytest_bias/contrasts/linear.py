@@ -14,7 +14,6 @@ from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
-from ..stats.results import Matters
 from .estimate import (
     ALPHA,
     LEAST_VALID,
@@ -23,14 +22,15 @@ from .estimate import (
     Estimate,
     Heterogeneity,
     MissingReplies,
-    Scale,
     UnitGroup,
 )
 from .published import Pooled, beside_none, bracketed, published_column
+from .reach import items_of
 from .units import REPLIES
 from .weights import reach_of
 
 if TYPE_CHECKING:
+    from .contrast import LinearContrast
     from .declared import Hypothesis
     from .estimation.cells import Cell, Grid, Weights
     from .estimation.largest import Scaled
@@ -56,21 +56,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A linear contrast, or the largest of several, as the analysis needs it."""
+    """What a linear contrast, or the largest of several, is in an experiment."""
 
-    declared: Hypothesis
+    declared: LinearContrast
+    experiment: Experiment
     at: Mapping[str, Sequence[str]]
     """The levels to which it is confined, by factor."""
     names: Sequence[str] | None
     """What the units of a population are named after; None of a fixed set."""
-    measure: str
-    quantity: str
     weights: Weights
     sides: tuple[Side, ...]
-    scale: Scale = "difference"
-    number: float = 0.0
-    """What is subtracted of a contrast that has one side."""
-    matters: Matters = "either"
     contrasts: Mapping[str, Scaled] | None = None
     """Those it is the largest of, by words, of a quantity that has no sides of its own."""
 
@@ -80,36 +75,35 @@ class Asked:
         return tuple(self.weights.parts)
 
 
-def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Estimate:
+def analyse_linear(asked: Asked, records: Records) -> Estimate:
     """The estimate of a linear contrast, or of the largest of several.
 
     Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import collapsed, grid_of  # noqa: PLC0415  (numpy)
 
-    declared, weights = asked.declared, asked.weights
-    grid = grid_of(experiment, records, asked.measure, asked.at, declared.eligible)
+    declared, experiment, weights = asked.declared, asked.experiment, asked.weights
+    grid = grid_of(experiment, records, declared.measure, asked.at, declared.eligible)
     grid, unmet = _with_eligible(weights, grid)
     every = weights.used(grid)
     pooled = Pooled(
         cells=grid.cells,
-        flags=grid.flags,
         sides={side.words: every.at(side.levels).cells for side in asked.sides},
     )
     published = published_column(declared.published, pooled)
     if asked.names is None:
-        items = [] if experiment.items is None else [experiment.items.name]
-        grid = collapsed(collapsed(grid, [*asked.compared, *items]), asked.compared)
+        grid = collapsed(grid, [*asked.compared, *items_of(experiment)])
+        grid = collapsed(grid, asked.compared)
     whole = weights.used(grid)
     grid, bare = _with_replies(weights, grid, experiment)
     used = weights.used(grid)
     cells = [used.at(side.levels).cells for side in asked.sides]
     with beside_none(published):
-        _check_complete(asked, experiment, used, cells)
-        finding = _estimated(asked, experiment, grid)
+        _check_complete(asked, used, cells)
+        finding = _estimated(asked, grid)
     notes = [*finding.notes]
     if left_out := sum(cell.left_out for cell in used.cells):
-        unless = experiment.measure(asked.measure).unless
+        unless = experiment.measure(declared.measure).unless
         notes.append(f"{left_out} replies are left out: {unless}")
     if bare:
         items_words = f"{len(bare)} of the items are left out, as a condition has no reply to them"
@@ -118,12 +112,12 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
         notes += _eligible(declared, used, unmet)
     finding = replace(
         finding,
-        quantity=asked.quantity,
+        quantity=declared.quantity_of_largest if declared.largest else declared.quantity,
         contrast=" − ".join(bracketed(side.words) for side in asked.sides),
-        measure=asked.measure,
-        unit="" if grid.flags else experiment.measure(asked.measure).unit,
+        measure=declared.measure,
+        unit="" if grid.flags else experiment.measure(declared.measure).unit,
         factor=" × ".join(asked.compared),
-        arms=_arms(asked, experiment, cells, whole, finding),
+        arms=_arms(asked, cells, whole, finding),
         target=declared.target,
         scope=declared.scope,
         replies=sum(cell.values.size for cell in used.cells),
@@ -133,8 +127,8 @@ def analyse_linear(asked: Asked, experiment: Experiment, records: Records) -> Es
     )
     return replace(
         finding,
-        lost=_lost(asked, experiment, records, whole, finding),
-        items=None if records.lean else _heterogeneity(asked, experiment, used, finding),
+        lost=_lost(asked, records, whole, finding),
+        items=None if records.lean else _heterogeneity(asked, used, finding),
     )
 
 
@@ -186,24 +180,23 @@ def _eligible(declared: Hypothesis, used: Grid, unmet: Sequence[str]) -> Iterato
         yield f"left out, as no trial has it at some level: {', '.join(unmet[:_NAMED])}{more}"
 
 
-def _estimated(asked: Asked, experiment: Experiment, grid: Grid) -> Estimate:
+def _estimated(asked: Asked, grid: Grid) -> Estimate:
     """Return the tested estimate with the units of a single contrast."""
     from .estimation.estimator import estimate  # noqa: PLC0415  (numpy)
     from .estimation.largest import largest_of  # noqa: PLC0415
     from .estimation.sample import sample_of  # noqa: PLC0415
 
-    declared = asked.declared
-    names, null = asked.names, declared.null_of(experiment)
-    ratio = asked.scale == "ratio"
-    shrink = shrinkage(experiment, asked.measure, ratio=ratio)
-    margin = declared.margin
+    declared, names = asked.declared, asked.names
+    margin, null = declared.margin, declared.null_of(asked.experiment)
+    ratio = declared.scale == "ratio"
+    shrink = shrinkage(asked.experiment, declared.measure, ratio=ratio)
     if asked.contrasts is not None:
         return largest_of(asked.contrasts, grid, names, margin=margin, null=null, shrink=shrink)
-    sample = sample_of(grid, asked.weights, names).less(asked.number)
+    sample = sample_of(grid, asked.weights, names).less(declared.number)
     finding = estimate(
-        sample, margin=margin, null=null, shrink=shrink, matters=asked.matters, ratio=ratio
+        sample, margin=margin, null=null, shrink=shrink, matters=declared.matters, ratio=ratio
     )
-    return replace(finding, by_unit=_named(experiment, sample))
+    return replace(finding, by_unit=_named(asked.experiment, sample))
 
 
 def shrinkage(experiment: Experiment, measure: str, *, ratio: bool = False) -> float:
@@ -217,11 +210,9 @@ def shrinkage(experiment: Experiment, measure: str, *, ratio: bool = False) -> f
     return 0.0 if ratio and error.lowest < 1 else error.lowest
 
 
-def _lost(
-    asked: Asked, experiment: Experiment, records: Records, used: Grid, finding: Estimate
-) -> MissingReplies | None:
+def _lost(asked: Asked, records: Records, used: Grid, finding: Estimate) -> MissingReplies | None:
     """Return what the contrast lacks, and what it would take to undo a CLEAR; None of nothing."""
-    if asked.measure == MISSING or not any(cell.missing for cell in used.cells):
+    if asked.declared.measure == MISSING or not any(cell.missing for cell in used.cells):
         return None
     from .estimation.cells import collapsed, grid_of  # noqa: PLC0415  (numpy)
     from .estimation.estimator import estimate  # noqa: PLC0415
@@ -235,7 +226,7 @@ def _lost(
     p_beyond = 1.0  # p is above .5 where the shares differ by less
     if max(by_side) - min(by_side) > UNEQUAL:
         contrasts = asked.contrasts or {"": (asked.weights, 1.0)}
-        grid = grid_of(experiment, records, MISSING, asked.at)
+        grid = grid_of(asked.experiment, records, MISSING, asked.at)
         grid = collapsed(grid.of(cell for cell in grid.cells if cell.values.size), asked.compared)
         with suppress(NoFinding):
             each = [
@@ -269,10 +260,9 @@ def _tips(finding: Estimate, used: Grid, shares: Sequence[float]) -> float | Non
     return room / (max(shares) * sd) if room >= 0 else None
 
 
-def _heterogeneity(
-    asked: Asked, experiment: Experiment, used: Grid, finding: Estimate
-) -> Heterogeneity | None:
+def _heterogeneity(asked: Asked, used: Grid, finding: Estimate) -> Heterogeneity | None:
     """Spread of the items of a fixed set; None without several, or of a size."""
+    experiment, declared = asked.experiment, asked.declared
     items = "" if experiment.items is None else experiment.items.name
     fixed = asked.names is None and asked.contrasts is None
     apart = items in used.cells[0].labels and items not in asked.compared
@@ -286,8 +276,8 @@ def _heterogeneity(
     for name in names:
         part = used.at({items: (name,)})
         if all(cell.values.size for cell in part.cells) and not asked.weights.absent(part, ()):
-            sample = sample_of(part, asked.weights, None).less(asked.number)
-            margin, matters = finding.margin, asked.matters
+            sample = sample_of(part, asked.weights, None).less(declared.number)
+            margin, matters = finding.margin, declared.matters
             with suppress(TooFewUnits):  # an item with a single reply a side
                 each.append(estimate(sample, margin=margin, null="margin", matters=matters))
     if len(each) < 2:  # noqa: PLR2004  (one item differs from none)
@@ -321,11 +311,7 @@ def _over(used: Grid, compared: Sequence[str]) -> str:
 
 
 def _arms(
-    asked: Asked,
-    experiment: Experiment,
-    by_side: Sequence[Sequence[Cell]],
-    whole: Grid,
-    finding: Estimate,
+    asked: Asked, by_side: Sequence[Sequence[Cell]], whole: Grid, finding: Estimate
 ) -> tuple[Arm, ...]:
     """The sides with their means (every cell counts the same) and what is missing of the whole."""
     arms = []
@@ -338,7 +324,7 @@ def _arms(
         arms.append(
             Arm(
                 level=side.words,
-                value=_shown(experiment, side),
+                value=_shown(asked.experiment, side),
                 units=replies if finding.unit_name == REPLIES else _unit_count(cells, finding),
                 replies=replies,
                 missing=missing,
@@ -380,18 +366,15 @@ def _unit_name(experiment: Experiment, unit: Unit) -> str:
     Exemplars and items are digests where no text is kept; long exemplars are, too.
     """
     raw = experiment.retention == "raw"
-    items = experiment.items.name if experiment.items is not None else ""
-    parts = []
+    items, parts = items_of(experiment), []
     for name, level, member in unit:
-        label = level if raw or name != items else digest(level)[:DIGITS]
+        label = level if raw or name not in items else digest(level)[:DIGITS]
         shown = member if raw and len(member) <= _LONGEST else digest(member)[:DIGITS]
         parts.append(f"{name}={label}/{shown}" if member else f"{name}={label}")
     return " × ".join(parts)
 
 
-def _check_complete(
-    asked: Asked, experiment: Experiment, used: Grid, by_side: Sequence[Sequence[Cell]]
-) -> None:
+def _check_complete(asked: Asked, used: Grid, by_side: Sequence[Sequence[Cell]]) -> None:
     """Refuse an empty side, and to pool over conditions (or cells of a set) without a reply.
 
     Items that are units of a population are no conditions: one that misses a cell is left out.
@@ -411,9 +394,9 @@ def _check_complete(
     if all(cell.values.size for cell in used.cells):
         return
     replies: Counter[str] = Counter()
-    items = experiment.items.name if experiment.items is not None else ""
+    items = items_of(asked.experiment)
     for cell in used.cells:
-        labels = [at for name, at in cell.labels.items() if name != items or name not in units]
+        labels = [at for name, at in cell.labels.items() if name not in items or name not in units]
         replies[cell.name if whole else "/".join(labels)] += cell.values.size
     if bare := [name for name, count in replies.items() if not count]:
         raise IncompleteDesign(cells=bare)

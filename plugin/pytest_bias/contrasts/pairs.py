@@ -116,7 +116,7 @@ class MeanDifference(PairContrast):
         if not records.lean and self.target == "fixed":
             from .estimation.people import bootstrap  # noqa: PLC0415  (numpy)
 
-            found = bootstrap(self.asked(experiment), experiment, records)
+            found = bootstrap(self.asked(experiment), records)
             finding = replace(finding, bootstrap=found)
         return replace(finding, index=self._index(experiment, finding))
 

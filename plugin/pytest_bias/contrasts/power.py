@@ -104,21 +104,18 @@ class _Planned:
         else:
             top = min(high, base + effect / weight)
             means = [top, top - effect / weight]
+        rates = [mean + layout.number for mean in means]
         return [
             SideSummary(
                 weight=weight,
                 mean=mean,
-                variance=_of_event(mean + layout.number) if layout.event else spread**2,
+                variance=max(rate * (1 - rate), 0.0) if layout.event else spread**2,
                 n=units * valid,
                 low=low,
                 high=high,
             )
-            for (weight, units), mean in zip(layout.sides, means, strict=True)
+            for (weight, units), mean, rate in zip(layout.sides, means, rates, strict=True)
         ]
-
-
-def _of_event(rate: float) -> float:
-    return max(rate * (1 - rate), 0.0)
 
 
 def prospect_of(

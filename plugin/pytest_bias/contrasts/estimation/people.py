@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...experiments.experiment import Experiment
 from ...experiments.records import Records
 from ...stats.means import difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
@@ -13,9 +12,10 @@ from .cells import grid_of
 from .estimator import SEED
 
 
-def bootstrap(asked: Asked, experiment: Experiment, records: Records) -> Bootstrap | None:
+def bootstrap(asked: Asked, records: Records) -> Bootstrap | None:
     """The percentile bootstrap interval of the difference of two cells; None of more."""
-    grid = grid_of(experiment, records, asked.measure, asked.at, asked.declared.eligible)
+    of = asked.declared
+    grid = grid_of(asked.experiment, records, of.measure, asked.at, of.eligible)
     cells = asked.weights.used(grid).cells
     if len(cells) != 2:  # noqa: PLR2004  (two groups)
         return None
