@@ -59,11 +59,6 @@ class Cell:
         return float(self.values.var()) * self.values.size if self.values.size else 0.0
 
     @cached_property
-    def events(self) -> int:
-        """Number of valid replies in which the event happened."""
-        return int(self.values.sum())
-
-    @cached_property
     def missing(self) -> int:
         """Number of trials without a valid reply."""
         return sum(self.reasons.values())
@@ -88,6 +83,8 @@ class Grid:
     flags: bool
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these cells once, for the hypotheses that share it."""
+    labelled: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out of their labels alone, for all measures of the same cells."""
 
     @property
     def magnitude(self) -> float:
@@ -99,17 +96,18 @@ class Grid:
         key = ("at", *((name, tuple(among)) for name, among in sorted(levels.items())))
 
         def found() -> Grid:
-            return self.of(
+            cells = (
                 cell
                 for cell in self.cells
                 if all(cell.labels[name] in among for name, among in levels.items())
             )
+            return self.of(cells, once(self.labelled, key, dict))
 
         return once(self.memo, key, found)
 
-    def of(self, cells: Iterable[Cell]) -> Grid:
-        """The grid of other cells."""
-        return replace(self, cells=tuple(cells))
+    def of(self, cells: Iterable[Cell], labelled: dict[object, object] | None = None) -> Grid:
+        """The grid of other cells; ``labelled`` is theirs where other measures have them too."""
+        return replace(self, cells=tuple(cells), labelled={} if labelled is None else labelled)
 
 
 def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
@@ -171,7 +169,8 @@ def _grid(experiment: Experiment, records: Records, measure: str, eligible: str 
     cells = tuple(_cell(experiment, rows, measure, eligible) for rows in _by_cell(records))
     flags = measure == MISSING or kind == "flag"
     bounds = (0.0, 1.0) if flags else experiment.measure(measure).bounds
-    return Grid(cells=cells, bounds=bounds, flags=flags)
+    labelled: dict[object, object] = once(records.memo, "labelled", dict)
+    return Grid(cells=cells, bounds=bounds, flags=flags, labelled=labelled)
 
 
 def _by_cell(records: Records) -> list[list[Record]]:
@@ -221,14 +220,13 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, eligible: st
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The cells that a contrast weighs, and what it makes of each.
+    """The cells of a grid that a contrast weighs, and what it makes of each.
 
-    ``places`` are those in the grid they are from, ``coefficients`` the weights of their means:
-    cells of a combination of levels count alike. A ``stratum`` is what a cell shares with those it
-    is compared with: all levels but those compared.
+    ``places`` are theirs in the grid, ``coefficients`` the weights of their means: cells of a
+    combination of levels count alike. A ``stratum`` is what a cell shares with those it is compared
+    with: all levels but those compared.
     """
 
-    grid: Grid
     places: tuple[int, ...]
     coefficients: tuple[float, ...]
     combinations: tuple[tuple[str, ...], ...]
@@ -267,7 +265,12 @@ class Weights:
 
     def used(self, grid: Grid) -> Grid:
         """The grid without the cells that weigh nothing."""
-        return self.on(grid).grid
+
+        def found() -> Grid:
+            cells = (grid.cells[place] for place in self.on(grid).places)
+            return grid.of(cells, once(grid.labelled, ("used", self.key), dict))
+
+        return once(grid.memo, self.key, found)
 
     def on(self, grid: Grid) -> Weighed:
         """The cells of a grid that it weighs."""
@@ -279,7 +282,6 @@ class Weights:
             combinations = [*map(self.combination, cells)]
             sizes = Counter(combinations)
             return Weighed(
-                grid=grid.of(cells),
                 places=tuple(weights),
                 coefficients=tuple(
                     weight / sizes[levels]
@@ -289,7 +291,7 @@ class Weights:
                 strata=tuple(map(self._stratum, cells)),
             )
 
-        return once(grid.memo, self.key, weighed)
+        return once(grid.labelled, self.key, weighed)
 
     def _stratum(self, cell: Cell) -> Stratum:
         return tuple(
@@ -317,7 +319,7 @@ class Weights:
             every = product(product(*weighed), strata)
             return sorted("/".join((*at, *rest)) for at, rest in every if (at, rest) not in there)
 
-        return once(used.memo, ("absent", self.key, tuple(units)), named)
+        return once(used.labelled, ("absent", self.key, tuple(units)), named)
 
     def sum_of(self, cells: Sequence[Cell]) -> float:
         """Return the weighted sum of the cells' means: cells of a combination count alike."""
