@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NoVariance
-from .checks import Floats, bad, enough, sample
+from .checks import Floats, enough, sample
 from .results import LEVEL, Interval
 
-Measurement = Literal["nominal", "ordinal", "interval", "ratio"]
+Measurement = Literal["nominal", "ordinal", "interval"]
 FEWEST_DRAWS = 100  # of fewer, the 2.5 % quantile is one of the two outermost values
 SMALLEST = 2  # ratings of a unit, units and coders below which nothing can agree
 
@@ -79,8 +79,6 @@ def _counts(
     Numbers rise; categories of a nominal scale stand as they come, and their values mean nothing.
     """
     enough(len(ratings), "coders", SMALLEST)
-    if len({len(coder) for coder in ratings}) > 1:
-        raise bad("ratings", "coders with different numbers of units")
     units = [[r for r in unit if r is not None] for unit in zip(*ratings, strict=True)]
     categories = [*dict.fromkeys(rating for unit in units for rating in unit)]
     values = np.arange(float(len(categories)))
@@ -115,9 +113,6 @@ def _distances(values: Floats, totals: Floats, level: Measurement) -> Floats:
     if level == "ordinal":
         values = np.cumsum(totals) - totals / 2
     differences = values[:, None] - values
-    if level == "ratio":
-        sums = np.abs(values)[:, None] + np.abs(values)
-        differences = differences / np.where(sums > 0, sums, 1)
     # in shares of the largest: a ratio is taken of these, and squares would under- or overflow
     squares: Floats = (differences / np.abs(differences).max()) ** 2
     return squares

@@ -15,7 +15,6 @@ from ..errors import NoVariance
 from .checks import EQUAL, Floats, alike, bad, constant, enough, probability, units
 
 Term = tuple[str, ...]
-MOST_SHOWN = 3  # empty cells named in an error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +91,8 @@ def _check_crossed(factors: Mapping[str, Sequence[str]]) -> None:
     names = [sorted(set(given)) for given in factors.values()]
     empty = [cell for cell in itertools.product(*names) if cell not in seen]
     if empty:
-        shown = [
-            ", ".join(f"{f} = {v}" for f, v in zip(factors, cell, strict=True))
-            for cell in empty[:MOST_SHOWN]
-        ]
-        raise bad("factors", f"incomplete design, {len(empty)} cells empty, as {'; '.join(shown)}")
+        first = ", ".join(f"{f} = {v}" for f, v in zip(factors, empty[0], strict=True))
+        raise bad("factors", f"incomplete design, {len(empty)} cells empty, as {first}")
 
 
 def _explained(values: Floats, columns: Floats, others: Sequence[Floats]) -> float:

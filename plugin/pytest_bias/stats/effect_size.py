@@ -34,15 +34,6 @@ def cohen_d(a: ArrayLike, b: ArrayLike) -> float:
     return (mean_a - mean_b) / pooled
 
 
-def hedges_j(df: float) -> float:
-    """Return the exact small-sample correction of Cohen's d at `df` > 1 degrees of freedom.
-
-    J = gamma(df/2) / (sqrt(df/2) gamma((df-1)/2)), not its approximation 1 - 3/(4 df - 1). At df
-    <= 1 d has no finite mean. Source: Hedges (1981).
-    """
-    return min(1.0, float(poch((df - 1) / 2, 0.5)) / math.sqrt(df / 2))
-
-
 def standardized_difference(a: ArrayLike, b: ArrayLike) -> EffectSize:
     """Return Cohen's d, Hedges' g and J, and the interval of d.
 
@@ -71,11 +62,14 @@ def cohen_dz(differences: ArrayLike) -> EffectSize:
 
 
 def _effect_size(d: float, *, unit: float, df: int) -> EffectSize:
-    """Return what belongs to a `d` of `df` degrees of freedom whose t statistic is d / `unit`."""
+    """Return what belongs to a `d` of `df` >= 2 degrees of freedom whose t is d / `unit`.
+
+    J = gamma(df/2) / (sqrt(df/2) gamma((df-1)/2)), not its approximation 1 - 3/(4 df - 1).
+    """
     t, tail = abs(d) / unit, (1 - LEVEL) / 2
     near, far = (_noncentrality(t, df, p) * unit for p in (1 - tail, tail))
     low, high = (near, far) if d >= 0 else (-far, -near)
-    j = hedges_j(df)
+    j = min(1.0, float(poch((df - 1) / 2, 0.5)) / math.sqrt(df / 2))
     return EffectSize(d=d, g=d * j, j=j, interval=Interval(low=low, high=high, level=LEVEL))
 
 

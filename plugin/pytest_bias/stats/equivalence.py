@@ -77,26 +77,6 @@ def moments(cells: Sequence[Floats], magnitude: float = 0.0) -> tuple[Floats, Fl
     return sizes.astype(np.float64), means, variances
 
 
-def side_of(
-    sizes: Floats, means: Floats, variances: Floats, weight: Floats, *, low: float, high: float
-) -> SideSummary:
-    """Return the side that a weighted sum of cell means makes.
-
-    All arrays have shape (k,), see :func:`moments`; the weights are of one sign. The side counts
-    for (sum w)^2 / sum(w^2 / n_c) alike units, so that its mean has the same standard error.
-    """
-    total = float(weight.sum())
-    own = weight**2 / sizes
-    return SideSummary(
-        weight=total,
-        mean=float(weight @ means) / total,
-        variance=float(own @ variances / own.sum()),
-        n=total**2 / float(own.sum()),
-        low=low,
-        high=high,
-    )
-
-
 def sides_of(
     cells: Sequence[Floats],
     weights: Sequence[float],
@@ -107,10 +87,11 @@ def sides_of(
 ) -> tuple[tuple[SideSummary, ...], float]:
     """Return the sides of a weighted sum of cell means, the higher first, and its df.
 
-    One side where all weights are of one sign. With v_c = w_c^2 s_c^2 / n_c on nu_c degrees of
-    freedom, df = (sum v)^2 / sum(v^2 / (nu + 2)) - 2, kept between the smallest nu and their sum.
-    Without that correction (Welch 1947) the df of cells of 2 units come out at a third of theirs;
-    two cells go without it, as in the t test that bears his name (Satterthwaite 1946).
+    One side where all weights are of one sign. A side counts for (sum w)^2 / sum(w^2 / n_c) alike
+    units, so that its mean has the same standard error. With v_c = w_c^2 s_c^2 / n_c on nu_c
+    degrees of freedom, df = (sum v)^2 / sum(v^2 / (nu + 2)) - 2, kept between the smallest nu and
+    their sum. Without that correction (Welch 1947) the df of cells of 2 units come out at a third
+    of theirs; two cells go without it, as in the t test that bears his name (Satterthwaite 1946).
     Cells of one unit add no degrees of freedom; without any variance all that there are count.
     """
     weight = np.asarray(weights, dtype=np.float64)
@@ -118,8 +99,16 @@ def sides_of(
     sides = []
     for at in (weight > 0, weight < 0):
         if at.any():
-            parts = (each[at] for each in (sizes, means, variances, weight))
-            sides.append(side_of(*parts, low=low, high=high))
+            total, parts = float(weight[at].sum()), weight[at] ** 2 / sizes[at]
+            side = SideSummary(
+                weight=total,
+                mean=float(weight[at] @ means[at]) / total,
+                variance=float(parts @ variances[at] / parts.sum()),
+                n=total**2 / float(parts.sum()),
+                low=low,
+                high=high,
+            )
+            sides.append(side)
     own = sizes > 1
     freedom = (sizes - 1)[own]
     if not freedom.size:

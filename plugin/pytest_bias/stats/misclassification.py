@@ -6,7 +6,6 @@ import math
 
 from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
 
-from .checks import enough
 from .results import ALPHA
 
 
@@ -18,11 +17,9 @@ def _lower(x: int, n: int) -> float:
 def labelled_youden(*, found: int, events: int, passed: int, others: int) -> float:
     """Return Youden's index at the lower limits of `found` of `events`, `passed` of `others`.
 
-    It is 0 where both limits add up to 1 or less. Raises `TooFewUnits` where either is empty.
+    It is 0 where both limits add up to 1 or less.
     Source: Youden (1950); Clopper & Pearson (1934) for the limits.
     """
-    for name, n in (("labelled events", events), ("labelled others", others)):
-        enough(n, name, 1)
     return max(_lower(found, events) + _lower(passed, others) - 1, 0.0)
 
 
@@ -33,5 +30,4 @@ def retest_youden(*, differ: int, pairs: int) -> float:
     Youden's index is the root of 1 - 2 times that share; it is 0 where half or more may differ.
     What a reader gets wrong both times is not seen: an upper bound of the index.
     """
-    enough(pairs, "pairs", 1)
     return math.sqrt(max(2 * _lower(pairs - differ, pairs) - 1, 0.0))

@@ -24,7 +24,7 @@ from pytest_bias.contrasts.estimate import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.equivalence import clearing_p, further_of, moments, side_of, sides_of
+from pytest_bias.stats.equivalence import SideSummary, clearing_p, further_of, moments, sides_of
 from pytest_bias.verdicts.decide import clears
 
 from .designs import groups, items, level, recorded, study
@@ -216,9 +216,9 @@ def false_clear(n: int, base: float, margin: float) -> float:
     """The exact probability that two rates that differ by the margin are cleared."""
     ks = np.arange(n + 1)
     sides = [
-        side_of(
-            np.array([n]), np.array([k / n]), np.array([k / n * (1 - k / n) * n / (n - 1)]),
-            np.array([weight]), low=0, high=1,
+        SideSummary(
+            weight=weight, mean=k / n, variance=k / n * (1 - k / n) * n / (n - 1), n=n,
+            low=0, high=1,
         )
         for weight in (1.0, -1.0)
         for k in ks
