@@ -24,6 +24,11 @@ def items_of(experiment: Experiment) -> tuple[str, ...]:
     return () if experiment.items is None else (experiment.items.name,)
 
 
+def names_of(experiment: Experiment) -> tuple[str, ...]:
+    """The names of the factors, and of the items."""
+    return (*(factor.name for factor in experiment.factors), *items_of(experiment))
+
+
 def has_exemplars(experiment: Experiment, name: str) -> bool:
     """Return whether ``name`` is a factor whose levels are sampled by exemplars."""
     return any(factor.name == name and factor.exemplars for factor in experiment.factors)
@@ -40,7 +45,7 @@ def stimuli(experiment: Experiment, design: Design, name: str, levels: Sequence[
 
 def cells_of(experiment: Experiment, design: Design, at: Mapping[str, Sequence[str]]) -> int:
     """Conditions, with their exemplars and items, at some levels of those that are named."""
-    names = [*(factor.name for factor in experiment.factors), *items_of(experiment)]
+    names = names_of(experiment)
     return math.prod(stimuli(experiment, design, name, at.get(name, ())) for name in names)
 
 

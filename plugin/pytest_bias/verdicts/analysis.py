@@ -18,7 +18,8 @@ from ..contrasts.estimate import (
     PublishedColumn,
 )
 from ..contrasts.linear import with_cells
-from ..errors import BadDesign, NoFinding
+from ..contrasts.reach import items_of, names_of
+from ..errors import NoFinding
 from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
@@ -38,6 +39,7 @@ from .judge_agreement import (
     AgreementFound,
     Labels,
     held_back,
+    kind_of,
     with_errors,
     with_itself,
     with_people,
@@ -187,9 +189,8 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         if isinstance(finding, NoFinding):
             against[Reason.NO_ESTIMATE] = str(finding)
         elif claim != "describe":
-            about = {hypothesis.outcome}
-            against[Reason.NO_CONTROL], licence = licence_of(about, finding, judged)
-            claimed |= about
+            claimed.add(hypothesis.outcome)
+            against[Reason.NO_CONTROL], licence = licence_of(hypothesis.outcome, finding, judged)
         draft = Verdict(
             id=hypothesis.id,
             experiment=experiment.id,
@@ -245,11 +246,10 @@ def without_controls(
     experiment: Experiment, records: Records, contrast: Hypothesis | None = None
 ) -> Records:
     """The rows at no control level and no control item but those that ``contrast`` names."""
-    items = "" if experiment.items is None else experiment.items.name
-    names = [factor.name for factor in experiment.factors] + [items] * bool(items)
+    items = "".join(items_of(experiment))
     hidden = frozenset(
         (name, level)
-        for name in names
+        for name in names_of(experiment)
         for level in experiment.control_levels(name)
         if contrast is None or level not in contrast.names_control(experiment, name)
     )
@@ -381,13 +381,9 @@ def _summaries(
     categories: list[CategorySummary] = []
     for measure in experiment.measures:
         for condition in experiment.conditions:
-            values = by_condition.get(condition.id, NONE).about(measure).column(measure.name)
-            kinds = {*map(type, values)}
-            if len(kinds) > 1:
-                raise BadDesign(
-                    what=f"measure {measure.name!r}", problem="gives values of several types"
-                )
-            if kinds == {float}:
+            rows = by_condition.get(condition.id, NONE).about(measure)
+            values, kind = rows.column(measure.name), kind_of(measure.name, rows)
+            if kind is float:
                 floats = cast("tuple[float, ...]", tuple(values))
                 numbers.append(
                     MeasureSummary(
@@ -398,7 +394,7 @@ def _summaries(
                         values=floats,
                     )
                 )
-            elif kinds:
+            elif kind is not None:
                 counts = {_category(each): n for each, n in Counter(values).items()}
                 categories.append(
                     CategorySummary(measure=measure.name, condition=condition.id, counts=counts)

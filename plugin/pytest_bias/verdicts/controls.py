@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ..contrasts.declared import PositiveControl
@@ -71,13 +71,13 @@ def _with_need(
     licensed = [measure for measure in control.licenses if measure in measures]
     if control.seen or not control.asked or not licensed:
         return control
-    instead = [
-        next((each for each in _deciding(measure, controls) if each.seen), None)
+    instead = {
+        next((each.id for each in _deciding(measure, controls) if each.seen), "")
         for measure in licensed
-    ]
-    if None in instead:
+    }
+    if "" in instead:
         return control
-    others = " and ".join(sorted({each.id for each in instead if each is not None}))
+    others = " and ".join(sorted(instead))
     return replace(control, needed=False, meaning=f"not needed, as {others} is seen")
 
 
@@ -88,37 +88,34 @@ def _deciding(measure: str, controls: Sequence[Control]) -> list[Control]:
     return own or asked
 
 
-def licence_of(
-    measures: Iterable[str], finding: Estimate, controls: Sequence[Control]
-) -> tuple[str, str]:
-    """Say why nothing about ``measures`` can be CLEAR, and what is to be known where it can.
+def licence_of(measure: str, finding: Estimate, controls: Sequence[Control]) -> tuple[str, str]:
+    """Say why nothing about ``measure`` can be CLEAR, and what is to be known where it can.
 
-    Both are empty where every measure has a control that was seen. A control of a measure's own
-    that was recorded decides alone, whatever another licenses. One that is shown to be smaller
-    than the margin licenses nothing: the strongest difference there is would then not count.
-    Replies that are missing are counted by the harness itself, and need no control.
+    Both are empty where a control of it was seen. One of its own that was recorded decides alone,
+    whatever another licenses. One that is shown to be smaller than the margin licenses nothing:
+    the strongest difference there is would then not count. Replies that are missing are counted by
+    the harness itself, and need no control.
     """
-    notes: list[str] = []
-    for measure in sorted({*measures} - {MISSING}):
-        listed = [control for control in controls if measure in control.licenses]
-        asked = _deciding(measure, controls)
-        if not asked:
-            return f"no assay sensitivity: no positive control of {measure} was recorded", ""
-        seen = [control for control in asked if control.seen]
-        if not seen:
-            first = asked[0]
-            return (
-                f"no assay sensitivity: the positive control {first.id} was not seen "
-                f"({first.reason})"
-            ), ""
-        large = [control for control in seen if not _is_smaller(control, finding)]
-        if not large:
-            return (
-                f"no assay sensitivity: the positive control {seen[0].id} is seen, but smaller "
-                f"than the margin {margin_words(finding)}"
-            ), ""
-        notes.append(_note(measure, large, listed, finding))
-    return "", "; ".join(filter(None, notes))
+    if measure == MISSING:
+        return "", ""
+    why, asked = "no assay sensitivity:", _deciding(measure, controls)
+    if not asked:
+        return f"{why} no positive control of {measure} was recorded", ""
+    seen = [control for control in asked if control.seen]
+    if not seen:
+        first = asked[0]
+        return f"{why} the positive control {first.id} was not seen ({first.reason})", ""
+    # None is large that is shown to be below the margin of what it would license.
+    large = [
+        control
+        for control in seen
+        if (at := _comparable(control, finding)) is None or at.high >= (finding.margin or 0)
+    ]
+    if not large:
+        smaller = f"is seen, but smaller than the margin {margin_words(finding)}"
+        return f"{why} the positive control {seen[0].id} {smaller}", ""
+    listed = [control for control in controls if measure in control.licenses]
+    return "", _note(measure, large, listed, finding)
 
 
 def _comparable(control: Control, finding: Estimate) -> Interval | None:
@@ -127,12 +124,6 @@ def _comparable(control: Control, finding: Estimate) -> Interval | None:
     if of is None or (of.measure, of.scale) != (finding.measure, finding.scale):
         return None
     return of.interval
-
-
-def _is_smaller(control: Control, finding: Estimate) -> bool:
-    """Return whether an effect is shown to be below the margin of what it would license."""
-    interval = _comparable(control, finding)
-    return interval is not None and interval.high < (finding.margin or 0)
 
 
 def _note(

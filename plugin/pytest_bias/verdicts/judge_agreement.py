@@ -141,7 +141,7 @@ def with_errors(
             continue
         low = max(each.interval.low if each.interval else each.alpha, 0.0)
         for name in each.governs:
-            if _kind(name, records) is float:
+            if kind_of(name, records) is float:
                 left[name] = min(low, left.get(name, 1.0))
     measures = [
         replace(m, error=Reliability(lowest=left[m.name])) if m.name in left else m
@@ -155,7 +155,7 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, list[Agreem
     found: dict[str, list[Agreement]] = {}
     for agreement in experiment.agreements:
         for flag in agreement.governs:
-            if experiment.measure(flag).error is None and _kind(flag, records) is bool:
+            if experiment.measure(flag).error is None and kind_of(flag, records) is bool:
                 found.setdefault(flag, []).append(agreement)
     return found
 
@@ -203,7 +203,7 @@ def _beside_labels(
     if labels is None:
         return None
     for column in dict.fromkeys((flag, *(each.measure for each in agreements))):
-        kind, read = _kind(column, records), _reader(flag, column, every)
+        kind, read = kind_of(column, records), _reader(flag, column, every)
         counts = Counter(
             (read(row, _rating(cell.text, kind)), row.values[flag])
             for cell in labels.cells
@@ -234,7 +234,7 @@ def alpha_words(alpha: float) -> str:
 def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, MeasureValue]]:
     """The trials rated twice, each with its second rating."""
     what = f"Agreement({agreement.measure!r})"
-    kind = _kind(agreement.measure, records)
+    kind = kind_of(agreement.measure, records)
     pairs = []
     for row in records.rows:
         if row.missing is not None:
@@ -271,7 +271,7 @@ def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
 def _beside(
     labels: Labels, measure: Measure, records: Records, level: Level | None
 ) -> AgreementFound:
-    kind = _kind(measure.name, records)
+    kind = kind_of(measure.name, records)
     rated = {row.trial.id: row.values for row in records.rows if row.missing is None}
     judged = frozenset(str(value).strip() for value in records.column(measure.name))
     pairs: Pairs = []
@@ -321,7 +321,7 @@ def _wanted(
     return f"one of {', '.join(map(repr, measure.listed))}"
 
 
-def _kind(measure: str, records: Records) -> type[MeasureValue] | None:
+def kind_of(measure: str, records: Records) -> type[MeasureValue] | None:
     """The type of a measure's values; None where no trial has one."""
     kinds = {type(value) for value in records.column(measure)}
     if len(kinds) > 1:

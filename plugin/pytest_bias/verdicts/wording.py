@@ -46,8 +46,9 @@ def reason_words(verdict: Verdict) -> str:
         return verdict.detail
     if reason is Reason.CELL_OPEN:
         return _open_cells_words(finding)
-    if reason is Reason.MISSING_UNEQUALLY:
-        return _unequal_words(finding)
+    if reason is Reason.MISSING_UNEQUALLY and finding.lost is not None:
+        shares = " against ".join(f"{100 * share:.0f}" for share in finding.lost.shares)
+        return f"replies are missing unequally: {shares} in 100"
     if reason is Reason.TOO_FEW_VALID:
         valid, trials = _valid_of(finding)
         return f"too few valid replies: {valid} of {trials}"
@@ -69,13 +70,6 @@ def _valid_of(finding: Estimate) -> tuple[int, int]:
     if finding.lost is not None and finding.lost.too_many:
         return min(counts, key=lambda each: each[0] / max(each[1], 1))
     return min(counts)
-
-
-def _unequal_words(finding: Estimate) -> str:
-    """``replies are missing unequally: 12 against 3 in 100``."""
-    assert finding.lost is not None  # noqa: S101  (the reason says so)
-    shares = " against ".join(f"{100 * share:.0f}" for share in finding.lost.shares)
-    return f"replies are missing unequally: {shares} in 100"
 
 
 def verdict_words(verdict: Verdict) -> str:

@@ -207,7 +207,7 @@ LICENCES: dict[str, tuple[list[Control], str, str]] = {
 @pytest.mark.parametrize(("controls", "why", "note"), LICENCES.values(), ids=LICENCES)
 def test_what_controls_license(controls: list[Control], why: str, note: str) -> None:
     """Of a claim within ±.6 months."""
-    insensitive, licence = licence_of(["months"], finding(), controls)
+    insensitive, licence = licence_of("months", finding(), controls)
     assert why in insensitive
     assert bool(insensitive) == bool(why)
     assert licence == note
@@ -235,7 +235,7 @@ def test_one_that_is_not_seen_is_needed_where_no_other_is_seen(
 
 
 def test_missing_replies_are_counted_by_the_harness_and_need_none() -> None:
-    assert licence_of([MISSING], finding(measure=MISSING), []) == ("", "")
+    assert licence_of(MISSING, finding(measure=MISSING), []) == ("", "")
 
 
 def test_one_that_this_design_has_no_trials_for_is_not_held_against_the_model() -> None:

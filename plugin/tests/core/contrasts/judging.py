@@ -49,7 +49,7 @@ def judged(
         against[Reason.NO_ESTIMATE] = str(finding)
     else:
         given = [] if control is None else [replace(control, licenses=(finding.measure,))]
-        if insensitive := licence_of([finding.measure], finding, given)[0]:
+        if insensitive := licence_of(finding.measure, finding, given)[0]:
             against[Reason.NO_CONTROL] = insensitive
         scale = finding.p_alarm / adjusted if adjusted else scale
     asked = Verdict(
