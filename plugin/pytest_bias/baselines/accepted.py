@@ -33,7 +33,6 @@ from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
-    from ..contrasts.estimate import Effect, Estimate
     from ..experiments.experiment import Players
     from ..experiments.replay import Lookup
     from ..settings.settings import Settings
@@ -152,7 +151,8 @@ class Baselines:
         if accepted.until < self._settings.today:
             words = f"{accepted} ({accepted.reason}), which is past"
             return Comparison(outcome="expired", words=words, accepted=accepted)
-        if now is None or before is None or _is_more(now) != _is_more(before):
+        more = {e.estimate > no_effect_of(e.scale) for e in (now, before) if e is not None}
+        if now is None or before is None or len(more) > 1:
             words = "new: what was accepted points the other way"
             return Comparison(outcome="new", words=words)
         words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design "
@@ -230,8 +230,3 @@ def acceptance_of(settings: Settings) -> Acceptance | None:
     if asked is None or asked.lacking:
         return None
     return Acceptance(reason=asked.reason, owner=asked.owner, until=asked.until)
-
-
-def _is_more(effect: Estimate | Effect) -> bool:
-    """Return whether an effect lies above no effect."""
-    return effect.estimate > no_effect_of(effect.scale)

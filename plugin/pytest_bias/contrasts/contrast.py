@@ -17,7 +17,16 @@ from ..stats.results import Matters, units_needed
 from .declared import Hypothesis, levels_of
 from .estimate import Estimate, Scale
 from .linear import Asked, Side, analyse_linear, shrinkage
-from .reach import FEWEST_TO_CLEAR, cells_of, has_exemplars, items_of, stimuli, why_no_verdict
+from .published import bracketed
+from .reach import (
+    FEWEST_TO_CLEAR,
+    cells_of,
+    has_exemplars,
+    items_of,
+    names_of,
+    stimuli,
+    why_no_verdict,
+)
 from .units import REPLIES, Group, Layout, Units
 from .weights import Parts, departing, reach_of, weights_between
 
@@ -80,6 +89,11 @@ class LinearContrast(Hypothesis):
             )
             for each in product(*self.sides_by_factor(experiment).values())
         )
+
+    def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
+        """What it compares, in print; of the largest of several that is ``at`` one of them."""
+        sides = (bracketed(side.words) for side in self.sides(experiment))
+        return (" / " if self.scale == "ratio" else " − ").join(sides)
 
     def compared(self, experiment: Experiment) -> Mapping[str, Sequence[str]]:
         """The levels it compares, by factor or items."""
@@ -197,7 +211,7 @@ class LinearContrast(Hypothesis):
             return at
         first = {
             name: experiment.levels(name)[:1]
-            for name in (*(f.name for f in experiment.factors), *items)
+            for name in names_of(experiment)
             if name not in controls
         }
         for name, (only,) in first.items():

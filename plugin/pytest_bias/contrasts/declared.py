@@ -20,7 +20,7 @@ from ..experiments.fields import (
 )
 from ..experiments.measures import MISSING
 from .estimate import Null
-from .reach import has_exemplars, items_of, why_not_clear
+from .reach import has_exemplars, items_of, names_of, why_not_clear
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
@@ -331,8 +331,8 @@ class PositiveControl:
         """Return whether ``design`` has trials at all the levels it names, and its measures."""
         if self.contrast.measures - {each.name for each in experiment.measures} - {MISSING}:
             return False
-        factors = [*(factor.name for factor in experiment.factors), *items_of(experiment)]
-        controls = any(self.contrast.names_control(experiment, name) for name in factors)
+        names = names_of(experiment)
+        controls = any(self.contrast.names_control(experiment, name) for name in names)
         return bool(design.controls) or not controls
 
 

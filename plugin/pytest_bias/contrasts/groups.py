@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
-from ..experiments.records import Records
 from .contrast import LinearContrast
 from .declared import Levels, levels_of
-from .estimate import Estimate
 from .linear import Side
 from .published import ChiSquareTest, PublishedMethod, SumOfGaps
 from .weights import Parts, weights_between
@@ -92,15 +90,11 @@ class GroupContrast(LinearContrast):
             sides = {self.group: [self.group], "rest": rest}
         return {self.factor: [Side(words=w, levels={self.factor: at}) for w, at in sides.items()]}
 
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when a group has too few units, or a condition no reply."""
-        from .estimation.largest import LARGEST_AT  # noqa: PLC0415  (numpy)
-
-        finding = LinearContrast.analyse(self, experiment, records)
+    def contrast_words(self, experiment: Experiment, at: str) -> str:
+        """The group and the rest, or the group that is the farthest of any."""
         if self.group is not None:
-            return finding
-        at = finding.extras[LARGEST_AT]
-        return replace(finding, contrast=f"any {self.factor}, largest at {at}")
+            return LinearContrast.contrast_words(self, experiment, at)
+        return f"any {self.factor}, largest at {at}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +181,6 @@ class TotalGap(LinearContrast):
 
         return signed_sums(self.factor, self._weighted())
 
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when a cell has no valid reply."""
-        finding = LinearContrast.analyse(self, experiment, records)
-        return replace(finding, contrast=self.called or f"all gaps of {self.factor}")
+    def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
+        """What the sum is called."""
+        return self.called or f"all gaps of {self.factor}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..experiments.design import frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
-from ..experiments.records import Records
 from .contrast import LinearContrast
 from .declared import Levels, levels_of
-from .estimate import Estimate
 from .linear import Side
 from .published import bracketed
 
@@ -75,16 +73,12 @@ class Interaction(LinearContrast):
             found[name] = [Side(words=" + ".join(at), levels={name: at}) for at in sides]
         return found
 
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when there are too few units, or a condition has no reply."""
-        from .estimation.largest import LARGEST_AT  # noqa: PLC0415  (numpy)
-
-        finding = LinearContrast.analyse(self, experiment, records)
+    def contrast_words(self, experiment: Experiment, at: str) -> str:
+        """The difference of the two effects, or the combination that is the farthest out."""
         if self.largest:
-            at = f"{LARGEST_AT} {finding.extras[LARGEST_AT]}"
-            return replace(finding, contrast=f"{' × '.join(self.factors)}, {at}")
+            return f"{' × '.join(self.factors)}, largest at {at}"
         (high, low), (upper, lower) = (
             [bracketed(side.words) for side in sides]
             for sides in self.sides_by_factor(experiment).values()
         )
-        return replace(finding, contrast=f"({high} − {low}) at {upper} − at {lower}")
+        return f"({high} − {low}) at {upper} − at {lower}"

@@ -24,7 +24,7 @@ from .estimate import (
     MissingReplies,
     UnitGroup,
 )
-from .published import Pooled, beside_none, bracketed, published_column
+from .published import Pooled, beside_none, published_column
 from .reach import items_of
 from .units import REPLIES
 from .weights import reach_of
@@ -81,6 +81,7 @@ def analyse_linear(asked: Asked, records: Records) -> Estimate:
     Raises NoFinding when there are too few replies, or a condition has none.
     """
     from .estimation.cells import collapsed, grid_of  # noqa: PLC0415  (numpy)
+    from .estimation.largest import LARGEST_AT  # noqa: PLC0415
 
     declared, experiment, weights = asked.declared, asked.experiment, asked.weights
     grid = grid_of(experiment, records, declared.measure, asked.at, declared.eligible)
@@ -113,7 +114,7 @@ def analyse_linear(asked: Asked, records: Records) -> Estimate:
     finding = replace(
         finding,
         quantity=declared.quantity_of_largest if declared.largest else declared.quantity,
-        contrast=" − ".join(bracketed(side.words) for side in asked.sides),
+        contrast=declared.contrast_words(experiment, str(finding.extras.get(LARGEST_AT, ""))),
         measure=declared.measure,
         unit="" if grid.flags else experiment.measure(declared.measure).unit,
         factor=" × ".join(asked.compared),
@@ -158,8 +159,7 @@ def _with_eligible(weights: Weights, grid: Grid) -> tuple[Grid, tuple[str, ...]]
 
     Who is eligible is decided before the levels part, so that nothing else is compared for it.
     """
-    weighed = weights.on(grid)
-    cells = [*zip(weighed.grid.cells, weighed.strata, strict=True)]
+    cells = [*zip(weights.used(grid).cells, weights.on(grid).strata, strict=True)]
     bare = {
         stratum: "/".join(level for _, level in stratum)
         for cell, stratum in cells

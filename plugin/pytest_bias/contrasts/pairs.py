@@ -176,8 +176,3 @@ class RateRatio(PairContrast):
         no_people = "people are compared by differences: RateDifference(…)"
         self.require(self.human is None, no_people)
         self.require(self.target == "fixed", "a ratio is of a fixed set: target is 'fixed'")
-
-    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when a side has no valid reply, NoVariance without an event."""
-        finding = LinearContrast.analyse(self, experiment, records)
-        return replace(finding, contrast=finding.contrast.replace(" − ", " / "))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
@@ -172,33 +172,25 @@ def prospect_of(
                 alarm=alarm,
             )
         )
-    return _told(given, planned, spread, counts_missing=name == MISSING)
-
-
-def _told(
-    given: Prospect, planned: Sequence[_Planned], spread: float, *, counts_missing: bool
-) -> Prospect:
-    """Add the chances at a ``spread``.
-
-    Those of the average and of all cells are multiplied, which is right for cells of different
-    replies and else a lower bound (Royen 2014).
-    """
     alike = Counter(planned)
 
-    def clear(at: float, missing: float = 0.0) -> float:
-        if counts_missing:
-            at, missing = max(at, missing), 0.0
-        each = (one.chances(at, missing=missing).clear ** n for one, n in alike.items())
-        return math.prod(each)
+    def clear(missing: float) -> float:
+        """Multiply the chances of the average and of all cells.
 
-    found = None
+        Right for cells of different replies, and else a lower bound (Royen 2014).
+        """
+        at, lost = (max(spread, missing), 0.0) if name == MISSING else (spread, missing)
+        return math.prod(one.chances(at, missing=lost).clear ** n for one, n in alike.items())
+
+    biased = None
     if planned[0].beyond or planned[0].layout.fewest >= FEWEST_TO_CLEAR:
-        found = tuple(planned[0].chances(spread, effect).biased for effect in EFFECTS)
+        one, two = (planned[0].chances(spread, effect).biased for effect in EFFECTS)
+        biased = one, two
     return replace(
         given,
         spread=spread,
-        clear=(clear(spread), clear(spread, MISSED)) if given.claim == "clear" else None,
-        biased=cast("tuple[float, float] | None", found),
+        clear=(clear(0.0), clear(MISSED)) if given.claim == "clear" else None,
+        biased=biased,
     )
 
 

@@ -134,21 +134,16 @@ class Selection(Hypothesis):
         missing = sum(rows.missing.values())
         shares = (missing / len(rows.rows),)
         lost = MissingReplies(shares=shares, p_beyond=1.0) if missing else None
+        rates = finding.extras.values()
         n, values = finding.units, dict(zip(names, by_pool, strict=True))
-        once_missing: tuple[Mapping[str, int], ...] = (
-            rows.missing,
-            {},
-        )  # both sides are of the same trials
         return replace(
             finding,
             quantity="selection ratio",
             contrast=" / ".join(map(bracketed, words)),
             measure=self.selected,
-            arms=tuple(
+            arms=tuple(  # both sides are of the same trials: what is missing counts once
                 Arm(level=word, value=word, units=n, replies=n, missing=counts, mean=float(rate))
-                for word, rate, counts in zip(
-                    words, finding.extras.values(), once_missing, strict=True
-                )
+                for word, rate, counts in zip(words, rates, (rows.missing, {}), strict=True)
             ),
             target=self.target,
             scope=self.scope,

@@ -55,11 +55,6 @@ class Units(TextValue):
         return cls("block", tuple(text.split(_CROSSED)))
 
     @property
-    def pair(self) -> bool:
-        """True where a unit of one model has its like with another; a reply never has."""
-        return self.kind != "replies"
-
-    @property
     def in_groups(self) -> bool:
         """True where different units stand on the sides, so that their number is one per group."""
         return self.kind in ("replies", "groups")

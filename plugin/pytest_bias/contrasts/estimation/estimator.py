@@ -145,9 +145,8 @@ def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
 def _log_ratio(sides: Sequence[SideSummary]) -> tuple[float, float]:
     if not any(side.mean for side in sides):
         raise NoVariance(statistic="the ratio of rates")
-    if all(side.mean for side in sides):
-        return log_ratio_of(sides)
-    return log_ratio_of([_with_half(side) for side in sides])
+    alike = all(side.mean for side in sides)
+    return log_ratio_of(sides if alike else [_with_half(side) for side in sides])
 
 
 def _permuted(sample: Sample) -> Permutation:

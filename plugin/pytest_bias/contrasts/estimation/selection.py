@@ -66,7 +66,12 @@ def selection_ratio(
     if null == "margin" and limit is not None:
         p_alarm, method = beyond_p(further, log_ratio, beyond=limit, df=n), "t test at the margin"
     else:
-        p_alarm, method = _shuffled_p(pools, members, memo), "permutation of labels over items"
+        counts = item_counts(pools, memo)
+        items = sorted(counts[1])
+        taken, seen = ([count[item] for item in items] for count in counts)
+        inside = [item in members for item in items]
+        p_alarm = label_shuffle_ratio(taken, seen, inside, seed=SEED).p
+        method = "permutation of labels over items"
     p_clear = None
     if limit is not None:
         few = n < POOLS_TO_CLEAR
@@ -153,20 +158,6 @@ def item_counts(pools: Sequence[Pool], memo: dict[object, object]) -> Sequence[M
     items, kind, tables = _laid_out(pools, memo)
     times = np.bincount(kind)
     return [dict(zip(items, map(int, (times @ table).tolist()), strict=True)) for table in tables]
-
-
-def _shuffled_p(
-    pools: Sequence[Pool], members: Collection[str], memo: dict[object, object]
-) -> float:
-    """Return p of a permutation of the group's labels over the items."""
-    selected, shown = item_counts(pools, memo)
-    items = sorted(shown)
-    return label_shuffle_ratio(
-        [selected[item] for item in items],
-        [shown[item] for item in items],
-        [item in members for item in items],
-        seed=SEED,
-    ).p
 
 
 def linearised(sums: Floats) -> tuple[float, Floats]:

@@ -132,24 +132,24 @@ def test_a_design_of_fewer_exemplars_has_fewer_units() -> None:
         assert not found[1].problem
 
 
-# units → text, of several, one per group, pair between models
-TABLE: dict[Units, tuple[str, str, bool, bool]] = {
-    REPLIES: ("replies", "replies", True, False),
-    Units("pools"): ("pools", "pools", False, True),
-    Units("units"): ("units", "units", False, True),
-    Units("groups", ("group",)): ("exemplars of group", "exemplars of group", True, True),
-    Units("exemplar", ("group",)): ("exemplar of group", "exemplars of group", False, True),
-    Units("block", ("seed",)): ("seed", "seeds", False, True),
-    Units("block", ("posts",)): ("posts", "posts", False, True),
-    Units("block", ("cv", "style")): ("cv × style", "cv × style blocks", False, True),
+# units → text, of several, one per group
+TABLE: dict[Units, tuple[str, str, bool]] = {
+    REPLIES: ("replies", "replies", True),
+    Units("pools"): ("pools", "pools", False),
+    Units("units"): ("units", "units", False),
+    Units("groups", ("group",)): ("exemplars of group", "exemplars of group", True),
+    Units("exemplar", ("group",)): ("exemplar of group", "exemplars of group", False),
+    Units("block", ("seed",)): ("seed", "seeds", False),
+    Units("block", ("posts",)): ("posts", "posts", False),
+    Units("block", ("cv", "style")): ("cv × style", "cv × style blocks", False),
 }
 
 
 @pytest.mark.parametrize(("units", "expected"), TABLE.items(), ids=map(str, TABLE))
 def test_units_have_one_text_and_their_words(
-    units: Units, expected: tuple[str, str, bool, bool]
+    units: Units, expected: tuple[str, str, bool]
 ) -> None:
-    assert (str(units), units.several, units.in_groups, units.pair) == expected
+    assert (str(units), units.several, units.in_groups) == expected
 
 
 @pytest.mark.parametrize("units", TABLE, ids=str)
