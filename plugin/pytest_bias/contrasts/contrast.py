@@ -91,7 +91,7 @@ class LinearContrast(Hypothesis):
         )
 
     def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
-        """What it compares, in print; of the largest of several that is ``at`` one of them."""
+        """The comparison in print; of the largest of several that is ``at`` one of them."""
         sides = (bracketed(side.words) for side in self.sides(experiment))
         return (" / " if self.scale == "ratio" else " − ").join(sides)
 

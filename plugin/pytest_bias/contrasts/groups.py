@@ -182,5 +182,5 @@ class TotalGap(LinearContrast):
         return signed_sums(self.factor, self._weighted())
 
     def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
-        """What the sum is called."""
+        """The name of the sum."""
         return self.called or f"all gaps of {self.factor}"

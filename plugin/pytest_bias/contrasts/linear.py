@@ -56,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a linear contrast, or the largest of several, is in an experiment."""
+    """A linear contrast, or the largest of several, with its levels in an experiment."""
 
     declared: LinearContrast
     experiment: Experiment

@@ -84,7 +84,7 @@ class Grid:
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these cells once, for the hypotheses that share it."""
     labelled: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
-    """What was worked out of their labels alone, for all measures of the same cells."""
+    """The same of their labels alone, shared by all measures of these cells."""
 
     @property
     def magnitude(self) -> float:
@@ -223,8 +223,8 @@ class Weighed:
     """The cells of a grid that a contrast weighs, and what it makes of each.
 
     ``places`` are theirs in the grid, ``coefficients`` the weights of their means: cells of a
-    combination of levels count alike. A ``stratum`` is what a cell shares with those it is compared
-    with: all levels but those compared.
+    combination of levels count alike. A ``stratum`` is what a cell shares with those it is
+    compared with: all levels but those compared.
     """
 
     places: tuple[int, ...]
