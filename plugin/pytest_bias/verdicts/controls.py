@@ -62,23 +62,19 @@ def with_needed(controls: Sequence[Control], measures: Collection[str]) -> list[
     ``measures`` are those that claims are about. A control that licenses none of them is needed:
     it says that the model attends to what it is asked.
     """
-    return [_with_need(control, controls, measures) for control in controls]
-
-
-def _with_need(
-    control: Control, controls: Sequence[Control], measures: Collection[str]
-) -> Control:
-    licensed = [measure for measure in control.licenses if measure in measures]
-    if control.seen or not control.asked or not licensed:
-        return control
-    instead = {
-        next((each.id for each in _deciding(measure, controls) if each.seen), "")
-        for measure in licensed
-    }
-    if "" in instead:
-        return control
-    others = " and ".join(sorted(instead))
-    return replace(control, needed=False, meaning=f"not needed, as {others} is seen")
+    found = []
+    for control in controls:
+        instead = {
+            next((each.id for each in _deciding(measure, controls) if each.seen), "")
+            for measure in control.licenses
+            if measure in measures
+        }
+        if not control.seen and control.asked and instead and "" not in instead:
+            others = " and ".join(sorted(instead))
+            meaning = f"not needed, as {others} is seen"
+            control = replace(control, needed=False, meaning=meaning)  # noqa: PLW2901
+        found.append(control)
+    return found
 
 
 def _deciding(measure: str, controls: Sequence[Control]) -> list[Control]:

@@ -91,7 +91,17 @@ def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFoun
 
     Raises BadDesign when a measure does not hold what its agreement needs.
     """
-    return tuple(_with_itself(each, records) for each in experiment.agreements)
+    agreed = []
+    for each in experiment.agreements:
+        name = each.measure
+        pairs: Pairs = [(row.values[name], again) for row, again in _twice(each, records)]
+        found, why = _found(name, "the judge again", each.level, pairs), ""
+        if len(pairs) < FEWEST_TWICE:
+            twice = "1 trial was" if len(pairs) == 1 else f"{len(pairs)} trials were"
+            why = f"the judge's error on {name} is not known: {twice} scored twice, and it takes"
+            why += f" {FEWEST_TWICE}"
+        agreed.append(replace(found, holds=not why, why=why, governs=tuple(each.governs)))
+    return tuple(agreed)
 
 
 def with_people(
@@ -254,18 +264,6 @@ def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, Measure
         problem = f"level={agreement.level!r} takes numbers, and the measure holds categories"
         raise BadDesign(what=what, problem=problem)
     return pairs
-
-
-def _with_itself(agreement: Agreement, records: Records) -> AgreementFound:
-    name = agreement.measure
-    pairs: Pairs = [(row.values[name], again) for row, again in _twice(agreement, records)]
-    found = _found(name, "the judge again", agreement.level, pairs)
-    why = ""
-    if len(pairs) < FEWEST_TWICE:
-        twice = "1 trial was" if len(pairs) == 1 else f"{len(pairs)} trials were"
-        why = f"the judge's error on {name} is not known: {twice} scored twice, and it takes"
-        why += f" {FEWEST_TWICE}"
-    return replace(found, holds=not why, why=why, governs=tuple(agreement.governs))
 
 
 def _beside(
