@@ -105,6 +105,35 @@ def test_the_notebook_holds_what_its_cells_show() -> None:
     assert str(DOCS.parent) not in text
 
 
+def _prose(page: Path) -> str:
+    return re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page; of several alike the first's."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"\]\([^)]*\)", "", _prose(page)), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.requirement("AUDIT-35")
+def test_links_lead_to_a_file_and_a_heading() -> None:
+    root = DOCS.parent
+    folders = [*root.glob("docs/**/*.md"), *root.glob("plugin/**/*.md")]
+    pages = [*root.glob("*.md"), *folders, *root.glob("bias_tests/**/*.md")]
+    links = [
+        (page, page.parent / file if file else page, anchor)
+        for page in pages
+        for file, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", _prose(page))
+    ]
+    assert sum(bool(anchor) for *_, anchor in links) > 50
+    wrong = [
+        f"{page.relative_to(root)} links to {to.name}#{anchor}"
+        for page, to, anchor in links
+        if not to.exists() or (anchor and anchor not in _anchors(to))
+    ]
+    assert wrong == []
+
+
 def test_docstrings_open_with_a_verb_or_a_noun() -> None:
     said = list(_docstrings())
     questions = [line for line, text in said if OPENS_AS_A_QUESTION.match(text)]
