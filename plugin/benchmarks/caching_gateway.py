@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 import tempfile
@@ -41,7 +42,6 @@ ROWS = (
 COMMAND = (*PYTEST, "-p", "pytest_bias.pytest_plugin", "--bias-report=off", "test_case.py")
 MODULE = EXPERIMENT.format(levels=2, replicates=30)
 NUMBER = lambda _: f'{{"number": {random.randint(0, 9)}}}'  # noqa: E731, S311
-PORT = 4017
 STARTS = 180  # seconds that the proxy may take to start
 CONFIG = """
 model_list:
@@ -49,10 +49,10 @@ model_list:
     litellm_params: {{model: openai/even, api_base: "{url}/v1", api_key: none}}
 litellm_settings: {{cache: {cache}, cache_params: {{type: local}}}}
 """
-ROSTER = f"""
+ROSTER = """
 [endpoints.gateway]
 wire = "openai-chat"
-base_url = "http://127.0.0.1:{PORT}/v1"
+base_url = "http://127.0.0.1:{port}/v1"
 api_key_env = "LITELLM_MASTER_KEY"
 """
 KEY = {"LITELLM_MASTER_KEY": f"sk-{uuid4().hex}"}  # without one the proxy does not start
@@ -74,8 +74,14 @@ class Numbers(Server):
         return Outgoing(200, json.dumps(json.loads(sent.data) | name).encode())
 
 
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
 @contextmanager
-def proxy(litellm: Path, log: Path, url: str, *, cached: bool | None) -> Iterator[None]:
+def proxy(litellm: Path, log: Path, url: str, port: int, *, cached: bool | None) -> Iterator[None]:
     """Run LiteLLM's proxy before ``url``, with or without its cache; None for no proxy."""
     if cached is None:
         log.touch()
@@ -83,21 +89,21 @@ def proxy(litellm: Path, log: Path, url: str, *, cached: bool | None) -> Iterato
         return
     config = log.with_suffix(".yaml")
     config.write_text(CONFIG.format(url=url, cache=str(cached).lower()))
-    options = {"config": config, "host": "127.0.0.1", "port": PORT, "telemetry": False}
+    options = {"config": config, "host": "127.0.0.1", "port": port, "telemetry": False}
     command = [str(litellm), *(f"--{name}={value}" for name, value in options.items())]
     own = KEY | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # it fetches a list of prices else
     with log.open("w") as file:
         process = subprocess.Popen(command, env=os.environ | own, stdout=file, stderr=file)  # noqa: S603
         try:
-            _wait(process, log)
+            _wait(process, log, port)
             yield
         finally:
             process.terminate()
             process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
-    url = f"http://127.0.0.1:{PORT}/health/liveliness"
+def _wait(process: subprocess.Popen[bytes], log: Path, port: int) -> None:
+    url = f"http://127.0.0.1:{port}/health/liveliness"
     until = time.monotonic() + STARTS
     while process.poll() is None and time.monotonic() < until:
         with suppress(OSError), urllib.request.urlopen(url, timeout=5):
@@ -127,14 +133,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong: list[str] = []
     say("| run | calls at the proxy | at the server | exit status |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as name, running(Numbers((NUMBER,))) as server:
-        folder = Path(name)
+        folder, port = Path(name), free_port()
         for row, suite, cached, options, calls, status, words in ROWS:
             (folder / suite).mkdir(exist_ok=True)
             write(folder / suite, experiment=MODULE, test_case=HYPOTHESIS)
-            (folder / suite / "bias_models.toml").write_text(ROSTER)
+            (folder / suite / "bias_models.toml").write_text(ROSTER.format(port=port))
             served = len(server.served)
             log = folder / f"{row}.log"
-            with proxy(litellm, log, server.url, cached=cached):
+            with proxy(litellm, log, server.url, port, cached=cached):
                 ended, printed = tested(folder / suite, *options)
             came, reached = log.read_text().count(CALL), len(server.served) - served
             say(f"| {row} | {came} | {reached} | {ended} |")
