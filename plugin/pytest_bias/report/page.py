@@ -22,7 +22,6 @@ from urllib.parse import quote
 from ..baselines.entries import is_stopped
 from ..experiments.canonical import digest
 from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.judge_agreement import alpha_words
 from ..verdicts.verdict import HypothesisName
 from ..verdicts.wording import SCREENED
 from .jinja import rendered
@@ -228,7 +227,7 @@ def alpha_of(analysis: Analysis) -> str:
     """The lowest α of a judge with itself; '' without a judge."""
     found = [each.alpha for each in analysis.agreements if each.against != "people"]
     known = [alpha for alpha in found if alpha is not None]
-    return f"α {alpha_words(min(known))}" if known else ""
+    return f"α {min(known):z.2f}" if known else ""
 
 
 def _cards(

@@ -9,7 +9,7 @@ from ..experiments.allocation import ALARMS, SMALL_PART
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.judge_agreement import AgreementFound, alpha_words
+from ..verdicts.judge_agreement import AgreementFound
 from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict
 from ..verdicts.wording import (
     SCREENED,
@@ -17,12 +17,12 @@ from ..verdicts.wording import (
     beside_margin,
     interval_words,
     items_words,
-    level_words,
     number_words,
     published_line,
     tipping_words,
     unit_words,
     units_words,
+    with_interval,
 )
 from .numbers import reasons_words
 from .published import tabled_words
@@ -315,7 +315,4 @@ def alpha_value(found: AgreementFound) -> str:
     """``0.81, 95 % [0.70, 0.90]``, or that it is not defined."""
     if found.alpha is None:
         return "not defined"
-    if found.interval is None:
-        return alpha_words(found.alpha)
-    low, high = alpha_words(found.interval.low), alpha_words(found.interval.high)
-    return f"{alpha_words(found.alpha)}, {level_words(found.interval)} [{low}, {high}]"
+    return with_interval(found.alpha, found.interval, "z.2f")

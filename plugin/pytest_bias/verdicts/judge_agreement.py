@@ -235,12 +235,6 @@ def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:
     return held
 
 
-def alpha_words(alpha: float) -> str:
-    """An α with two decimals, and no sign where these are 0."""
-    text = f"{alpha:.2f}"
-    return text.removeprefix("-") if float(text) == 0 else text
-
-
 def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, MeasureValue]]:
     """The trials rated twice, each with its second rating."""
     what = f"Agreement({agreement.measure!r})"
