@@ -193,6 +193,4 @@ def grown_words(grown: float, margin: float | None, *, ratio: bool) -> tuple[str
     factor = math.exp(min(grown, _LARGEST_LOG))
     limit = None if margin is None else math.exp(margin)
     form = number_form(limit, "ratio", [factor]) if factor < _LARGE else "z.3g"
-    if limit is None:
-        return f"{factor:{form}}", ""
-    return f"{factor:{form}}", limit_words(limit, form)
+    return f"{factor:{form}}", "" if limit is None else limit_words(limit, form)

@@ -166,11 +166,9 @@ class Human:
     similar_within: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("high", "low", "se", "df"):
-            object.__setattr__(self, name, need_number("Human", name, getattr(self, name)))
-        if self.similar_within is not None:
-            within = need_number("Human", "similar_within", self.similar_within)
-            object.__setattr__(self, "similar_within", within)
+        for name in ("high", "low", "se", "df", "similar_within"):
+            if (given := getattr(self, name)) is not None or name != "similar_within":
+                object.__setattr__(self, name, need_number("Human", name, given))
         if self.se <= 0 or self.df <= 0:
             problem = "people's difference needs a standard error and degrees of freedom above 0"
             raise BadDesign(what="Human", problem=problem)

@@ -318,6 +318,10 @@ def _arms(
     for side, cells in zip(asked.sides, by_side, strict=True):
         valid = [cell.mean for cell in cells if cell.values.size]
         replies = sum(cell.values.size for cell in cells)
+        units = replies if finding.unit_name == REPLIES else finding.units
+        if finding.unit_name.kind == "groups":  # others meet both sides
+            (factor,) = finding.unit_name.names
+            units = len({(cell.labels[factor], cell.members[factor]) for cell in cells})
         missing: Counter[str] = Counter()
         for cell in whole.at(side.levels).cells:
             missing.update(cell.reasons)
@@ -325,7 +329,7 @@ def _arms(
             Arm(
                 level=side.words,
                 value=_shown(asked.experiment, side),
-                units=replies if finding.unit_name == REPLIES else _unit_count(cells, finding),
+                units=units,
                 replies=replies,
                 missing=missing,
                 ineligible=sum(cell.ineligible for cell in cells),
@@ -333,14 +337,6 @@ def _arms(
             )
         )
     return tuple(arms)
-
-
-def _unit_count(cells: Sequence[Cell], finding: Estimate) -> int:
-    """Units of a side: its exemplars where these are the units, else all, as they meet it all."""
-    if finding.unit_name.kind != "groups":
-        return finding.units
-    (factor,) = finding.unit_name.names
-    return len({(cell.labels[factor], cell.members[factor]) for cell in cells})
 
 
 def _named(experiment: Experiment, sample: Sample) -> tuple[UnitGroup, ...]:

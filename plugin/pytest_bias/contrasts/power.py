@@ -235,8 +235,6 @@ def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> i
     """
     if found.margin is None or found.unit_name.kind not in ("replies", "pools"):
         return None
-    if found.se is None and found.p_clear is None:
-        return None
     from ..stats.power import settling_chances  # noqa: PLC0415  (numpy)
     from ..stats.results import MOST_UNITS, POWER  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc  # type: ignore[import-untyped, unused-ignore]
 
 from ..errors import NoVariance
-from .checks import EQUAL, Floats, alike, bad, constant, enough, probability, units
+from .checks import EQUAL, Floats, bad, constant, enough, probability, units
 
 Term = tuple[str, ...]
 
@@ -77,7 +77,8 @@ def _coded(given: Sequence[str], factor: str, n: int) -> Floats:
 
     With others a type III main effect would be that of one level of the other factors.
     """
-    alike(given, factor, n=n)
+    if len(given) != n:
+        raise bad(factor, f"{len(given)} for {n} units")
     levels = sorted(set(given))
     enough(len(levels), factor)
     codes = np.vstack([np.eye(len(levels) - 1), np.full(len(levels) - 1, -1.0)])

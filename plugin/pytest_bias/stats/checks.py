@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -80,12 +79,6 @@ def enough(found: int, group: str, needed: int = 2) -> None:
     """Raise `TooFewUnits` for fewer units of a group than are needed."""
     if found < needed:
         raise TooFewUnits(group=group, found=found, needed=needed)
-
-
-def alike(given: Sized, argument: str, *, n: int) -> None:
-    """Refuse what does not hold one entry for each of `n` units."""
-    if len(given) != n:
-        raise bad(argument, f"{len(given)} for {n} units")
 
 
 def probability(p: float) -> float:

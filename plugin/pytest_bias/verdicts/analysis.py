@@ -208,6 +208,11 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         )
         drafts.append(draft)
     numbers, categories = _summaries(experiment, plain.by_condition())
+    figures: tuple[Illustration, ...] = ()
+    if experiment.figures:
+        from ..contrasts.estimation.figures import illustrated  # noqa: PLC0415  (numpy)
+
+        figures = tuple(illustrated(figure, experiment, plain) for figure in experiment.figures)
     decided = decide(drafts, scale=allocation.scale)
     again = {condition.id for condition in experiment.conditions}  # not at control levels
     calls = known_sum(count.interactions for count in counts if count.condition in again)
@@ -227,7 +232,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         numbers=tuple(numbers),
         categories=tuple(categories),
         controls=tuple(with_needed(judged, claimed)),
-        figures=_figures(experiment, plain),
+        figures=figures,
         agreements=agreed,
         verdicts=tuple(
             _with_replicates(worded(each), design, known, recorded_by) for each in decided.values()
@@ -400,14 +405,6 @@ def _summaries(
                     CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
                 )
     return numbers, categories
-
-
-def _figures(experiment: Experiment, records: Records) -> tuple[Illustration, ...]:
-    if not experiment.figures:
-        return ()
-    from ..contrasts.estimation.figures import illustrated  # noqa: PLC0415  (numpy)
-
-    return tuple(illustrated(figure, experiment, records) for figure in experiment.figures)
 
 
 def _category(value: object) -> str:

@@ -13,7 +13,6 @@ from typing import TypeVar, cast
 import numpy as np
 
 from ...errors import BadDesign
-from ...experiments.design import frozen_mapping
 from ...experiments.experiment import Experiment
 from ...experiments.measures import COMPARABLE, MISSING
 from ...experiments.records import CAP, Record, Records
@@ -243,10 +242,6 @@ class Weights:
     """
 
     parts: Mapping[str, Mapping[str, float]]
-
-    def __post_init__(self) -> None:
-        parts = {factor: frozen_mapping(levels) for factor, levels in self.parts.items()}
-        object.__setattr__(self, "parts", frozen_mapping(parts))
 
     @property
     def key(self) -> tuple[object, ...]:
