@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -13,11 +12,10 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
-from ..stats.results import Matters, units_needed
-from .declared import Hypothesis, levels_of
-from .estimate import Estimate, Scale
-from .linear import Asked, Side, analyse_linear, shrinkage
-from .published import bracketed
+from ..stats.results import units_needed
+from .declared import levels_of
+from .estimate import Estimate
+from .linear import Asked, LinearHypothesis, analyse_linear, shrinkage
 from .reach import (
     FEWEST_TO_CLEAR,
     cells_of,
@@ -44,56 +42,11 @@ _INSTEAD: Mapping[MeasureKind | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LinearContrast(Hypothesis):
+class LinearContrast(LinearHypothesis):
     """A difference, or a ratio, of weighted means of a measure; or the largest of several."""
-
-    measure: str
 
     compares: ClassVar[tuple[MeasureKind, ...]] = ("number", "flag")
     """Kinds of measures it is of."""
-    scale: ClassVar[Scale] = "difference"
-    quantity: ClassVar[str] = ""
-    """What its estimate is, in print."""
-    quantity_of_largest: ClassVar[str] = ""
-
-    @property
-    def largest(self) -> bool:
-        """Return whether it is the largest of several contrasts, a size that has no sign."""
-        return False
-
-    @property
-    def number(self) -> float:
-        """The number it is compared with, 0 for a difference."""
-        return 0.0
-
-    @property
-    def matters(self) -> Matters:
-        """The side of the number on which it matters."""
-        return "either"
-
-    @property
-    def outcome(self) -> str:
-        """The measure it compares."""
-        return self.measure
-
-    @abstractmethod
-    def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:
-        """The sides of each factor it compares: high and low, or of the largest every level."""
-
-    def sides(self, experiment: Experiment) -> tuple[Side, ...]:
-        """The sides of the contrast: of an interaction every combination."""
-        return tuple(
-            Side(
-                words=" × ".join(side.words for side in each),
-                levels={name: at for side in each for name, at in side.levels.items()},
-            )
-            for each in product(*self.sides_by_factor(experiment).values())
-        )
-
-    def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
-        """The comparison in print; of the largest of several that is ``at`` one of them."""
-        sides = (bracketed(side.words) for side in self.sides(experiment))
-        return (" / " if self.scale == "ratio" else " − ").join(sides)
 
     def compared(self, experiment: Experiment) -> Mapping[str, Sequence[str]]:
         """The levels it compares, by factor or items."""

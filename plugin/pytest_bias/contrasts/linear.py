@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import IncompleteDesign, NoFinding, TooFewUnits
 from ..experiments.canonical import digest
 from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from ..experiments.records import Records
+from ..stats.results import Matters
+from .declared import Hypothesis
 from .estimate import (
     ALPHA,
     LEAST_VALID,
@@ -22,16 +26,15 @@ from .estimate import (
     Estimate,
     Heterogeneity,
     MissingReplies,
+    Scale,
     UnitGroup,
 )
-from .published import Pooled, beside_none, published_column
+from .published import Pooled, beside_none, bracketed, published_column
 from .reach import items_of
 from .units import REPLIES
 from .weights import reach_of
 
 if TYPE_CHECKING:
-    from .contrast import LinearContrast
-    from .declared import Hypothesis
     from .estimation.cells import Cell, Grid, Weights
     from .estimation.largest import Scaled
     from .estimation.sample import Sample, Unit
@@ -54,11 +57,62 @@ class Side:
     levels: Mapping[str, Sequence[str]]
 
 
+@dataclass(frozen=True, slots=True)
+class LinearHypothesis(Hypothesis):
+    """A question about weighted means of a measure, as far as its analysis reads it."""
+
+    measure: str
+
+    scale: ClassVar[Scale] = "difference"
+    quantity: ClassVar[str] = ""
+    """What its estimate is, in print."""
+    quantity_of_largest: ClassVar[str] = ""
+
+    @property
+    def largest(self) -> bool:
+        """Return whether it is the largest of several contrasts, a size that has no sign."""
+        return False
+
+    @property
+    def number(self) -> float:
+        """The number it is compared with, 0 for a difference."""
+        return 0.0
+
+    @property
+    def matters(self) -> Matters:
+        """The side of the number on which it matters."""
+        return "either"
+
+    @property
+    def outcome(self) -> str:
+        """The measure it compares."""
+        return self.measure
+
+    @abstractmethod
+    def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:
+        """The sides of each factor it compares: high and low, or of the largest every level."""
+
+    def sides(self, experiment: Experiment) -> tuple[Side, ...]:
+        """The sides of the contrast: of an interaction every combination."""
+        return tuple(
+            Side(
+                words=" × ".join(side.words for side in each),
+                levels={name: at for side in each for name, at in side.levels.items()},
+            )
+            for each in product(*self.sides_by_factor(experiment).values())
+        )
+
+    def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
+        """The comparison in print; of the largest of several that is ``at`` one of them."""
+        sides = (bracketed(side.words) for side in self.sides(experiment))
+        return (" / " if self.scale == "ratio" else " − ").join(sides)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A linear contrast, or the largest of several, with its levels in an experiment."""
 
-    declared: LinearContrast
+    declared: LinearHypothesis
     experiment: Experiment
     at: Mapping[str, Sequence[str]]
     """The levels to which it is confined, by factor."""

@@ -39,7 +39,7 @@ from .judge_agreement import (
     AgreementFound,
     Labels,
     held_back,
-    kind_of,
+    type_of,
     with_errors,
     with_itself,
     with_people,
@@ -387,7 +387,7 @@ def _summaries(
     for measure in experiment.measures:
         for condition in experiment.conditions:
             rows = by_condition.get(condition.id, NONE).about(measure)
-            values, kind = rows.column(measure.name), kind_of(measure.name, rows)
+            values, kind = rows.column(measure.name), type_of(measure.name, rows)
             if kind is float:
                 floats = cast("tuple[float, ...]", tuple(values))
                 numbers.append(

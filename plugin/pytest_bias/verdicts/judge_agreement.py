@@ -151,7 +151,7 @@ def with_errors(
             continue
         low = max(each.interval.low if each.interval else each.alpha, 0.0)
         for name in each.governs:
-            if kind_of(name, records) is float:
+            if type_of(name, records) is float:
                 left[name] = min(low, left.get(name, 1.0))
     measures = [
         replace(m, error=Reliability(lowest=left[m.name])) if m.name in left else m
@@ -165,7 +165,7 @@ def _flags(experiment: Experiment, records: Records) -> Mapping[str, list[Agreem
     found: dict[str, list[Agreement]] = {}
     for agreement in experiment.agreements:
         for flag in agreement.governs:
-            if experiment.measure(flag).error is None and kind_of(flag, records) is bool:
+            if experiment.measure(flag).error is None and type_of(flag, records) is bool:
                 found.setdefault(flag, []).append(agreement)
     return found
 
@@ -213,7 +213,7 @@ def _beside_labels(
     if labels is None:
         return None
     for column in dict.fromkeys((flag, *(each.measure for each in agreements))):
-        kind, read = kind_of(column, records), _reader(flag, column, every)
+        kind, read = type_of(column, records), _reader(flag, column, every)
         counts = Counter(
             (read(row, _rating(cell.text, kind)), row.values[flag])
             for cell in labels.cells
@@ -238,7 +238,7 @@ def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:
 def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, MeasureValue]]:
     """The trials rated twice, each with its second rating."""
     what = f"Agreement({agreement.measure!r})"
-    kind = kind_of(agreement.measure, records)
+    kind = type_of(agreement.measure, records)
     pairs = []
     for row in records.rows:
         if row.missing is not None:
@@ -263,7 +263,7 @@ def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, Measure
 def _beside(
     labels: Labels, measure: Measure, records: Records, level: Level | None
 ) -> AgreementFound:
-    kind = kind_of(measure.name, records)
+    kind = type_of(measure.name, records)
     rated = {row.trial.id: row.values for row in records.rows if row.missing is None}
     judged = frozenset(str(value).strip() for value in records.column(measure.name))
     pairs: Pairs = []
@@ -313,7 +313,7 @@ def _wanted(
     return f"one of {', '.join(map(repr, measure.listed))}"
 
 
-def kind_of(measure: str, records: Records) -> type[MeasureValue] | None:
+def type_of(measure: str, records: Records) -> type[MeasureValue] | None:
     """The type of a measure's values; None where no trial has one."""
     kinds = {type(value) for value in records.column(measure)}
     if len(kinds) > 1:
