@@ -133,9 +133,10 @@ def with_errors(
     Of a flag it is Youden's index at the lower limits of what labels of people show, where at
     least 20 trials have one, among them a yes and a no, and of what the pairs of ratings do, in
     which what the judge gets wrong twice is not seen; the least counts. Of a number it is the
-    lower limit of the judge's agreement with itself, α where that has no interval. What a rating
-    stands for is learnt from ``every`` trial, also those that do not count: at a control level
-    alone the judge may have given what people do elsewhere.
+    lower limit of the judge's agreement with itself; where α has no interval, as all pairs are
+    alike, it is that of a flag. What a rating stands for is learnt from ``every`` trial, also
+    those that do not count: at a control level alone the judge may have given what people do
+    elsewhere.
     """
     from ..stats.misclassification import retest_youden  # noqa: PLC0415  (scipy)
 
@@ -147,9 +148,10 @@ def with_errors(
         beside = _beside_labels(flag, agreements, records, labels, every)
         left[flag] = min([*found, *([] if beside is None else [beside])], default=0.0)
     for each in agreed:
-        if each.against != "the judge again" or each.alpha is None:
+        if each.against != "the judge again" or not each.trials:
             continue
-        low = max(each.interval.low if each.interval else each.alpha, 0.0)
+        alike = retest_youden(differ=each.trials - each.same, pairs=each.trials)
+        low = alike if each.interval is None else max(each.interval.low, 0.0)
         for name in each.governs:
             if type_of(name, records) is float:
                 left[name] = min(low, left.get(name, 1.0))

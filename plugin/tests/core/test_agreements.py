@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -259,6 +260,20 @@ def test_the_least_reliable_agreement_on_a_grade_counts() -> None:
         assert analysis.agreements[0].interval is None
         assert analysis.agreements[0].alpha == pytest.approx(1 - 79 / 40)
         assert there(analysis.verdict(SCORE.id).finding).shrink == 0
+
+
+@pytest.mark.parametrize("grades", [[3.0], [2.0, 4.0]])
+def test_grades_that_are_all_given_twice_count_as_a_flag_does(grades: list[float]) -> None:
+    """α has no interval: it is 0 / 0 of one grade, and 1 in every resample of several."""
+    rated = [
+        replace(each, score=score, score_again=f"{score:g}")
+        for n, each in enumerate(ratings())
+        for score in [grades[n % len(grades)]]
+    ]
+    analysis = analysed(judged(OF_SCORE), rated)
+    assert analysis.agreements[0].interval is None
+    left = there(analysis.verdict(SCORE.id).finding).shrink
+    assert left == pytest.approx(math.sqrt(2 * 0.05 ** (1 / 40) - 1))
 
 
 def test_hypotheses_on_all_that_is_governed_are_held_back() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import NoVariance, TooFewUnits
-from ...stats.checks import EQUAL
+from ...stats.checks import EQUAL, Floats
 from ...stats.effect_size import cohen_dz, standardized_difference
 from ...stats.equivalence import (
     SideSummary,
@@ -18,6 +18,7 @@ from ...stats.equivalence import (
     clearing_interval,
     clearing_p,
     contrast_of,
+    df_of,
     further_of,
     log_ratio_of,
     sides_of,
@@ -32,6 +33,9 @@ from .sample import Sample, centred
 
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
+
+_LARGER = 1.5
+"""Times the units of the smaller side from which on an alarm must hold at one variance, too."""
 
 _MEANS = "t test of the weighted sum of means"
 _FURTHER = "t test of the weighted sum of means with one further unit a side"
@@ -83,7 +87,8 @@ def estimate(
         p_alarm = beyond_p(further, value, beyond=beyond, df=df)
         how = _RATIO if ratio else _FURTHER
     elif se > 0:
-        p_alarm, how = p_from_t(max(abs(value) - beyond, 0.0) / se, df), _MEANS
+        distance, how = max(abs(value) - beyond, 0.0), _MEANS
+        p_alarm = max(p_from_t(distance / se, df), _pooled_p(sample, sides, distance))
     else:  # values that are all the same and differ
         p_alarm, how = 0.0, ""
     if value and (few or se == 0) and not (beyond or sample.single):
@@ -138,8 +143,29 @@ def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
         magnitude=sample.magnitude,
     )
     if sample.flags:  # by the cells' variances one event in a cell of two would leave one df
-        df = float(max(sum(each.size - 1 for each in sample.values), 1))
+        parts = [side.weight**2 / side.n for side in sides]
+        df = df_of(np.array(parts), _freedom(sample), cells=len(sides))
     return sides, df
+
+
+def _freedom(sample: Sample) -> Floats:
+    """Return the degrees of freedom of each side, the higher first."""
+    of = [*zip(sample.values, sample.weights, strict=True)]
+    found = [sum(x.size - 1 for x, weight in of if weight * sign > 0) for sign in (1, -1)]
+    return np.array([each for each in found if each], dtype=np.float64)
+
+
+def _pooled_p(sample: Sample, sides: Sequence[SideSummary], distance: float) -> float:
+    """Return the p-value at one variance of both sides, as a small one may be alike by chance.
+
+    0 where the larger side has less than 1.5 times the units of the other.
+    """
+    if max(side.n for side in sides) < _LARGER * min(side.n for side in sides):
+        return 0.0
+    freedom = _freedom(sample)
+    variance = float(freedom @ [side.variance for side in sides]) / freedom.sum()
+    se = math.sqrt(variance * math.fsum(side.weight**2 / side.n for side in sides))
+    return p_from_t(distance / se, float(freedom.sum()))
 
 
 def _log_ratio(sides: Sequence[SideSummary]) -> tuple[float, float]:

@@ -234,7 +234,8 @@ def false_clear(n: int, base: float, margin: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("n", "margin", "most"), [(29, 0.1, 0.051), (60, 0.1, 0.055), (120, 0.08, 0.05)]
+    ("n", "margin", "most"),
+    [(29, 0.1, 0.051), (43, 0.1, 0.063), (60, 0.1, 0.055), (86, 0.05, 0.068), (120, 0.08, 0.05)],
 )
 @pytest.mark.parametrize("base", [0.0, 0.01, 0.03, 0.1, 0.4])
 def test_false_clear_of_rates_by_enumeration(

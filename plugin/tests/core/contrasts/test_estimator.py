@@ -157,6 +157,43 @@ def test_rates_alarm_with_one_further_reply_nearer_to_no_effect() -> None:
     assert difference(rates(0, 0), margin=0.1).interval is not None  # never of zero width
 
 
+@pytest.mark.parametrize(("n", "others", "share"), [(10, 5, 0.15), (20, 5, 0.07), (10, 2, 0.15)])
+def test_a_small_side_that_is_alike_by_chance_is_no_bias(
+    n: int, others: int, share: float
+) -> None:
+    """Grades of 3, few of them 2, in one group and each of the others: none of them differs."""
+    weights = Weights(weights_between("tone", ["a"], [f"o{i}" for i in range(others)]))
+    draws, alpha = 1500, 0.05 / 12
+    alarms = 0
+    for _ in range(draws):
+        cells = [
+            cell(3.0 - (RNG.random(n) < share), tone=tone)
+            for tone in ("a", *(f"o{i}" for i in range(others)))
+        ]
+        found = estimate(sample_of(grid(cells, bounds=(1, 5)), weights, None), margin=0.3)
+        alarms += found.p_alarm <= alpha
+    assert alarms / draws <= alpha + 2 * math.sqrt(alpha / draws)
+
+
+def test_at_one_variance_the_test_is_students() -> None:
+    a, b = RNG.normal(5, 1, 12), RNG.normal(6, 3, 40)
+    found = difference(two(a, b))
+    both = [stats.ttest_ind(a, b, equal_var=equal).pvalue for equal in (False, True)]
+    assert found.p_alarm == pytest.approx(max(both), rel=1e-9)
+    assert both[1] > both[0]
+    few = difference(two(a, b[:17]))
+    assert few.p_alarm == pytest.approx(stats.ttest_ind(a, b[:17], equal_var=False).pvalue)
+
+
+def test_df_of_rates_are_mostly_those_of_the_smaller_side() -> None:
+    """As if both had one rate: those of Welch's test at equal variances."""
+    flags = {"bounds": (0, 1), "flags": True}
+    found = difference(two([True, False] * 5, [True, False] * 50, **flags), 0.3)
+    parts = (1 / 10, 1 / 100)
+    assert found.df == pytest.approx(sum(parts) ** 2 / (parts[0] ** 2 / 9 + parts[1] ** 2 / 99))
+    assert difference(two([True] * 30, [False] * 30, **flags), 0.3).df == 58
+
+
 def test_a_ratio_is_of_the_means_of_rates_on_the_log_scale() -> None:
     found = difference(rates(60, 40), margin=1.25, ratio=True)
     assert found.estimate == pytest.approx(1.5)
