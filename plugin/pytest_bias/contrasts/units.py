@@ -147,11 +147,6 @@ class Layout:
 
         from ..stats.equivalence import df_of  # noqa: PLC0415
 
-        if self.event:
-            of = [[g for g in self.groups if sign * g.weight > 0] for sign in (1, -1)]
-            own = [sum(g.cells * (g.size - 1) for g in groups) or 1 for groups in of if groups]
-            parts = [weight**2 / units for weight, units in self.sides]
-            return df_of(np.array(parts), np.array(own), cells=len(parts))
         cells = [group.cells for group in self.groups]
         variances = [group.variance / group.cells for group in self.groups]
         freedom = [max(group.size - 1, 1) for group in self.groups]

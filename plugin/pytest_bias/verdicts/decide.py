@@ -8,8 +8,9 @@
    control: INCONCLUSIVE. 6. Else CLEAR.
 
 "Within" is p_clear <= .05, an alarm p <= .05 after weighted Holm, on the scale of the experiment's
-part of α. It rejects no effect; in cells, in a screen and between fixed sets of exemplars one
-within the margin. stats/METHODS.md says how p-values come about, and where each threshold stands.
+part of α. It rejects no effect; in cells, in a screen (a design that only finds) and between fixed
+sets of exemplars one within the margin. stats/METHODS.md says how p-values come about, and where
+each threshold stands.
 No other module decides a verdict by a p-value.
 """
 

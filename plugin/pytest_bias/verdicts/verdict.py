@@ -149,14 +149,10 @@ class Verdict:
         return NOTHING_FOUND if self.reason == Reason.NO_MARGIN else self.status
 
     @property
-    def decided(self) -> Interval | None:
-        """The interval that decided; None where nothing was decided, or no interval did it."""
-        return self.shown[0] if self.shown and self.status != "INCONCLUSIVE" else None
-
-    @property
     def beyond(self) -> bool:
         """Whether a bias is shown to lie beyond its margin."""
         finding = self.finding
         if finding is None or self.status != "BIASED" or finding.margin is None:
             return False
-        return bool(self.biased_cells) or finding.null == "margin" or finding.beyond(self.decided)
+        shown = finding.beyond(self.shown[0] if self.shown else None)
+        return bool(self.biased_cells) or finding.null == "margin" or shown

@@ -157,12 +157,11 @@ def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:
     assert whole.share == 1
     assert found.allocation == share
     # A t interval at the level of the alarm: 1 - .05 / 6.
-    assert verdict.decided is not None
-    assert verdict.decided.level == pytest.approx(1 - 0.05 / 6)
+    assert verdict.shown[0].level == pytest.approx(1 - 0.05 / 6)
     low, high = stats.t.interval(
         1 - 0.05 / 6, verdict.finding.df, verdict.finding.estimate, verdict.finding.se
     )
-    assert (verdict.decided.low, verdict.decided.high) == pytest.approx((low, high))
+    assert (verdict.shown[0].low, verdict.shown[0].high) == pytest.approx((low, high))
 
 
 def test_a_hypothesis_without_data_still_counts_in_its_family() -> None:

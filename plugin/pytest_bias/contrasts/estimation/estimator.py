@@ -151,15 +151,12 @@ def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
 def _freedom(sample: Sample) -> Floats:
     """Return the degrees of freedom of each side, the higher first."""
     of = [*zip(sample.values, sample.weights, strict=True)]
-    found = [sum(x.size - 1 for x, weight in of if weight * sign > 0) for sign in (1, -1)]
-    return np.array([each for each in found if each], dtype=np.float64)
+    found = [sum(x.size - 1.0 for x, weight in of if weight * sign > 0) for sign in (1, -1)]
+    return np.array([each for each in found if each])
 
 
 def _pooled_p(sample: Sample, sides: Sequence[SideSummary], distance: float) -> float:
-    """Return the p-value at one variance of both sides, as a small one may be alike by chance.
-
-    0 where the larger side has less than 1.5 times the units of the other.
-    """
+    """Return p at one variance, as few units may be alike by chance; 0 of sides of like size."""
     if max(side.n for side in sides) < _LARGER * min(side.n for side in sides):
         return 0.0
     freedom = _freedom(sample)
