@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _LEFT_OUT = (None, OPTIONS["design"].default, OPTIONS["cassettes"].default)
 """Values that a command need not name."""
 
+_SAMPLED = 100
+"""Trials of which the cost of a replicate is taken."""
+
 _LEAST_PART = 5e-5
 """The smallest part of an experiment: with less, next to nothing would be called BIASED."""
 
@@ -140,15 +143,16 @@ class Workbench(Recordings):
         return f", about ${cost:,.2f}: {command}" if cost else f": {command}"
 
     def _dollars(self, case: Case) -> float:
-        """US dollars that a replicate costs, by the plan; 0 where a price is not known."""
+        """US dollars that a replicate costs, by some of its trials; 0 without a price."""
         if self.roster.entry(case.model).price is None:
             return 0.0
         from ..recording.plan import PlanJob  # noqa: PLC0415  (only where something costs)
 
-        experiment, had = case.experiment, case.design.replicates
-        twice = experiment.design(self.settings.design, 2 * had)
-        job = PlanJob(experiment, case.model, twice, plan(experiment, twice))
-        return (self.planned([job], "missing").totals.cost or 0.0) / had
+        trials = plan(case.experiment, case.design)
+        few = trials[:: max(1, len(trials) // _SAMPLED)]
+        job = PlanJob(case.experiment, case.model, case.design, few)
+        cost = self.planned([job], "all").totals.cost or 0.0
+        return cost / len(few) * len(trials) / case.design.replicates
 
     def planned(self, jobs: Iterable[PlanJob], mode: RecordMode) -> RecordingPlan:
         """Plan to record ``jobs`` as the settings say."""
