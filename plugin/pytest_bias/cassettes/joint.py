@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import NotRewritten, Unfinished
+from ..errors import FileProblem, Unfinished
 from ..settings.model_names import model_of
 from .files import is_there, kept_aside, refuse_links, remove_leftovers
 from .places import journals_of, packed_path
@@ -37,7 +37,7 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
     killed are joined as well.
 
     Raises CassettesDiffer where two do not fit together. Raises Unfinished where a recording made
-    anew has not come to its end, DamagedCassette, CassetteBusy, NotReadable or LinkedFile where
+    anew has not come to its end, DamagedCassette, FileProblem, NotReadable or LinkedFile where
     one of them cannot be read or written.
     """
     found: dict[Path, list[Path]] = {}
@@ -78,31 +78,33 @@ def _finished(place: Path) -> Cassette:
 def prune(place: Path, keys: frozenset[str]) -> Path:
     """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
 
-    Raises NotRewritten where a recording of it has not come to its end, or nothing would be
-    removed or left. Raises CassetteBusy, DamagedCassette or LinkedFile where it cannot be read or
+    Raises FileProblem where a recording of it has not come to its end, or nothing would be
+    removed or left. Raises FileProblem, DamagedCassette or LinkedFile where it cannot be read or
     written.
     """
     with recording_lock(place, stays=False):
         for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
             if is_there(journal):
                 problem = (
-                    f"{journal.name} beside it is left of a recording that has not come to its "
-                    f"end; finish that with --bias-record={mode}"
+                    f"is left as it is: {journal.name} beside it is left of a recording that has "
+                    f"not come to its end; finish that with --bias-record={mode}"
                 )
-                raise NotRewritten(path=place, problem=problem)
+                raise FileProblem(path=place, problem=problem)
         refuse_links(place, packed_path(place))
         cassette = Cassette(place)
         header = cassette.header
         if header is None or not keys or not cassette.keys - keys:
             problem = (
-                "what no design asks for in it is of trials that are not recorded whole, and what "
-                "else those ask nobody knows; record what is missing (--bias-record=missing), or "
-                "give the suite, the judge and the roster it was recorded with"
+                "is left as it is: what no design asks for in it is of trials that are not "
+                "recorded whole, and what else those ask nobody knows; record what is missing "
+                "(--bias-record=missing), or give the suite, the judge and the roster it was "
+                "recorded with"
                 if not keys
-                else "no design asks for anything in it, so the suite, the judge or the roster is "
-                "another than it was recorded with; remove the file yourself if you mean it"
+                else "is left as it is: no design asks for anything in it, so the suite, the "
+                "judge or the roster is another than it was recorded with; remove the "
+                "file yourself if you mean it"
             )
-            raise NotRewritten(path=cassette.path, problem=problem)
+            raise FileProblem(path=cassette.path, problem=problem)
         aside = kept_aside(cassette.path, "before")
         cassette.without(keys)
         write_cassette(cassette, header.experiment, header.model, header.provenance)

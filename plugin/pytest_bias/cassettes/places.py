@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from io import BufferedIOBase, BufferedReader, BytesIO
 from pathlib import Path
 
-from ..errors import DamagedCassette, NotRewritten, TwoCassettes
+from ..errors import DamagedCassette, FileProblem, NotReadable
 from ..settings.model_names import file_stem
 from .files import is_there, read_file, write_atomically
 
@@ -60,12 +60,13 @@ def journals_of(place: Path) -> tuple[Path, Path]:
 def standing(place: Path) -> Path | None:
     """The file that stands at ``place``, plain or packed; None when nothing does.
 
-    Raises TwoCassettes when both do: which of them counts nobody can tell. Raises NotReadable when
+    Raises NotReadable when both do, since only one can count, and when
     the folder may not be looked into.
     """
     there = [path for path in (place, packed_path(place)) if is_there(path)]
     if len(there) > 1:
-        raise TwoCassettes(plain=place, packed=packed_path(place))
+        problem = f"{packed_path(place).name} is there as well, and only one can count"
+        raise NotReadable(path=place, problem=problem, mend="Remove the one that is wrong")
     return there[0] if there else None
 
 
@@ -123,15 +124,15 @@ def lines_in(path: Path) -> Iterator[bytes]:
 def write_content(path: Path, text: Iterable[bytes]) -> None:
     """Replace a cassette's file in one step by one that holds ``text``, packed if it is to be.
 
-    Raises NotRewritten when it is to be packed, and is too large to be unpacked again.
+    Raises FileProblem when it is to be packed, and is too large to be unpacked again.
     """
     if path.suffix == PACKED_SUFFIX:
         whole = b"".join(text)
         if len(whole) > LIMIT:
             problem = (
-                f"{len(whole):,} bytes would be packed in it, and no more than {LIMIT:,} are "
-                "unpacked again; unpack it first (gzip -d)"
+                f"is left as it is: {len(whole):,} bytes would be packed in it, and no more "
+                f"than {LIMIT:,} are unpacked again; unpack it first (gzip -d)"
             )
-            raise NotRewritten(path=path, problem=problem)
+            raise FileProblem(path=path, problem=problem)
         text = [gzip.compress(whole, mtime=0)]
     write_atomically(path, text)

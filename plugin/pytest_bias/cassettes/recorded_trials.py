@@ -13,9 +13,9 @@ from ..errors import (
     BadSetting,
     BiasError,
     CallFailed,
+    FileProblem,
     ForeignAwait,
     JudgeNotBlind,
-    KeepsText,
     ReplayDiffers,
 )
 from ..experiments.canonical import digest
@@ -55,7 +55,7 @@ def reread(
 
     With ``anew`` only what stands in the journal of a recording made anew counts as recorded.
 
-    Raises Unrecorded when the trial, or an interaction of it, is not recorded. Raises KeepsText
+    Raises Unrecorded when the trial, or an interaction of it, is not recorded. Raises FileProblem
     when raw text stands in the cassette of an experiment that keeps only measures. Raises
     BadDesign when the protocol of such an experiment fails before it asks anything.
     """
@@ -137,7 +137,7 @@ def measured_in(
 ) -> MeasuredTrial | None:
     """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
 
-    Raises KeepsText or BadDesign as :func:`reread`.
+    Raises FileProblem or BadDesign as :func:`reread`.
     """
     wanted = _opened(experiment, players, trial, cassette)
     return _measured(experiment, players, wanted, cassette, anew=False)
@@ -174,7 +174,12 @@ def _opened(
 ) -> Wanted:
     """The trial's first question; what goes wrong before it is told without quoting anything."""
     if cassette.keeps_text:
-        raise KeepsText(path=cassette.path, retention=experiment.retention)
+        problem = (
+            "holds requests and replies as text, and its experiment has "
+            f'retention="{experiment.retention}"; move the file to where text may stand, then '
+            "record again"
+        )
+        raise FileProblem(path=cassette.path, problem=problem)
     try:
         return opening(experiment, players, trial)
     except Exception as error:  # noqa: BLE001  (whatever a protocol raises)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from ..errors import CassetteBusy, DamagedCassette, NotKept
+from ..errors import DamagedCassette, FileProblem, NotKept
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from ..settings.model_names import model_of
@@ -56,7 +56,7 @@ _NO_SCOPE = (KEY_START, MEASURED_START, TEXT_START)
 
 @contextmanager
 def recording_lock(path: Path, *, stays: bool = True) -> Iterator[None]:
-    """Hold a cassette for recording; CassetteBusy when another process does.
+    """Hold a cassette for recording; FileProblem when another process does.
 
     The lock file stands beside the cassette, so that every process that could write the one meets
     the other. It stays behind, empty, unless nothing was recorded: then its folder goes with it.
@@ -67,7 +67,8 @@ def recording_lock(path: Path, *, stays: bool = True) -> Iterator[None]:
         try:
             held.enter_context(alone(file, timeout=0, stays=stays or file.exists()))
         except Timeout:
-            raise CassetteBusy(path=path) from None
+            problem = "is being recorded by another process; wait for it to end, then run again"
+            raise FileProblem(path=path, problem=problem) from None
         yield
 
 

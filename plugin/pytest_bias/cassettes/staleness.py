@@ -66,7 +66,7 @@ def stale(
     ages, shut_down = not recording.simulated, roster.entry(model).shut_down
     if ages and max_age is not None:
         reasons += _aged(recording, max_age, date.fromisoformat(today))
-    if gone := ages and "" < shut_down <= today:
+    if gone := ages and shut_down is not None and str(shut_down) <= today:
         reasons.append(
             f"the model was shut down on {shut_down}, as the roster says, so nobody is served by "
             "it. Test the model that took its place; without a gate (ini file: bias_gate=off) "

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from ..errors import CassettesDiffer, DamagedCassette, NotReplaced, conflict_words
+from ..errors import CassettesDiffer, DamagedCassette, FileProblem, conflict_words
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from . import format as cassette_format
@@ -366,7 +366,7 @@ class Cassette:
         ``provenance`` is for a cassette that holds no reply. One that was ``changed`` is written
         even where no journal holds anything.
 
-        Raises NotReplaced where another file stands there by now than was loaded (recorders are
+        Raises FileProblem where another file stands there by now than was loaded (recorders are
         kept out by a lock, a pull is not), or it cannot be written.
         """
         if changed or self.interrupted or self.lost != self._written_lost:
@@ -382,11 +382,12 @@ class Cassette:
                 journal.unlink(missing_ok=True)
             sync_folder(self.place.parent)
 
-    def _left(self, problem: str) -> NotReplaced:
+    def _left(self, problem: str) -> FileProblem:
         """Return the error for a cassette that is not written: where the replies are."""
         journals = " and ".join(each.name for each in self._journals if is_there(each))
         kept = f"; every reply that was kept stands in {journals}" if journals else ""
-        return NotReplaced(path=self.path, problem=problem + kept)
+        problem = f"is left as it is: {problem}{kept}. Run again, and nothing is paid twice"
+        return FileProblem(path=self.path, problem=problem)
 
 
 def read_header(line: bytes, path: str) -> Header:

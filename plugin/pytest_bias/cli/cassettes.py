@@ -16,7 +16,7 @@ from ..cassettes.format import condition_id, trial_id
 from ..cassettes.joint import join, prune
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, begun_in, packed_path, place_of
 from ..cassettes.store import Cassette
-from ..errors import BadDesign, BadSetting, BiasError, NoCassette
+from ..errors import BadDesign, BadSetting, BiasError, FileProblem
 from ..experiments.experiment import Experiment, Players, plan_all
 from ..recording.plan import every_trial, held_of
 from ..settings.model_names import model_of
@@ -72,7 +72,7 @@ NOTHING_UNASKED = Unasked({}, frozenset())
 def unasked_in(experiment: Experiment, players: Players, cassette: Cassette) -> Unasked:
     """Return what stands in ``cassette`` and ``experiment`` does not ask for, replayed in memory.
 
-    Raises KeepsText where text stands that may not. Raises BadDesign where the author's own code
+    Raises FileProblem where text stands that may not. Raises BadDesign where the author's own code
     fails: then nobody knows what a trial would go on to ask.
     """
     lacking: set[str] = set()
@@ -183,7 +183,7 @@ def _prune(given: argparse.Namespace) -> int:
 def places_of(given: Path) -> Iterator[Path]:
     """The places of the cassettes a path stands for, those of which only a journal is there too.
 
-    Raises NoCassette when it stands for none. Raises NotReadable when a folder may not be looked
+    Raises FileProblem when it stands for none. Raises NotReadable when a folder may not be looked
     into.
     """
     if is_there(given) and given.is_dir():
@@ -194,15 +194,15 @@ def places_of(given: Path) -> Iterator[Path]:
             if _BETWEEN in place.name
         ]
         if not found:
-            raise NoCassette(path=given, problem="no cassette stands in this folder")
+            raise FileProblem(path=given, problem="is no cassette, and holds none this folder")
         yield from found
         return
     if not (given.name.endswith(_ENDS) and _BETWEEN in given.name):
-        problem = f"one is called <provider>{_BETWEEN}<model>{SUFFIX} (or …{_ENDS[1]})"
-        raise NoCassette(path=given, problem=problem)
+        problem = f"is no cassette: those are <provider>{_BETWEEN}<model>{SUFFIX} (or …{_ENDS[1]})"
+        raise FileProblem(path=given, problem=problem)
     place = place_of(given)
     if not (is_there(place) or is_there(packed_path(place))):
-        raise NoCassette(path=given, problem="there is no such file")
+        raise FileProblem(path=given, problem="is no cassette: there is no such file")
     yield place
 
 

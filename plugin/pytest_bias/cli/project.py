@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..cassettes.places import SUFFIX, packed_path, place_of
-from ..errors import NotShipped, ReportNotWritten, UnknownName
+from ..errors import FileProblem, ReportNotWritten, UnknownName
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
@@ -48,14 +48,15 @@ class ShippedExperiments:
 def shipped_suite() -> Path:
     """The folder with the suite: in an installed wheel that of the package, else the checkout.
 
-    Raises NotShipped where neither has one.
+    Raises FileProblem where neither has one.
     """
     package = Path(__file__).parents[1]
     places = (package / "suite", package.parents[1])
     for place in places:
         if (place / SUITE).is_dir() and (place / _ROSTER).exists():
             return place
-    raise NotShipped(path=places[0], problem="there are no experiments")
+    problem = "has no experiments. Install pytest-bias from its wheel, or a checkout with pip -e"
+    raise FileProblem(path=places[0], problem=problem)
 
 
 def shipped_experiments() -> list[ShippedExperiments]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -67,20 +67,6 @@ class NoControl(BiasError):
         )
 
 
-class UnknownFactor(BiasError, KeyError):
-    """A condition or trial is asked for a factor that its experiment does not have."""
-
-    def __init__(self, *, factor: str, factors: Iterable[str]) -> None:
-        known = ", ".join(factors)
-        super().__init__(
-            f"no factor {factor!r}; there are: {known} (an item's value is trial.item_value)"
-        )
-
-    def __str__(self) -> str:
-        """The message itself; KeyError would quote it."""
-        return str(self.args[0])
-
-
 class BadStimuli(BiasError):
     """A file of stimuli, or of somebody's own data in their place, is not what it must be.
 
@@ -99,14 +85,12 @@ class BadStimuli(BiasError):
 class BadTemplate(BiasError):
     """A stimulus template names a variable nobody gives it, or is given one it does not use."""
 
-    def __init__(self, *, name: str, unknown: Iterable[str], unused: Iterable[str]) -> None:
-        self.unknown = tuple(sorted(unknown))
-        self.unused = tuple(sorted(unused))
+    def __init__(self, *, name: str, unknown: Collection[str], unused: Collection[str]) -> None:
         parts = []
-        if self.unknown:
-            parts.append(f"uses unknown variable(s) {', '.join(self.unknown)}")
-        if self.unused:
-            parts.append(f"does not use variable(s) {', '.join(self.unused)}")
+        if unknown:
+            parts.append(f"uses unknown variable(s) {', '.join(sorted(unknown))}")
+        if unused:
+            parts.append(f"does not use variable(s) {', '.join(sorted(unused))}")
         super().__init__(f"template {name!r} {' and '.join(parts)}")
 
 
@@ -114,8 +98,6 @@ class Unserialisable(BiasError):
     """A value that has to travel or be stored as JSON is of a type JSON does not have."""
 
     def __init__(self, *, where: str, kind: str) -> None:
-        self.where = where
-        self.kind = kind
         super().__init__(
             f"{where} is a {kind}, which cannot be written as JSON; "
             "give a str, int, finite float, bool, None, list, dict or dataclass of these"
@@ -146,9 +128,6 @@ class TooFewUnits(NoFinding):
     """
 
     def __init__(self, *, group: str, found: int, needed: int, units: str = "units") -> None:
-        self.group = group
-        self.found = found
-        self.needed = needed
         few = f"too few {units}, {found}, and at least {needed} are needed"
         super().__init__(f"{group}: {few if found else 'no valid reply'}")
 
@@ -157,9 +136,9 @@ class IncompleteDesign(NoFinding):
     """Cells a contrast pools over have no valid reply at all."""
 
     def __init__(self, *, cells: Iterable[str]) -> None:
-        self.cells = tuple(cells)
-        shown = ", ".join(self.cells[:3])
-        more = f" and {len(self.cells) - 3} more" if len(self.cells) > 3 else ""  # noqa: PLR2004
+        first, rest = (every := list(cells))[:3], every[3:]
+        more = f" and {len(rest)} more" if rest else ""
+        shown = ", ".join(first)
         super().__init__(
             f"incomplete design: no valid reply in {shown}{more}, so nothing is pooled over it"
         )
@@ -216,7 +195,6 @@ class ForeignAwait(BiasError):
     """A protocol awaited something else than ``ask()`` and ``together()``."""
 
     def __init__(self, *, protocol: str, where: str, what: str) -> None:
-        self.where = where
         super().__init__(
             f"the protocol {protocol}() awaits {what} at {where}; a protocol may await only "
             "subject.ask() and together(), because nothing else can be replayed"
@@ -284,14 +262,13 @@ class SamePrompt(BiasError):
         self.more = more
         first, second = conditions
         one, two = (", ".join(map(repr, members)) for members in exemplars)
+        members = f"exemplars {one} and {two}" if one != two else f"exemplars {one}"
         among = [f"item {item!r}"] if item is not None else []
-        if first != second:
-            if one:
-                among.append(f"exemplars {one} and {two}" if one != two else f"exemplars {one}")
-            who, so = f"conditions {first!r} and {second!r}", "nothing is manipulated between them"
-        else:
-            who = f"in condition {first!r} the exemplars {one} and {two}"
-            so = "they are no two units"
+        who, so = f"conditions {first!r} and {second!r}", "nothing is manipulated between them"
+        if first == second:
+            who, so = f"in condition {first!r} the {members}", "they are no two units"
+        elif one:
+            among.append(members)
         where = f" ({'; '.join(among)})" if among else ""
         others = f"; {more} more of their trials are alike" if more else ""
         super().__init__(
@@ -349,11 +326,11 @@ def conflict_words(text: str, path: object) -> str:
 
 
 class FileProblem(BiasError):
-    """A problem with a file or folder, told in the ``words`` of its kind."""
+    """A file or folder cannot be used as it is; ``problem`` says why, and what to do."""
 
-    words: ClassVar[str]
+    words: ClassVar[str] = "{path} {problem}"
 
-    def __init__(self, *, path: Path | str, problem: str = "") -> None:
+    def __init__(self, *, path: Path | str, problem: str) -> None:
         super().__init__(self.words.format(path=path, problem=problem))
 
 
@@ -372,14 +349,12 @@ class DamagedCassette(BiasError):
         self.problem = problem
         self.mend = mend
         record = f"--bias-record={'all' if self.path.endswith('.rerecording') else 'missing'}"
+        again = f"{record} skips damaged lines and records again what stood there"
+        if whole:
+            again = f"move it away and record again ({record})"
         restore = (
             f"Restore the file from version control or a copy (git checkout -- {path}), which "
-            "costs nothing. Where there is none, "
-        )
-        restore += (
-            f"move it away and record again ({record})"
-            if whole
-            else f"{record} skips damaged lines and records again what stood there"
+            f"costs nothing. Where there is none, {again}"
         )
         super().__init__(f"{path}, line {line}: {problem}. {mend or restore}")
 
@@ -408,28 +383,6 @@ class LinkedFile(BiasError):
         )
 
 
-class TwoCassettes(BiasError):
-    """A cassette stands there plain and packed, and only one of them can count."""
-
-    def __init__(self, *, plain: Path | str, packed: Path | str) -> None:
-        super().__init__(
-            f"{plain} and {packed} are both there, and only one can count: remove the one that is "
-            "wrong"
-        )
-
-
-class NotRewritten(FileProblem):
-    """A cassette is left as it was."""
-
-    words = "{path} is left as it is: {problem}"
-
-
-class NoCassette(FileProblem):
-    """A path that was given for a cassette is none."""
-
-    words = "{path} is no cassette: {problem}"
-
-
 class CassettesDiffer(BiasError):
     """Recordings of one experiment with one model that cannot stand in one cassette."""
 
@@ -437,16 +390,6 @@ class CassettesDiffer(BiasError):
         super().__init__(
             f"{path} and {other} cannot be joined: {problem}. Nothing was written. Leave out the "
             "one that is wrong, or keep them in folders of their own"
-        )
-
-
-class KeepsText(BiasError):
-    """Raw text stands in the cassette of an experiment that keeps none."""
-
-    def __init__(self, *, path: Path | str, retention: str) -> None:
-        super().__init__(
-            f"{path} holds requests and replies as text, and its experiment has "
-            f'retention="{retention}"; move the file to where text may stand, then record again'
         )
 
 
@@ -463,18 +406,6 @@ class NoWorkspace(FileProblem):
         "{path} cannot be written to: {problem}. Make room there, or name another temporary "
         "folder (TMPDIR)"
     )
-
-
-class NotReplaced(FileProblem):
-    """A cassette is not replaced by what was recorded beside it."""
-
-    words = "{path} is left as it is: {problem}. Run again, and nothing is paid twice"
-
-
-class CassetteBusy(FileProblem):
-    """Another process is recording into the same cassette."""
-
-    words = "{path} is being recorded by another process; wait for it to end, then run again"
 
 
 class PaperNotWritten(BiasError):
@@ -507,10 +438,12 @@ class StaleRecordings(BiasError):
         published: bool = False,
     ) -> None:
         self.reasons = tuple(reasons)
-        self.summary = f"recordings of {experiment} no longer represent this model, {model}"
-        if published:
-            replies = f"the replies of {model} to {experiment}, as their table has them"
-            self.summary = f"{replies}, no longer represent this model"
+        self.summary = (
+            f"the replies of {model} to {experiment}, as their table has them, no longer "
+            "represent this model"
+            if published
+            else f"recordings of {experiment} no longer represent this model, {model}"
+        )
         lines = [f"{self.summary}:", *(f"  {reason}." for reason in self.reasons)]
         lines.append(f"  {cassette[:1].upper()}{cassette[1:]}")
         if again:
@@ -570,12 +503,6 @@ class ReportNotWritten(FileProblem):
     """A report could not be written where it was asked for."""
 
     words = "{path} was not written: {problem}"
-
-
-class NotShipped(FileProblem):
-    """The experiments that travel with the package are not in this installation."""
-
-    words = "{path}: {problem}. Install pytest-bias from its wheel, or a checkout with pip -e"
 
 
 class DamagedResults(FileProblem):
@@ -772,7 +699,7 @@ class WrongTable(BadSetting):
         for line, column, problem, file in sorted(self.cells):
             where.setdefault((file, column, problem), []).append(line)
         words = [
-            f"  {_place((unit, lines), column, file, labels)}{problem}"
+            f"  {_place(unit, lines, column, file, labels)}{problem}"
             for (file, column, problem), lines in islice(where.items(), _SHOWN)
         ]
         if more := sum(map(len, islice(where.values(), _SHOWN, None))):
@@ -793,24 +720,21 @@ class NotCovered(NotRecorded):
         super().__init__(words, f"{words}. Nobody can be asked again, and no row is made up.")
 
 
-def _place(where: tuple[str, Iterable[int]], column: str, file: str, labels: Sequence[str]) -> str:
+def _place(unit: str, lines: Iterable[int], column: str, file: str, labels: Sequence[str]) -> str:
     """``lines 3, 7-9, column "x": ``, in a folder after the file's name; or by ``labels``.
 
     Empty for what is wrong with the one file itself.
     """
-    unit, lines = where
-    runs: list[list[int]] = []
-    for line in sorted({*lines} - {0}):
-        if runs and line == runs[-1][1] + 1:
-            runs[-1][1] = line
-        else:
-            runs.append([line, line])
-    named = [[labels[line - 1] if labels else str(line) for line in run] for run in runs[:_SHOWN]]
-    shown = ", ".join("-".join(dict.fromkeys(run)) for run in named)
-    if more := sum(b - a + 1 for a, b in runs[_SHOWN:]):
-        shown = f"{shown} and {more} more"
-    several = len(runs) > 1 or any(a != b for a, b in runs)
+    numbers = sorted({*lines} - {0})
+    by_run = groupby(enumerate(numbers), lambda at: at[1] - at[0])
+    runs = [[line for _, line in run] for _, run in by_run]
+    shown = ", ".join(
+        "-".join(dict.fromkeys(labels[n - 1] if labels else str(n) for n in (run[0], run[-1])))
+        for run in runs[:_SHOWN]
+    )
+    if more := sum(map(len, runs[_SHOWN:])):
+        shown += f" and {more} more"
     parts = [file] if file else []
-    parts += [f"{unit}{'s' * several} {shown}"] if runs else []
+    parts += [f"{unit}{'s' * (len(numbers) > 1)} {shown}"] if runs else []
     parts += [f"column {column!r}"] if column else []
     return f"{', '.join(parts)}: " if parts else ""

@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from ..errors import BadDesign, UnknownFactor
+from ..errors import BadDesign, UnknownName
 from .fields import need_labelled, need_mapping, need_several, need_text, shortly, wrong
 
 K = TypeVar("K")
@@ -188,12 +188,13 @@ class Condition:
     def __getitem__(self, factor: str) -> object:
         """Value of this condition's level of ``factor``.
 
-        Raises UnknownFactor (a KeyError) where the experiment has no such factor.
+        Raises UnknownName where the experiment has no such factor.
         """
         try:
             return self.values[factor]
         except KeyError:
-            raise UnknownFactor(factor=factor, factors=self.values) from None
+            mend = "an item's value is trial.item_value"
+            raise UnknownName(kind="factor", name=factor, known=self.values, mend=mend) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ from ..errors import (
     BiasError,
     DamagedCassette,
     NotReadable,
-    TwoCassettes,
-    UnknownFactor,
+    UnknownName,
 )
 from ..experiments.design import Trial
 from ..experiments.experiment import Experiment, Players
@@ -124,7 +123,7 @@ def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answe
     A BiasError that ended it is raised; what else did is kept in it.
     """
     walk = Walk(experiment, players, trial, answer)
-    if isinstance(walk.error, UnknownFactor):  # of the author's code, which nobody else names
+    if isinstance(walk.error, UnknownName):  # of the author's code, which nobody else names
         where = f"{experiment.id} ({author_line(walk.error)})"
         raise BadDesign(what=where, problem=str(walk.error)) from None
     if isinstance(walk.error, BiasError):
@@ -211,7 +210,7 @@ class Estimator:
             if path != self.cassette:
                 try:
                     cassette = Cassette(path)
-                except (DamagedCassette, NotReadable, TwoCassettes):
+                except (DamagedCassette, NotReadable):
                     continue  # of another model; a plan or a run of it names the damage
                 if cassette.header is not None:
                     others.append((cassette.provenance.simulated, cassette.header.model, cassette))

@@ -226,7 +226,7 @@ class Held:
 def held_of(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> Held:
     """Return what ``cassette`` has of ``trial``, replayed in memory.
 
-    Raises KeepsText where text stands that may not.
+    Raises FileProblem where text stands that may not.
     """
     if experiment.retention != "raw":
         measured = measured_in(experiment, players, trial, cassette)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final, Literal
 
-from ..experiments.design import frozen_mapping
 from .constraints import CLOSED, Constraints
 
 PUBLISHED: Final = "published"
@@ -65,14 +64,6 @@ class TableEntry:
     note: _Text | None = None
     notes: _Texts = field(default_factory=dict)
     __pydantic_config__: ClassVar = CLOSED
-
-    def __post_init__(self) -> None:
-        ours: Mapping[str, Mapping[str, str]] = {
-            column: frozen_mapping(words) for column, words in self.values.items()
-        }
-        object.__setattr__(self, "columns", frozen_mapping(self.columns))
-        object.__setattr__(self, "values", frozen_mapping(ours))
-        object.__setattr__(self, "notes", frozen_mapping(self.notes))
 
     def word(self, column: str, cell: object) -> str:
         """Return a cell of the source in our words."""

@@ -12,18 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, ClassVar, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from ..errors import BadSetting, UnknownName
-from ..experiments.design import frozen_mapping
 from ..experiments.messages import Parameters
 from ..experiments.replies import ReplyPolicy
-from .constraints import CLOSED, Constraints, Truth
-from .published import NEEDED, PUBLISHED, TABLE, Section, TableEntry
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
+from .constraints import CLOSED, Constraints, Truth, Validated
+from .published import NEEDED, PUBLISHED, TABLE, TableEntry
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
@@ -56,22 +52,46 @@ _PROBLEMS = {
 _Read = TypeVar("_Read")
 
 
-class _Day:
-    """Constraint of a text that TOML gives as a day: YYYY-MM-DD."""
+def _model_name(name: str) -> str:
+    provider, _, model = name.partition("/")
+    if not provider or not model or name != name.strip():
+        message = "write models as provider/model, as openai/gpt-5.1-2025-11-13"
+        raise ValueError(message)
+    return name
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: Any) -> CoreSchema:
-        from pydantic_core import core_schema  # noqa: PLC0415  (only where a roster is read)
 
-        return core_schema.no_info_plain_validator_function(cls._text)
+def _bare_name(name: str) -> str:
+    if not _BARE.fullmatch(name):
+        message = "its name must be letters, digits, - and _"
+        raise ValueError(message)
+    return name
 
-    @staticmethod
-    def _text(value: object) -> str:
-        from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
-        if type(value) is not date:
-            raise PydanticCustomError("date_type", "should be a day, as 2027-04-01")
-        return value.isoformat()
+def _endpoint_name(name: str) -> str:
+    if name in (*BUILT_IN, PUBLISHED, TABLE):
+        message = f"{name} is a provider already; give the endpoint another name"
+        raise ValueError(message)
+    return _bare_name(name)
+
+
+def _base_url(text: str) -> str:
+    message = "must be an http:// or https:// URL with a host"
+    try:
+        url = urlsplit(text)
+        if url.scheme in ("http", "https") and url.hostname and url.port != 0:
+            if url.username is None and not url.query and not url.fragment:
+                return text
+            message = "must hold no user, password or query; a key belongs in the environment"
+    except ValueError:
+        pass
+    raise ValueError(message)
+
+
+def _variable(name: str) -> str:
+    if not _VARIABLE.fullmatch(name):
+        message = "must name an environment variable (capitals, digits and _), not be the key"
+        raise ValueError(message)
+    return name
 
 
 # What is beyond these is a slip, and nothing could be worked out with it.
@@ -100,7 +120,7 @@ class ModelEntry:
 
     ``requests_per_minute``, ``tokens_per_minute`` and ``concurrency`` (calls in flight) are limits
     of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
-    true where the vendor may move the name to another model; ``shut_down`` is the day (YYYY-MM-DD)
+    true where the vendor may move the name to another model; ``shut_down`` is the day
     from which on it is served no more; ``served`` are the names under which it may answer beside
     its own. ``system`` is a system prompt that it is always given, before an experiment's own;
     ``seeded`` sends it every trial's seed. ``replies`` is how they are read; None: as the
@@ -116,7 +136,7 @@ class ModelEntry:
     wire: Wire | None = None
     refuses: frozenset[ParameterName] = frozenset()
     alias: Truth = False
-    shut_down: Annotated[str, _Day] = ""
+    shut_down: Annotated[date, Constraints(strict=True)] | None = None
     served: frozenset[_Name] = frozenset()
     system: _Text | None = None
     seeded: Truth = False
@@ -138,8 +158,8 @@ class EndpointEntry:
     """
 
     wire: Wire
-    base_url: str
-    api_key_env: str | None = None
+    base_url: Annotated[str, Validated(_base_url)]
+    api_key_env: Annotated[str, Validated(_variable)] | None = None
     replies: ReplyPolicy = "strict"
     __pydantic_config__: ClassVar = CLOSED
 
@@ -161,6 +181,11 @@ class LocalEntry:
     threads: _Count = 1
     draw: Annotated[int, Constraints(strict=True, ge=0, le=10**6)] = 0
     __pydantic_config__: ClassVar = CLOSED
+
+    def __post_init__(self) -> None:
+        if (self.path is None) == (self.package is None):
+            message = "needs either the path of a GGUF file or the package of one"
+            raise ValueError(message)
 
 
 _NOTHING = ModelEntry()
@@ -184,10 +209,6 @@ class Roster:
     tables: Mapping[str, TableEntry] = field(default_factory=dict)
     own_tables: Mapping[str, TableEntry] = field(default_factory=dict)
     folder: Path = field(default_factory=Path, compare=False)
-
-    def __post_init__(self) -> None:
-        for name in ("models", "endpoints", "local", "tables", "own_tables"):
-            object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
 
     def entry(self, model: str) -> ModelEntry:
         """Return the entry of ``model``; an empty one where nothing is known.
@@ -245,40 +266,38 @@ def parse_roster(text: str, path: Path) -> Roster:
     except ValueError as error:  # no TOML, or a number of thousands of digits
         raise _bad(path, "not TOML", str(error)) from None
     given = _valid(_File, raw, lambda where, problem: _bad(path, _place(where), problem))
-    for name in given.models:
-        _check_model(name, _place(("models", name)), path)
-    for name in given.judges.order:
-        _check_model(name, "[judges] order", path)
     if len(set(given.judges.order)) != len(given.judges.order):
         raise _bad(path, "[judges] order", "names one twice")
-    for name, endpoint in given.endpoints.items():
-        _check_endpoint(name, endpoint, path)
-    _check_tables(PUBLISHED, given.published, path)
-    _check_tables(TABLE, given.table, path)
-    local = {name: _checked_local(name, entry, path) for name, entry in given.local.items()}
+    for section, needed in NEEDED.items():
+        tables = given.published if section == PUBLISHED else given.table
+        for name, entry in tables.items():
+            for need in needed:
+                if getattr(entry, need) is None:
+                    raise _bad(path, _place((section, name, need)), "is needed")
+    local = {
+        name: replace(entry, path=entry.path and path.parent / entry.path)
+        for name, entry in given.local.items()
+    }
+    order = tuple(given.judges.order)
     return Roster(
-        given.models,
-        given.endpoints,
-        tuple(given.judges.order),
-        local,
-        given.published,
-        given.table,
-        path.parent,
+        given.models, given.endpoints, order, local, given.published, given.table, path.parent
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Judges:
-    order: list[str] = field(default_factory=list)
+    order: list[Annotated[str, Validated(_model_name)]] = field(default_factory=list)
     __pydantic_config__: ClassVar = CLOSED
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    models: dict[str, ModelEntry] = field(default_factory=dict)
-    endpoints: dict[str, EndpointEntry] = field(default_factory=dict)
+    models: dict[Annotated[str, Validated(_model_name)], ModelEntry] = field(default_factory=dict)
+    endpoints: dict[Annotated[str, Validated(_endpoint_name)], EndpointEntry] = field(
+        default_factory=dict
+    )
     judges: _Judges = field(default_factory=_Judges)
-    local: dict[str, LocalEntry] = field(default_factory=dict)
+    local: dict[Annotated[str, Validated(_bare_name)], LocalEntry] = field(default_factory=dict)
     published: dict[str, TableEntry] = field(default_factory=dict)
     table: dict[str, TableEntry] = field(default_factory=dict)
     __pydantic_config__: ClassVar = CLOSED
@@ -313,8 +332,10 @@ def _valid(
         return TypeAdapter(kind).validate_python(raw)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        plain = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
-        raise refused(first["loc"], _PROBLEMS.get(first["type"], plain)) from None
+        message = first["msg"].removeprefix("Value error, ")
+        plain = f"{message[:1].lower()}{message[1:]}"
+        where = tuple(part for part in first["loc"] if part != "[key]")
+        raise refused(where, _PROBLEMS.get(first["type"], plain)) from None
 
 
 def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
@@ -334,52 +355,6 @@ def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
             )
             raise _bad(path, _place((*place, name)), problem)
         _refuse_keys(inner, (*place, name), path)
-
-
-def _check_model(name: str, where: str, path: Path) -> None:
-    provider, _, model = name.partition("/")
-    if not provider or not model or name != name.strip():
-        raise _bad(path, where, "write models as provider/model, as openai/gpt-5.1-2025-11-13")
-
-
-def _check_endpoint(name: str, endpoint: EndpointEntry, path: Path) -> None:
-    where = _place(("endpoints", name))
-    if name in (*BUILT_IN, PUBLISHED, TABLE):
-        raise _bad(path, where, f"{name} is a provider already; give the endpoint another name")
-    if not _BARE.fullmatch(name):
-        raise _bad(path, where, "its name must be letters, digits, - and _")
-    try:
-        url = urlsplit(endpoint.base_url)
-        sound = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:
-        raise _bad(path, f"{where} base_url", "is no URL") from None
-    if not sound:
-        raise _bad(path, f"{where} base_url", "must be an http:// or https:// URL with a host")
-    if url.username is not None or url.query or url.fragment:
-        problem = "must hold no user, password or query; a key belongs in the environment"
-        raise _bad(path, f"{where} base_url", problem)
-    if endpoint.api_key_env is not None and not _VARIABLE.fullmatch(endpoint.api_key_env):
-        problem = (
-            "must be the name of an environment variable (capitals, digits and _), not the key"
-        )
-        raise _bad(path, f"{where} api_key_env", problem)
-
-
-def _check_tables(section: Section, tables: Mapping[str, TableEntry], path: Path) -> None:
-    for name, entry in tables.items():
-        for need in NEEDED[section]:
-            if getattr(entry, need) is None:
-                raise _bad(path, _place((section, name, need)), "is needed")
-
-
-def _checked_local(name: str, entry: LocalEntry, path: Path) -> LocalEntry:
-    """``entry`` with its path seen from the roster."""
-    where = _place((LOCAL, name))
-    if not _BARE.fullmatch(name):
-        raise _bad(path, where, "its name must be letters, digits, - and _")
-    if (entry.path is None) == (entry.package is None):
-        raise _bad(path, where, "needs either the path of a GGUF file or the package of one")
-    return entry if entry.path is None else replace(entry, path=path.parent / entry.path)
 
 
 def _place(location: Iterable[str | int]) -> str:

@@ -10,7 +10,6 @@ from os.path import realpath
 from pathlib import Path
 from typing import Literal, cast
 
-from ..errors import BadSetting
 from ..experiments.design import SCREEN
 from .given import Given, is_folder, is_place
 from .options import OFF, OPTIONS
@@ -51,43 +50,31 @@ def read_accept(given: Given, baselines: Path | None) -> Accept | None:
 
     Raises BadSetting where a word says nothing, or does not go with what else is asked for.
     """
-    words = {name: given.options.get(f"accept_{name}") for name in _WORDS}
-    told = {name: " ".join(str(word).split()) for name, word in words.items() if word is not None}
+    typed = {name: given.raw(f"accept_{name}") for name in _WORDS}
+    words = {name: " ".join(str(word).split()) for name, word in typed.items() if word is not None}
     accepts = given.is_typed("accept")
-    for name, word in told.items():
-        if not word:
-            raise _refusal(name, words[name], "says nothing")
-        if not accepts:
-            raise _refusal(name, word, "goes with --bias-accept")
+    for name, word in words.items():
+        if not word or not accepts:
+            problem = "goes with --bias-accept" if word else "says nothing"
+            option = f"accept_{name}"
+            raise given.refusal(option, problem)
     if not accepts:
         return None
-    if (until := told.get("until")) is not None:
-        _check_day(until, given.today)
+    if "until" in words and not is_day(words["until"]):
+        raise given.refusal("accept_until", "must be a day, as YYYY-MM-DD")
+    if "until" in words and words["until"] < given.today:
+        raise given.refusal("accept_until", f"is before today, {given.today}")
+    later = "what is recorded is accepted later, when it has been looked at"
+    screen = "a screen clears nothing; accept what the gate design finds"
     for name, clashes, why in (
-        (
-            "record",
-            given.text("record") != "none",
-            "what is recorded is accepted later, when it has been looked at",
-        ),
-        (
-            "design",
-            given.text("design") == SCREEN,
-            "a screen clears nothing; accept what the gate design finds",
-        ),
+        ("record", given.text("record") != "none", later),
+        ("design", given.text("design") == SCREEN, screen),
         ("plan", given.is_typed("plan"), "a plan runs no case"),
         ("baselines", baselines is None, "there is nowhere to write to"),
     ):
         if clashes:
             raise given.refusal(name, f"does not go with --bias-accept: {why}")
-    return Accept(**told)
-
-
-def _check_day(until: str, today: str) -> None:
-    """Refuse an end that is no day, or is over."""
-    if not is_day(until):
-        raise _refusal("until", until, "must be a day, as YYYY-MM-DD")
-    if until < today:
-        raise _refusal("until", until, f"is before today, {today}")
+    return Accept(**words)
 
 
 def is_day(text: str) -> bool:
@@ -96,10 +83,6 @@ def is_day(text: str) -> bool:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
         return False
-
-
-def _refusal(word: str, value: object, problem: str) -> BadSetting:
-    return BadSetting(option=f"--bias-accept-{word}", value=value, problem=problem)
 
 
 def read_old(given: Given, models: Sequence[str]) -> str | None:

@@ -17,7 +17,7 @@ from ..cassettes.misses import all_capped
 from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassette_path, place_of
 from ..cassettes.store import Cassette
 from ..contrasts.cases import Case, Registry
-from ..errors import BadSetting, NoCassette, NotRecorded, UnknownName
+from ..errors import BadSetting, FileProblem, NotRecorded, UnknownName
 from ..errors.said import Said
 from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
@@ -482,9 +482,9 @@ def _of_cassette(path: Path) -> tuple[Path, str, str]:
     place = place_of(path.absolute())
     header = Cassette(place).header
     if header is None:
-        raise NoCassette(path=path, problem="there is no such file")
+        raise FileProblem(path=path, problem="is no cassette: there is no such file")
     folder = place.parent.parent
     if cassette_path(folder, header.experiment, header.model) != place:
-        problem = f"no run looks for it there: its place is {header.experiment}/…{SUFFIX}"
-        raise NoCassette(path=path, problem=problem)
+        problem = f"is no cassette: a run looks for it as {header.experiment}/…{SUFFIX}"
+        raise FileProblem(path=path, problem=problem)
     return folder, header.experiment, header.model

@@ -31,7 +31,7 @@ from pytest_bias.cassettes.format import (
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, cassette_path, cassettes_in
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import Cassette, write_cassette
-from pytest_bias.errors import CassetteBusy, DamagedCassette
+from pytest_bias.errors import DamagedCassette, FileProblem
 from pytest_bias.experiments.canonical import digest
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
@@ -638,9 +638,9 @@ def test_rewriting_changes_no_byte(cassette: Path) -> None:
 def test_one_recorder_at_a_time(cassette: Path) -> None:
     other = cassette.with_name("other.jsonl")
     with recording_lock(cassette), recording_lock(other):
-        with pytest.raises(CassetteBusy, match="recorded by another process"):
+        with pytest.raises(FileProblem, match="recorded by another process"):
             recording_lock(cassette).__enter__()
-        with pytest.raises(CassetteBusy):
+        with pytest.raises(FileProblem, match="another process"):
             recording_lock(other).__enter__()
     with recording_lock(cassette):
         pass
@@ -649,7 +649,7 @@ def test_one_recorder_at_a_time(cassette: Path) -> None:
 
 def test_a_lock_under_which_nothing_was_recorded_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "tiny" / "a.jsonl"
-    with recording_lock(path), pytest.raises(CassetteBusy):
+    with recording_lock(path), pytest.raises(FileProblem, match="another process"):
         recording_lock(path).__enter__()
     assert list(tmp_path.iterdir()) == []
     with recording_lock(path):

@@ -227,8 +227,6 @@ def test_a_lone_surrogate_survives_as_an_escape() -> None:
 def test_anything_else_is_named_with_its_place(value: object, where: str, kind: str) -> None:
     with pytest.raises(Unserialisable) as caught:
         dumps(value)
-    assert caught.value.where == where
-    assert caught.value.kind == kind
     assert str(caught.value).startswith(f"{where} is a {kind}, which cannot be written as JSON")
 
 

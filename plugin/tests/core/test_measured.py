@@ -38,8 +38,8 @@ from pytest_bias.errors import (
     BadSetting,
     CallFailed,
     DamagedCassette,
+    FileProblem,
     InvalidReply,
-    KeepsText,
     UnknownName,
 )
 from pytest_bias.experiments.design import Trial
@@ -385,10 +385,10 @@ def test_a_changed_prompt_is_a_miss_that_shows_no_text(tmp_path: Path) -> None:
 def test_text_in_the_cassette_of_an_experiment_that_keeps_none_is_an_error(tmp_path: Path) -> None:
     path = factories.record(tmp_path, experiment())
     of = kept()
-    with pytest.raises(KeepsText, match='its experiment has retention="measures"'):
+    with pytest.raises(FileProblem, match='its experiment has retention="measures"'):
         read(of, path)
     trial = plan(of, of.design())[0]
-    with pytest.raises(KeepsText):
+    with pytest.raises(FileProblem, match="as text"):
         is_recorded(of, Players(MODEL, "openai/judge"), trial, Cassette(path), anew=False)
 
 

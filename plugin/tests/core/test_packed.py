@@ -14,7 +14,7 @@ from pytest_bias.cassettes.format import encode_header
 from pytest_bias.cassettes.places import journals_of, packed_path
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.contrasts.cases import Case
-from pytest_bias.errors import DamagedCassette, NotRewritten, TwoCassettes
+from pytest_bias.errors import DamagedCassette, FileProblem, NotReadable
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.recording.job import Job
 from pytest_bias.workbench import recordings
@@ -52,7 +52,7 @@ def test_it_reads_as_the_plain_one_does_and_only_one_may_stand_there(plain: Path
         assert (after.checksum, after.header) == (before.checksum, before.header)
         assert list(after.interactions()) == list(before.interactions())
     plain.write_bytes(text)
-    with pytest.raises(TwoCassettes, match=f"{plain} and {path} are both there"):
+    with pytest.raises(NotReadable, match=f"{plain}: {path.name} is there as well"):
         Cassette(plain)
 
 
@@ -144,7 +144,7 @@ def test_what_is_too_large_to_pack_stays_in_the_journal(
     before = packed.read_bytes()
     monkeypatch.setattr(places, "LIMIT", len(gzip.decompress(before)) + 1)
     interrupt(Cassette(packed), SMALL, [TRIALS[1]])
-    with pytest.raises(NotRewritten, match="gzip -d"):
+    with pytest.raises(FileProblem, match="gzip -d"):
         Cassette(packed).merge(SMALL.id, MODEL)
     assert packed.read_bytes() == before
     assert journals_of(packed.with_suffix(""))[0].exists()

@@ -164,4 +164,4 @@ def test_an_installation_without_experiments_says_how_to_have_one_with_them(
     monkeypatch.setattr(project, "__file__", str(here / "a/b/cli/project.py"))
     done = command(here, "init")
     assert done.returncode == 2
-    assert "suite: there are no experiments. Install pytest-bias from" in done.stderr
+    assert "suite has no experiments. Install pytest-bias from" in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -162,8 +163,8 @@ def test_the_roster_knows_the_day_and_takes_nothing_else_for_one() -> None:
     text = '[models."openai/tiny"]\nshut_down = {}\n'
     path = Path("bias_models.toml")
     roster = parse_roster(text.format("2027-04-01"), path)
-    assert roster.entry("openai/tiny").shut_down == "2027-04-01"
-    assert roster.entry("openai/other").shut_down == ""
+    assert roster.entry("openai/tiny").shut_down == date(2027, 4, 1)
+    assert roster.entry("openai/other").shut_down is None
     for value in ('"2027-04-01"', "2027", "2027-04-01T01:02:03Z"):
         with pytest.raises(BadSetting, match="shut_down"):
             parse_roster(text.format(value), path)

@@ -74,8 +74,6 @@ class Roster(Target[ReadRoster]):
                 kept = entry[key]
                 if key in ("refuses", "served"):
                     value, kept = set(value), set(kept)  # noqa: PLW2901  (compared without order)
-                elif key == "shut_down":
-                    value = value.isoformat()  # noqa: PLW2901  (as it is kept)
                 if kept != value or isinstance(kept, bool) != isinstance(value, bool):
                     return f"{name} {key} is {kept!r}, and the file says {value!r}"
             numbers = [

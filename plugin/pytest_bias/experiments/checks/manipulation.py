@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 
-from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownFactor
+from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownName
 from ..design import Condition, Trial
 from ..experiment import Experiment, Players, plan
 from ..fields import author_line
@@ -52,7 +52,7 @@ class _Walk(Walk):
             return answer(wanted) if len(self.answered) < _LONGEST else None
 
         super().__init__(experiment, _PLAYERS, trial, within)
-        if isinstance(self.error, BadDesign | UnknownFactor):
+        if isinstance(self.error, BadDesign | UnknownName):
             raise self.error
         self.told = self.error if isinstance(self.error, JudgeNotBlind) else None
 
@@ -81,7 +81,7 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
         warnings.simplefilter("always", RuntimeWarning)
         try:
             found = _faults(experiment)
-        except (BadDesign, UnknownFactor) as error:
+        except (BadDesign, UnknownName) as error:
             where = author_line(error)
             found = (BadDesign(what=where, problem=str(error)) if where else error,)
     for each in warned:

@@ -117,9 +117,8 @@ def test_damaged_values_and_too_few_are_named(name: str, bad: object) -> None:
         TWO_GROUPS[name]([1, 2], bad)
     assert raised.value.argument == "b"
     for a, b, short in (([], [1, 2], "a"), ([1, 2], [3], "b")):
-        with pytest.raises(TooFewUnits) as few:
+        with pytest.raises(TooFewUnits, match=f"^{short}: (no valid reply|.* at least 2 are)"):
             TWO_GROUPS[name](a, b)
-        assert (few.value.group, few.value.needed) == (short, 2)
 
 
 def test_p_values_that_underflow_are_floored() -> None:
