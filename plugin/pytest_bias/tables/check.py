@@ -6,18 +6,15 @@ are the source's. A column of replicates only shows that no trial stands there t
 
 from __future__ import annotations
 
-import operator
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import compress
 from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..experiments.design import LABEL, Condition, Design, Trial, trials_of
+from ..experiments.design import LABEL, Design, Trial, trials_of
 from ..experiments.fields import one_line, shortly
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
 from ..experiments.records import Origin, Outcome
@@ -25,7 +22,9 @@ from ..settings.published import cell_text
 from .reader import WrongCell
 
 if TYPE_CHECKING:
+    from ..experiments.design import Trial
     from ..experiments.experiment import Experiment
+    from ..experiments.layouts import TableRow
     from ..experiments.messages import Player
     from ..settings.published import TableEntry
     from .reader import RawTable
@@ -37,8 +36,7 @@ _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could change a verdict
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"^(\d+)\.0+$", re.ASCII)
-_IN_NO_NUMBER = re.compile(r"[^0-9+\-.eE]")
-_NOBODY_KNOWS: Mapping[Player, int] = MappingProxyType({})
+_UNKNOWN_ATTEMPTS: Mapping[Player, int] = MappingProxyType({})
 _FLAGS = {"true": True, "false": False}
 _NAMED = 3
 _LISTED = 40
@@ -61,13 +59,19 @@ def trials_of_table(
     if not table.columns:
         return {}, [*table.problems]
     check = _Check(table, entry, experiment, name)
-    return check.outcomes(), check.problems
+    for row in table.rows:
+        check.read(row)
+    check.check_notes()
+    found: defaultdict[str, list[Outcome]] = defaultdict(list)
+    for cell in () if check.problems else sorted(check.cells.values(), key=lambda at: at.rank):
+        found[cell.model] += cell.trials
+    return found, check.problems
 
 
-def no_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[WrongCell]:
+def missing_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[WrongCell]:
     """Word which columns a table lacks, of what each is to be taken from; none where it has all.
 
-    What there is is told once.
+    The first also lists those that there are.
     """
     there = f"; there are {', '.join(table.columns)}"
     lacking = sorted({(column, of) for of, column in wanted if column not in table.columns})
@@ -82,11 +86,11 @@ def of_another(table: RawTable, entry: TableEntry, experiment: Experiment) -> li
     column = entry.columns.get("experiment", "experiment")
     problem = f"is not {experiment.id}, whose replies these are"
     rows = table.rows if column in table.columns else ()
-    told = [(row, entry.word(column, row.cells.get(column))) for row in rows]
+    named = [(row, entry.word(column, row.cells.get(column))) for row in rows]
     return [
-        WrongCell(row.line, column, f"{shortly(said)} {problem}", row.file)
-        for row, said in told
-        if said not in ("", experiment.id)
+        WrongCell(row.line, column, f"{shortly(word)} {problem}", row.file)
+        for row, word in named
+        if word not in ("", experiment.id)
     ]
 
 
@@ -100,67 +104,72 @@ def coverage(experiment: Experiment, outcomes: Iterable[Outcome]) -> str:
 
     A cell is a condition with one exemplar of each factor and one item; controls are left out.
     """
-    one = Design(1)
     cells = {
         trial.cell: trial.id.rpartition("#")[0]
         for condition in experiment.conditions
-        for trial in trials_of(condition, experiment.factors, experiment.items, one)
-        if experiment.items is None or trial.item in experiment.items.items
+        for trial in trials_of(condition, experiment.factors, experiment.items, Design(1))
     }
-    found = Counter(outcome.trial.cell for outcome in outcomes)
-    sizes = [found[cell] for cell in cells]
+    counts = Counter(outcome.trial.cell for outcome in outcomes)
+    sizes = [counts[cell] for cell in cells]
     planned, gate = len(cells) * experiment.replicates, experiment.replicates
     there = sum(min(size, gate) for size in sizes)
     words = f"{there:,} of the {planned:,} trials of the gate design are there"
     if min(sizes) == max(sizes):
         return f"{words}; each of its {len(cells)} cells holds {max(sizes):,}"
     words += f"; its {len(cells)} cells are unequal and hold {min(sizes):,} to {max(sizes):,}"
-    if empty := [name for cell, name in cells.items() if not found[cell]]:
+    if empty := [name for cell, name in cells.items() if not counts[cell]]:
         more = ", …" if len(empty) > _NAMED else ""
         words += f", {len(empty)} of them none ({', '.join(empty[:_NAMED])}{more})"
     return words
 
 
-class _Wrong(Exception):
-    """A cell holds no value; in what words."""
-
-
 @dataclass(slots=True)
 class _Cell:
-    """A model's trials at one condition, exemplars and item; ``rank`` is its place in the plan."""
+    """A model's trials at one condition, exemplars and item, of which ``first`` is the first.
+
+    ``rank`` is its place in the plan, and ``problems`` say by column why it has none.
+    """
 
     model: str
-    condition: Condition
-    exemplars: Mapping[str, str]
-    item: str | None
-    value: object
-    rank: tuple[int, ...]
-    trials: list[Outcome]
+    first: Trial | None
+    rank: int
+    problems: list[tuple[str, str]]
+    trials: list[Outcome] = field(default_factory=list)
 
 
 class _Check:
-    """The rows of a table, one column after the other; columns go by what we call them."""
+    """Takes the rows of a table for trials, one after the other; columns go by our names."""
 
     def __init__(
         self, table: RawTable, entry: TableEntry, experiment: Experiment, name: str
     ) -> None:
         self.problems = list(table.problems)
+        self.cells: dict[tuple[str, ...], _Cell] = {}
         self._entry, self._experiment, self._table = entry, experiment, table
         self._name = name
-        every = (*experiment.conditions, *experiment.control_conditions)
-        self._conditions = {tuple(c.levels.values()): (n, c) for n, c in enumerate(every)}
         self._sources: dict[str, str] = {}
-        self._found: list[tuple[int, WrongCell]] = []
-        given = {*entry.columns, *table.columns}
-        asked = [m for m in experiment.measures if m.name in given or not m.optional]
-        self._derived = [m for m in asked if m.take and m.name not in given]
-        self._measures = [m for m in asked if m not in self._derived]
+        self._first: dict[tuple[object, ...], TableRow] = {}
+        self._types: dict[str, tuple[type, TableRow]] = {}
+        declared = {*entry.columns, *table.columns}
+        read = [m for m in experiment.measures if m.name in declared or not m.optional]
+        self._derived = [m for m in read if m.take and m.name not in declared]
+        self._measures = [m for m in read if m not in self._derived]
         self._kinds = {
             m.name: int if m.integer else kind_of(m, experiment.protocol) for m in self._measures
         }
         self._placed = [factor.name for factor in experiment.factors]
         self._placed += [f"{each.name}_exemplar" for each in experiment.factors if each.exemplars]
         self._placed += ["item"] if experiment.items is not None else []
+        self._planned = {
+            _labels(trial): (rank, trial)
+            for rank, trial in enumerate(
+                trial
+                for condition in (*experiment.conditions, *experiment.control_conditions)
+                for trial in trials_of(
+                    condition, experiment.factors, experiment.items, Design(1, controls=1)
+                )
+            )
+        }
         needed = [*self._placed, *(measure.name for measure in self._measures)]
         wanted = {name: entry.columns.get(name, name) for name in needed}
         # Of these, what is not named counts where it is there.
@@ -169,331 +178,245 @@ class _Check:
         if (column := model_column(table, entry)) is not None:
             wanted[MODEL] = column
         self._columns = {n: column for n, column in wanted.items() if column in table.columns}
-        names = dict.fromkeys(self._columns.values())
-        self._raw = {name: [row.cells.get(name) for row in table.rows] for name in names}
+        self._translations = {
+            name: entry.values[column]
+            for name, column in self._columns.items()
+            if column in entry.values
+        }
+        self._check_declaration(wanted, {*needed, *_OPTIONAL})
+
+    def _check_declaration(self, wanted: Mapping[str, str], ours: set[str]) -> None:
+        """Note what is wrong with the columns, and with what is declared of them."""
+        entry, experiment, table = self._entry, self._experiment, self._table
         translated = [("values", column) for column in entry.values]
-        self.problems += no_columns((*wanted.items(), *translated), table)
-        ours = {*needed, *_OPTIONAL, *(measure.name for measure in experiment.measures)}
-        counting = {*_COUNTING, *(measure.name for measure in experiment.measures)}
-        spelt = {each: each.strip().casefold() for each in {*table.columns} - {*self._raw}}
+        self.problems += missing_columns((*wanted.items(), *translated), table)
+        measures = {measure.name for measure in experiment.measures}
+        unread = {*table.columns} - {*self._columns.values()}
         self.problems += [
             WrongCell(0, column, f"is not read; call it {name} if it is that, or else otherwise")
-            for column, name in sorted(spelt.items())
-            if name in counting - {*self._columns}
+            for column in sorted(unread)
+            if (name := column.strip().casefold()) in {*_COUNTING, *measures} - {*self._columns}
         ]
-        if unknown := sorted(entry.columns.keys() - ours):
-            has = f"{experiment.id} has {', '.join(sorted(ours))}"
-            words = f"'columns' names {', '.join(unknown)}, and {has}"
-            self.problems.append(WrongCell(0, "", words))
+        if unknown := sorted(entry.columns.keys() - (ours | measures)):
+            has = f"{experiment.id} has {', '.join(sorted(ours | measures))}"
+            self._wrong_file(f"'columns' names {', '.join(unknown)}, and {has}")
         if entry.collected_at and not _is_time(entry.collected_at):
-            words = f"collected_at: {shortly(entry.collected_at)} {_NO_TIME}"
-            self.problems.append(WrongCell(0, "", words))
+            self._wrong_file(f"collected_at: {shortly(entry.collected_at)} {_NO_TIME}")
         if entry.missing and not _is_reason(entry.missing):
-            words = f"missing: {shortly(entry.missing)} {_NO_REASON}"
-            self.problems.append(WrongCell(0, "", words))
+            self._wrong_file(f"missing: {shortly(entry.missing)} {_NO_REASON}")
         if experiment.judge is not None and entry.judge is None:
-            words = (
+            self._wrong_file(
                 f"{experiment.id} has a judge, and nothing says who graded: name it as judge in "
                 "the table's declaration in the roster, or with judge= (--judge) if it has none"
             )
-            self.problems.append(WrongCell(0, "", words))
 
-    def outcomes(self) -> Mapping[str, list[Outcome]]:
-        """The trials of each model; none where there is a problem, which is then among those."""
-        sources = self._texts(MODEL)
-        if MODEL not in self._columns and self._entry.model is None:
-            sources = [self._name] * len(sources)
-        keys = [*zip(sources, *map(self._words, self._placed), strict=True)]
-        cells = {key: self._placed_at(key) for key in dict.fromkeys(keys)}
-        for place, key in enumerate(keys):
-            if isinstance(cell := cells[key], list):
-                for name, problem in cell:
-                    self._wrong(place, name, problem)
-        self._check_first(keys)
-        origins = self._origins()
-        missing, values = self._measured()
-        # Columns were read one after the other, and problems are told row by row.
-        self.problems += [problem for _, problem in sorted(self._found, key=lambda at: at[0])]
-        self._check_notes()
-        found: defaultdict[str, list[Outcome]] = defaultdict(list)
-        if self.problems:
-            return found
-        for key, origin, why, measured in zip(keys, origins, missing, values, strict=True):
-            cell = cells[key]
-            assert isinstance(cell, _Cell)  # noqa: S101  (else there is a problem)
-            number = len(cell.trials) + 1
-            cell.trials.append(
-                Outcome(
-                    trial=Trial(cell.condition, cell.exemplars, cell.item, cell.value, number),
-                    result=None,
-                    missing=why or None,
-                    invalid=(),
-                    interactions=0,
-                    prompts=(),
-                    values=measured,
-                    origins=origin,
-                    published=True,
-                    attempts=_NOBODY_KNOWS,
-                )
-            )
-        placed = [cell for cell in cells.values() if isinstance(cell, _Cell)]
-        for cell in sorted(placed, key=lambda cell: cell.rank):
-            found[cell.model] += cell.trials
-        return found
-
-    def _check_notes(self) -> None:
-        """Note what the roster says of models that no row is of."""
-        if not self._sources:
-            return  # there is no column of models, as has been said
-        if unknown := sorted(self._entry.notes.keys() - self._sources.keys()):
+    def check_notes(self) -> None:
+        """Note what is declared of models that no row is of."""
+        unknown = sorted(self._entry.notes.keys() - self._sources.keys())
+        if unknown and self._sources:  # else there is no column of models, which is noted
             has = f"the table has {', '.join(map(one_line, sorted(self._sources)))}"
-            words = f"'notes' names {', '.join(unknown)}, and {has}"
-            self.problems.append(WrongCell(0, "", words))
+            self._wrong_file(f"'notes' names {', '.join(unknown)}, and {has}")
 
-    def _told(self, name: str) -> Sequence[object]:
-        """The cells of a column; empty ones where it is not there."""
-        return self._raw.get(self._columns.get(name, ""), (None,) * len(self._table.rows))
-
-    def _texts(self, name: str) -> list[str]:
-        return [cell if type(cell) is str else cell_text(cell) for cell in self._told(name)]
-
-    def _words(self, name: str) -> list[str]:
-        """The cells of a column in our words."""
-        words = self._entry.values.get(self._columns.get(name, ""))
-        texts = self._texts(name)
-        return [words.get(text, text) for text in texts] if words else texts
-
-    def _wrong(self, place: int, name: str, problem: str) -> None:
-        """Note a problem of a row; of a column that is not there it has been said."""
-        if name in self._columns:
-            row, column = self._table.rows[place], self._columns[name]
-            self._found.append((place, WrongCell(row.line, column, problem, row.file)))
-
-    def _placed_at(self, key: tuple[str, ...]) -> _Cell | list[tuple[str, str]]:
-        """The cell that rows of these words belong to, or else what is wrong with the words."""
-        source, *words = key
-        model, problems = self._model(source)
-
-        def one_of(name: str, known: Sequence[str], what: str) -> tuple[str, int]:
-            word = words[self._placed.index(name)]
-            if word in known:
-                return word, known.index(word)
-            problems.append((name, f"{shortly(word)} is no {what}: {_listed(known)}"))
-            return word, 0
-
-        levels: list[str] = []
-        exemplars: dict[str, str] = {}
-        ranks: list[int] = []
-        for factor in self._experiment.factors:
-            name, known = factor.name, (*factor.levels, *factor.controls)
-            levels.append(one_of(name, known, f"level of {name}")[0])
-            if factor.exemplars:
-                members, at = factor.exemplars.get(levels[-1], ()), one_line(levels[-1])
-                what = f"exemplar of {name} at {at}"
-                exemplars[name], rank = one_of(f"{name}_exemplar", members, what)
-                ranks.append(rank)
-        items, item, value = self._experiment.items, None, None
-        if items is not None:
-            every = {**items.items, **items.controls}
-            item, rank = one_of("item", (*every,), items.name)
-            value = every.get(item)
-            # Control items come after all others, whatever the exemplars.
-            ranks = [rank >= len(items.items), *ranks, rank]
-        number, condition = self._conditions.get(tuple(levels), (len(self._conditions), None))
-        elsewhere = condition is None or any(ranks)
-        if number >= len(self._experiment.conditions) and elsewhere and not problems:
-            factors = enumerate(self._experiment.factors)
-            place = next(n for n, factor in factors if levels[n] in factor.controls)
-            told = "is for positive controls, and asked with the first of all else alone"
-            problems.append((self._experiment.factors[place].name, f"{levels[place]!r} {told}"))
-        if problems or condition is None:
-            return problems
-        return _Cell(model, condition, exemplars, item, value, (number, *ranks), [])
-
-    def _model(self, source: str) -> tuple[str, list[tuple[str, str]]]:
-        """A model of the source by the name we give it, and what is wrong with that."""
-        words = self._entry.values.get(self._columns.get(MODEL, ""), {})
-        model = words.get(source, source)
-        if not model or model != model.strip() or not model.isprintable():
-            return model, [(MODEL, "names no model, so these are the replies of nobody")]
-        if (first := self._sources.setdefault(model, source)) == source:
-            return model, []
-        both = f"{shortly(source)} and {shortly(first)} are both {shortly(model)}"
-        problem = f"{both} in our words, and replies of two models are not pooled"
-        return model, [(MODEL, problem)]
-
-    def _check_first(self, keys: Sequence[tuple[str, ...]]) -> None:
-        """Note trials that stand in the table twice, or do not say which they are."""
-        if "replicate" not in self._columns:
+    def read(self, row: TableRow) -> None:
+        """Take a row for the next trial of its cell, or note all that is wrong with it."""
+        named = MODEL in self._columns or self._entry.model is not None
+        source = cell_text(self._raw(row, MODEL)) if named else self._name
+        labels = tuple(self._word(row, name) for name in self._placed)
+        key = (source, *labels)
+        if key not in self.cells:
+            self.cells[key] = self._cell(source, labels)
+        cell = self.cells[key]
+        for name, problem in cell.problems:
+            self._wrong(row, name, problem)
+        if "replicate" in self._columns:
+            self._check_replicate(row, key)
+        at, served = self._word(row, "collected_at"), self._word(row, "served")
+        if at and not _is_time(at):
+            self._wrong(row, "collected_at", f"{shortly(at)} {_NO_TIME}")
+        missing, values = self._measured(row)
+        if self.problems or cell.first is None:
             return
-        rows, lines = self._table.rows, dict[tuple[object, ...], int]()
-        numbers = [_WHOLE.sub(r"\1", word) for word in self._words("replicate")]
-        told = [*zip(keys, numbers, strict=True)]
-        alright = len({*told}) == len(told) and all(replicate for _, replicate in told)
-        for place, (key, replicate) in enumerate(() if alright else told):
-            if not replicate:
-                self._wrong(place, "replicate", "is empty, and replicates are told by it")
-            elif (at := lines.setdefault((key, replicate), place)) != place:
-                first = rows[at]
-                same_file = first.file == rows[place].file
-                where = self._table.place(first._replace(file="") if same_file else first)
-                same = f"the same model, condition and replicate {shortly(replicate)}"
-                self._wrong(place, "replicate", f"repeats {where}: {same}")
+        time, by = at or self._entry.collected_at, served or self._entry.served or ""
+        cell.trials.append(
+            Outcome(
+                trial=replace(cell.first, replicate=len(cell.trials) + 1),
+                result=None,
+                missing=missing or None,
+                invalid=(),
+                interactions=0,
+                prompts=(),
+                values=values,
+                origins=(Origin("subject", by, time or None),),
+                published=True,
+                attempts=_UNKNOWN_ATTEMPTS,
+            )
+        )
 
-    def _origins(self) -> list[tuple[Origin, ...]]:
-        """When each row was collected and which model the source says answered."""
-        entry = self._entry
-        told = [*zip(self._words("collected_at"), self._words("served"), strict=True)]
-        known: dict[tuple[str, str], tuple[Origin, ...]] = {}
-        wrongly: dict[tuple[str, str], str] = {}
-        for said in dict.fromkeys(told):
-            at, served = said[0] or entry.collected_at or "", said[1] or entry.served or ""
-            known[said] = (Origin("subject", served, at or None),)
-            if at and not _is_time(at):
-                wrongly[said] = f"{shortly(at)} {_NO_TIME}"
-        for place, said in enumerate(told if wrongly else ()):
-            if said in wrongly:
-                self._wrong(place, "collected_at", wrongly[said])
-        return [known[said] for said in told]
+    def _raw(self, row: TableRow, name: str) -> object:
+        """A cell as it stands; None where there is none."""
+        return row.cells.get(self._columns[name]) if name in self._columns else None
 
-    def _measured(self) -> tuple[list[str], list[Mapping[str, MeasureValue]]]:
-        """Why each trial is missing (empty: it is not), its measures; and their problems."""
-        cells = [self._measure_cells(measure) for measure in self._measures]
-        missing = self._words("missing")
-        if {*map(str.lower, {*missing})} & {*_FLAGS}:
-            self.problems.append(WrongCell(0, self._columns["missing"], _NO_FLAG))
-            return missing, []
-        if stated := self._entry.missing:
-            rows = zip(missing, *cells, strict=True)
-            missing = [why or (stated if all(map(_empty, row)) else "") for why, *row in rows]
-        wrongly = {why for why in set(missing) if why and not _is_reason(why)}
-        for place, why in enumerate(missing if wrongly else ()):
-            if why in wrongly:
-                self._wrong(place, "missing", f"{shortly(why)} {_NO_REASON}")
-        columns = [
-            self._plain(measure, column, missing) or self._values(measure, column, missing)
-            for measure, column in zip(self._measures, cells, strict=True)
-        ]
-        names = [measure.name for measure in self._measures]
-        values: list[Mapping[str, MeasureValue]] = []
-        for place, (why, *row) in enumerate(zip(missing, *columns, strict=True)):
-            found = {} if why else dict(zip(names, row, strict=True))
-            if self._derived and not why and None not in row:
-                self._derive(place, found)
-            values.append(MappingProxyType(found))
-        return missing, values
+    def _word(self, row: TableRow, name: str) -> str:
+        """A cell as text, in our words."""
+        text = cell_text(self._raw(row, name))
+        return self._translations[name].get(text, text) if name in self._translations else text
 
-    def _measure_cells(self, measure: Measure) -> Sequence[object]:
-        """A measure's cells, in our words where they are translated."""
-        told = self._told(measure.name)
-        words = self._entry.values.get(self._columns.get(measure.name, ""))
-        if not words:
-            return told
-        ours = {text: _typed(word) if self._table.typed else word for text, word in words.items()}
-        return [ours.get(cell_text(cell), cell) for cell in told]
+    def _wrong(self, row: TableRow, name: str, problem: str) -> None:
+        """Note a problem of a row; that a column is not there has been noted already."""
+        if name in self._columns:
+            self.problems.append(WrongCell(row.line, self._columns[name], problem, row.file))
 
-    def _values(
-        self, measure: Measure, cells: Sequence[object], missing: Sequence[str]
-    ) -> list[Any]:
-        """The values in a column, None where there is none; all are of the type of the first."""
-        known: dict[str, MeasureValue] = {}
-        first: tuple[type, int] | None = None
-        values: list[MeasureValue | None] = []
-        for place, (cell, why) in enumerate(zip(cells, missing, strict=True)):
-            value = problem = None
-            if _empty(cell):
-                if not why:
-                    problem = "is empty, and nothing says why the trial is missing"
-            elif why:
-                because = one_line(why)
-                problem = f"holds {shortly(cell)}, and the trial is missing ({because})"
-            else:
-                text = cell if isinstance(cell, str) else None
-                value = None if text is None else known.get(text)
-                try:
-                    if value is None:
-                        value = self._value(measure, cell)
-                        if text is not None:
-                            known[text] = value
-                    first = first or (type(value), place)
-                    if type(value) is not first[0]:
-                        value, at = None, self._table.place(self._table.rows[first[1]])
-                        problem = f"{shortly(cell)} is of another type than the value on {at}"
-                except _Wrong as wrong:
-                    problem = f"{shortly(cell)} {wrong}"
-            values.append(value)
-            if problem:
-                self._wrong(place, measure.name, problem)
-        return values
+    def _wrong_file(self, problem: str) -> None:
+        self.problems.append(WrongCell(0, "", problem))
 
-    def _plain(
-        self, measure: Measure, cells: Sequence[object], missing: Sequence[str]
-    ) -> list[Any] | None:
-        """The same at once, of a column in which nothing is wrong; None where something may be."""
-        kind, there = self._kinds[measure.name], [*compress(cells, map(operator.not_, missing))]
-        types: set[type] = {*map(type, there)}
-        texts = types == {str} and not self._table.typed
-        counts = kind in (int, float) or (kind is not bool and measure.bounds is not None)
-        found: list[Any] = []
-        try:
-            if not all(map(_empty, compress(cells, missing))):
-                return None
-            if counts and not measure.categories and (texts or types <= {int, float}):
-                found = _numbers(there, measure.bounds, texts=texts, whole=kind is int)
-            elif types in ({str}, {bool}) and "" not in there:
-                known = {cell: self._value(measure, cell) for cell in {*there}}
-                found = [known[cell] for cell in there]
-        except (_Wrong, ValueError, OverflowError):
-            return None
-        values = iter(found)
-        alike = len(found) == len(there) and len({*map(type, found)}) == 1
-        return [None if why else next(values) for why in missing] if alike else None
+    def _cell(self, source: str, labels: tuple[str, ...]) -> _Cell:
+        """The cell of the plan that rows with these labels belong to, or what is wrong with them.
 
-    def _value(self, measure: Measure, cell: object) -> MeasureValue:
-        """The value in a cell, by what the protocol says, or else the measure's bounds."""
-        kind = self._kinds[measure.name]
-        if measure.categories:
-            word = cell_text(cell)
-            if measure.declares(word):
-                return word
-            problem = f"is no {measure.name}: {_listed(measure.listed)}"
-            raise _Wrong(problem)
-        if self._table.typed and isinstance(cell, str):
-            problem = "is text, where a number, true or false is needed"
-            raise _Wrong(problem)
+        A model goes by the name we give it, and that of no other model of the source.
+        """
+        model = self._translations.get(MODEL, {}).get(source, source)
+        problems: list[tuple[str, str]] = []
+        if not model or model != model.strip() or not model.isprintable():
+            problems.append((MODEL, "names no model, so these are the replies of nobody"))
+        elif (first := self._sources.setdefault(model, source)) != source:
+            both = f"{shortly(source)} and {shortly(first)} are both {shortly(model)}"
+            problem = f"{both} in our words, and replies of two models are not pooled"
+            problems.append((MODEL, problem))
+        rank, trial = self._planned.get(labels, (0, None))
+        return _Cell(model, trial, rank, problems if trial else problems + self._unplaced(labels))
+
+    def _unplaced(self, labels: tuple[str, ...]) -> list[tuple[str, str]]:
+        """Say by column which labels of a row the plan does not have, or not together."""
+        words, items = dict(zip(self._placed, labels, strict=True)), self._experiment.items
+        known: list[tuple[str, Sequence[str], str]] = []
+        controls = []
+        for factor in self._experiment.factors:
+            level = words[factor.name]
+            levels = (*factor.levels, *factor.controls)
+            known.append((factor.name, levels, f"level of {factor.name}"))
+            if factor.exemplars:
+                what = f"exemplar of {factor.name} at {one_line(level)}"
+                known.append((f"{factor.name}_exemplar", factor.exemplars.get(level, ()), what))
+            if level in factor.controls:
+                alone = "is for positive controls, and asked with the first of all else alone"
+                controls.append((factor.name, f"{level!r} {alone}"))
+        if items is not None:
+            known.append(("item", (*items.items, *items.controls), items.name))
+        return [
+            (name, f"{shortly(words[name])} is no {what}: {_listed(labels)}")
+            for name, labels, what in known
+            if words[name] not in labels
+        ] or controls[:1]
+
+    def _check_replicate(self, row: TableRow, key: tuple[str, ...]) -> None:
+        """Note a trial that stands in the table twice, or does not say which it is."""
+        replicate = _WHOLE.sub(r"\1", self._word(row, "replicate"))
+        first = self._first.setdefault((key, replicate), row)
+        if not replicate:
+            self._wrong(row, "replicate", "is empty, and replicates are told by it")
+        elif first is not row:
+            place = self._table.place(first._replace(file="") if first.file == row.file else first)
+            same = f"the same model, condition and replicate {shortly(replicate)}"
+            self._wrong(row, "replicate", f"repeats {place}: {same}")
+
+    def _measured(self, row: TableRow) -> tuple[str, Mapping[str, MeasureValue]]:
+        """Why a trial is missing (empty: it is not), or its measures; problems are noted."""
+        missing = self._word(row, "missing")
+        if missing.lower() in _FLAGS:
+            self._wrong(row, "missing", _NO_FLAG)
+            return missing, {}
+        cells = {measure.name: self._measure_cell(row, measure) for measure in self._measures}
+        if all(map(_is_empty, cells.values())):
+            missing = missing or self._entry.missing or ""
+        if missing and not _is_reason(missing):
+            self._wrong(row, "missing", f"{shortly(missing)} {_NO_REASON}")
+        values: dict[str, MeasureValue] = {}
+        for measure in self._measures:
+            name, cell = measure.name, cells[measure.name]
+            if missing and not _is_empty(cell):
+                because = f"and the trial is missing ({one_line(missing)})"
+                self._wrong(row, name, f"holds {shortly(cell)}, {because}")
+            elif not missing:
+                value, problem = self._value(measure, cell)
+                kind, first = self._types.get(name, (type(value), row))
+                if not problem and type(value) is not kind:
+                    place = self._table.place(first)
+                    problem = f"{shortly(cell)} is of another type than the value on {place}"
+                if problem:
+                    self._wrong(row, name, problem)
+                else:
+                    self._types[name], values[name] = (kind, first), value
+        if len(values) == len(self._measures) and not missing:
+            self._derive(row, values)
+        return missing, MappingProxyType(values)
+
+    def _measure_cell(self, row: TableRow, measure: Measure) -> object:
+        """A measure's cell, in our words where it is translated: as JSON has them if typed."""
+        cell, words = self._raw(row, measure.name), self._translations.get(measure.name, {})
+        text = cell_text(cell) if words else ""
+        if text not in words:
+            return cell
+        word = words[text]
+        if not self._table.typed:
+            return word
+        return float(word) if _NUMBER.fullmatch(word) else _FLAGS.get(word, word)
+
+    def _value(self, measure: Measure, cell: object) -> tuple[MeasureValue, str]:
+        """The value in a cell, by what the protocol says, or else the measure's bounds.
+
+        With it what is wrong; empty where nothing is.
+        """
+        kind, problem = self._kinds[measure.name], ""
         free = kind not in (int, float) and measure.bounds is None
         flag = _FLAGS.get(cell.lower()) if isinstance(cell, str) else cell
-        if free and isinstance(flag, bool):
-            return flag
-        number = float("nan") if kind is bool else _number(cell)
+        if _is_empty(cell):
+            return "", "is empty, and nothing says why the trial is missing"
+        if measure.categories:
+            value: MeasureValue = (word := cell_text(cell))
+            if not measure.declares(word):
+                problem = f"is no {measure.name}: {_listed(measure.listed)}"
+        elif self._table.typed and isinstance(cell, str):
+            value, problem = cell, "is text, where a number, true or false is needed"
+        elif free and isinstance(flag, bool):
+            value = flag
+        else:
+            value = float("nan") if kind is bool else _number(cell)
+            problem = self._problem_of(value, measure, free=free)
+        return value, problem and f"{shortly(cell)} {problem}"
+
+    def _problem_of(self, number: float, measure: Measure, *, free: bool) -> str:
+        """What is wrong with a number; a measure that is ``free`` may be true or false, too."""
+        kind = self._kinds[measure.name]
         if not abs(number) < float("inf") or (kind is int and not number.is_integer()):
-            other = (
-                "is neither true nor false"
-                if kind is bool
-                else "is neither a number nor true or false"
-            )
-            whole = "whole " if kind is int else ""
-            raise _Wrong(other if free else f"is no {whole}number")
+            either = "true nor false" if kind is bool else "a number nor true or false"
+            return f"is neither {either}" if free else f"is no {'whole ' * (kind is int)}number"
         low, high = measure.bounds or (number, number)
-        if not low <= number <= high:
-            unit = f" {measure.unit}" if measure.unit else ""
-            problem = (
+        unit = f" {measure.unit}" if measure.unit else ""
+        return (
+            ""
+            if low <= number <= high
+            else (
                 f"is not within {low:g} to {high:g}{unit}; if it stands for a reply that could "
                 "not be read, leave the cell empty and say why (missing)"
             )
-            raise _Wrong(problem)
-        return number
+        )
 
-    def _derive(self, place: int, values: dict[str, MeasureValue]) -> None:
+    def _derive(self, row: TableRow, values: dict[str, MeasureValue]) -> None:
         """Add what the experiment's own functions take from the measures of a row."""
-        result, row = SimpleNamespace(**values), self._table.rows[place]
+        result = SimpleNamespace(**values)
         for measure in self._derived:
             try:
                 values[measure.name] = measure.of(result)
             except Exception as error:  # noqa: BLE001  (the author's function: anything)
                 words = "is no column, and its function cannot take it from the other measures"
                 problem = f"{words} ({type(error).__name__}: {one_line(str(error))})"
-                self._found.append((place, WrongCell(row.line, measure.name, problem, row.file)))
+                self.problems.append(WrongCell(row.line, measure.name, problem, row.file))
+
+
+def _labels(trial: Trial) -> tuple[str, ...]:
+    """The labels of a trial's levels, exemplars and item, in the order of their columns."""
+    item = () if trial.item is None else (trial.item,)
+    return (*trial.condition.levels.values(), *trial.exemplars.values(), *item)
 
 
 def _listed(known: Sequence[str]) -> str:
@@ -512,30 +435,8 @@ def _is_reason(text: str) -> bool:
     return len(text) <= LONGEST_REASON and LABEL.fullmatch(text) is not None
 
 
-def _empty(cell: object) -> bool:
+def _is_empty(cell: object) -> bool:
     return cell is None or (isinstance(cell, str) and not cell)  # of arrays == has no truth
-
-
-def _typed(text: str) -> object:
-    """A word of a declaration as JSON would have it."""
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    return _FLAGS.get(text, text)
-
-
-def _numbers(
-    cells: Sequence[Any], bounds: tuple[float, float] | None, *, texts: bool, whole: bool
-) -> list[float]:
-    """The numbers in cells; ValueError where one may be none that can be."""
-    if texts and _IN_NO_NUMBER.search("".join(cells)):
-        raise ValueError
-    found = [*map(float, cells)]
-    low, high = bounds or (-sys.float_info.max, sys.float_info.max)
-    if not all(low <= number <= high for number in found):
-        raise ValueError
-    if whole and not all(map(float.is_integer, found)):
-        raise ValueError
-    return found
 
 
 def _number(cell: object) -> float:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = "Path | pd.DataFrame"
 """A file or folder, or a frame."""
 
+_UTF8 = "utf-8-sig"  # spreadsheets begin a file with a mark
 NO_ROWS = "it holds no rows below the names of its columns"
 
 
@@ -50,10 +50,10 @@ class RawTable:
     who it says graded. ``labels`` are what the rows of a frame are called there.
     """
 
-    checksum: str
-    columns: tuple[str, ...]
-    rows: tuple[TableRow, ...] = field(repr=False)
+    columns: tuple[str, ...] = ()
+    rows: tuple[TableRow, ...] = field(default=(), repr=False)
     problems: tuple[WrongCell, ...] = ()
+    checksum: str = ""
     unit: str = "line"
     typed: bool = False
     simulated: bool = False
@@ -72,19 +72,23 @@ def read_files(path: Path, pattern: str = "") -> RawTable:
     Raises MissingPackage for a Parquet file where pyarrow is not installed.
     """
     if not is_folder(path):
-        return _read(path, _FORMATS.get(path.suffix.lower(), _unknown))
+        return _read(path)
     if not pattern:
         return _unread("is a folder: name a file, or a layout of files in a folder (layout)")
-    found = sorted(each for each in path.glob(pattern) if each.is_file())
-    if not found:
+    paths = sorted(each for each in path.glob(pattern) if each.is_file())
+    if not paths:
         return _unread(f"the folder holds no {pattern}")
-    tables = {each.relative_to(path).as_posix(): read_files(each) for each in found}
+    tables = {each.relative_to(path).as_posix(): _read(each) for each in paths}
     sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
     return RawTable(
-        hashlib.sha256(sums.encode()).hexdigest(),
-        tuple(dict.fromkeys(column for each in tables.values() for column in each.columns)),
-        tuple(row._replace(file=name) for name, each in tables.items() for row in each.rows),
-        tuple(p._replace(file=name) for name, each in tables.items() for p in each.problems),
+        columns=tuple(
+            dict.fromkeys(column for each in tables.values() for column in each.columns)
+        ),
+        rows=tuple(row._replace(file=name) for name, each in tables.items() for row in each.rows),
+        problems=tuple(
+            p._replace(file=name) for name, each in tables.items() for p in each.problems
+        ),
+        checksum=hashlib.sha256(sums.encode()).hexdigest(),
         unit="row" if all(each.unit == "row" for each in tables.values()) else "line",
         typed=all(each.typed for each in tables.values()),
         simulated=any(each.simulated for each in tables.values()),
@@ -98,15 +102,12 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
     ``frame.attrs["simulated"]``.
     """
     columns = [str(name) for name in frame.columns]
-    if problems := _twice(columns, 0):
-        return RawTable("", (), (), tuple(problems))
-    plain = frame.set_axis(range(len(columns)), axis="columns").astype(object)
-    records = plain.where(plain.notna(), None).to_dict("records")
+    if problems := _duplicates(columns, 0):
+        return RawTable(problems=tuple(problems))
+    cells = frame.set_axis(columns, axis="columns").astype(object)
+    records = cells.where(cells.notna(), None).to_dict("records")
     return replace(
-        _objects(
-            enumerate(records, start=1),
-            lambda row: _once([*zip(columns, map(_plain, row.values()), strict=True)]),
-        ),
+        _objects(enumerate(records, start=1), _to_json),
         checksum=hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest(),
         unit="row",
         simulated=frame.attrs.get("simulated") is True,
@@ -114,39 +115,33 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
     )
 
 
-def _read(path: Path, parse: Callable[[bytes], RawTable]) -> RawTable:
+def _read(path: Path) -> RawTable:
     try:
         data = path.read_bytes()
     except OSError as error:
         return _unread(f"the file cannot be read: {error.strerror or error}")
-    return replace(parse(data), checksum=hashlib.sha256(data).hexdigest())
+    if path.suffix.lower() not in _FORMATS:
+        return _unread(f"how its name ends must say what it is: {', '.join(_FORMATS)}")
+    try:
+        table = _FORMATS[path.suffix.lower()](data)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return _unread("the file is not UTF-8 from here on; save it in UTF-8", line)
+    return replace(table, checksum=hashlib.sha256(data).hexdigest())
 
 
 def _unread(problem: str, line: int = 0) -> RawTable:
-    return RawTable("", (), (), (WrongCell(line, "", problem),))
+    return RawTable(problems=(WrongCell(line, "", problem),))
 
 
-def _unknown(_: bytes) -> RawTable:
-    return _unread(f"how its name ends must say what it is: {', '.join(_FORMATS)}")
-
-
-def _text(kind: str, parse: Callable[[str], RawTable], data: bytes) -> RawTable:
-    try:
-        text = data.decode("utf-8-sig")  # spreadsheets begin a file with a mark
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return _unread(f"the file is not UTF-8 from here on; save it as {kind} in UTF-8", line)
-    return parse(text)
-
-
-def _csv(text: str) -> RawTable:
+def _csv(data: bytes) -> RawTable:
     """A table of comma-separated values; its first line names the columns.
 
     Nothing is stripped, and an empty cell is an empty text; empty lines are passed over.
     """
     lines: list[tuple[int, list[str]]] = []
     try:
-        lines.extend(csv_lines(text))
+        lines.extend(csv_lines(data.decode(_UTF8)))
     except csv.Error as error:
         last = lines[-1][0] if lines else 0
         return _unread(f"the file is no CSV from here on: {error}", last + 1)
@@ -157,18 +152,22 @@ def _csv(text: str) -> RawTable:
         if sign in columns[0]:
             words = f"the cells are parted by {sign!r}: save it with commas, as a CSV has them"
             return _unread(words, first)
-    problems = _twice(columns, first)
-    rows: list[TableRow] = []
-    for line, cells in rest:
-        if len(cells) == len(columns):
-            rows.append(TableRow(line, dict(zip(columns, cells, strict=True))))
-        else:
-            words = f"has {len(cells)} cells, and the first line names {len(columns)} columns"
-            problems.append(WrongCell(line, "", words))
-    return RawTable("", tuple(columns), tuple(rows), tuple(problems))
+    problems, size = _duplicates(columns, first), len(columns)
+    words = f"cells, and the first line names {size} columns"
+    problems += [
+        WrongCell(line, "", f"has {len(cells)} {words}")
+        for line, cells in rest
+        if len(cells) != size
+    ]
+    rows = [
+        TableRow(line, dict(zip(columns, cells, strict=True)))
+        for line, cells in rest
+        if len(cells) == size
+    ]
+    return RawTable(tuple(columns), tuple(rows), tuple(problems))
 
 
-def _twice(columns: list[str], line: int) -> list[WrongCell]:
+def _duplicates(columns: list[str], line: int) -> list[WrongCell]:
     return [
         WrongCell(line, name, "two columns have this name")
         for number, name in enumerate(columns)
@@ -188,18 +187,7 @@ def _no_number(word: str) -> NoReturn:
     raise ValueError(problem)
 
 
-def _object(value: object) -> dict[str, object]:
-    if not isinstance(value, dict):
-        problem = f"it is a {type(value).__name__}"
-        raise ValueError(problem)  # noqa: TRY004  (as whatever else is no object of JSON)
-    return value
-
-
 _DECODE = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
-
-
-def _decoded(line: str) -> dict[str, object]:
-    return _object(_DECODE(line))
 
 
 def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
@@ -211,44 +199,50 @@ def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{name}", value
 
 
-def _json_lines(text: str) -> RawTable:
+def _json_lines(data: bytes) -> RawTable:
     # Not by splitlines(), which ends a line at characters that texts may hold.
-    lines = enumerate(text.split("\n"), start=1)
-    return _objects(((line, each) for line, each in lines if each.strip()), _decoded)
+    lines = enumerate(data.decode(_UTF8).split("\n"), start=1)
+    return _objects(((line, each) for line, each in lines if each.strip()), _DECODE)
 
 
-def _json(text: str) -> RawTable:
+def _json(data: bytes) -> RawTable:
     try:
-        given = _DECODE(text)
+        rows = _DECODE(data.decode(_UTF8))
+    except UnicodeDecodeError:
+        raise
     except (ValueError, RecursionError) as error:
-        return _unread(f"the file is no JSON: {_said(error)}", getattr(error, "lineno", 0))
-    if not isinstance(given, list):
+        return _unread(f"the file is no JSON: {_message(error)}", getattr(error, "lineno", 0))
+    if not isinstance(rows, list):
         return _unread("the file is no list of objects")
-    return replace(_objects(enumerate(given, start=1), _object), unit="row")
+    return replace(_objects(enumerate(rows, start=1)), unit="row")
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _objects(
-    given: Iterable[tuple[int, Any]], read: Callable[[Any], dict[str, object]]
+    rows: Iterable[tuple[int, Any]], read: Callable[[Any], object] = lambda row: row
 ) -> RawTable:
-    """A table of what ``read`` makes objects of, each with its line; what one lacks is empty."""
+    """A table of what ``read`` makes objects of, each with its line; missing fields are empty."""
     columns: dict[str, None] = {}
-    rows: list[TableRow] = []
+    found: list[TableRow] = []
     problems: list[WrongCell] = []
-    for line, each in given:
+    for line, each in rows:
         try:
-            cells = _once([*_flat(read(each))])
+            row = read(each)
+            if isinstance(row, dict):
+                cells = _once([*_flat(row)])
+                found.append(TableRow(line, cells))
+                columns.update(dict.fromkeys(cells))
+                continue
+            problem = f"it is a {type(row).__name__}"
         except (ValueError, RecursionError) as error:
-            problems.append(WrongCell(line, "", f"is no object of JSON: {_said(error)}"))
-            continue
-        rows.append(TableRow(line, cells))
-        columns.update(dict.fromkeys(cells))
-    if not rows and not problems:
+            problem = _message(error)
+        problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
+    if not found and not problems:
         problems.append(WrongCell(0, "", NO_ROWS))
-    return RawTable("", tuple(columns), tuple(rows), tuple(problems), typed=True)
+    return RawTable(tuple(columns), tuple(found), tuple(problems), typed=True)
 
 
 ARROW = "pyarrow"
@@ -266,37 +260,26 @@ def _parquet(data: bytes) -> RawTable:
     pa, parquet = arrow()
     try:
         table = parquet.ParquetFile(pa.BufferReader(data)).read()
-        while any(pa.types.is_struct(each.type) for each in table.schema):
-            table = table.flatten()  # by dotted names, one level at a time
-        told = [[_plain(cell) for cell in column.to_pylist()] for column in table.columns]
-        said = table.schema.metadata or {}
-        judge = said[b"judge"].decode() if b"judge" in said else None
+        if problems := _duplicates(table.column_names, 0):
+            return RawTable(problems=tuple(problems))
+        found = _objects(enumerate(table.to_pylist(), start=1), _to_json)
+        metadata = table.schema.metadata or {}
+        judge = metadata[b"judge"].decode() if b"judge" in metadata else None
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         words = str(error).partition("\n")[0]
         return _unread(f"the file cannot be read as Parquet: {words}")
-    columns: list[str] = table.column_names
-    if problems := _twice(columns, 0):
-        return RawTable("", (), (), tuple(problems))
-    rows = enumerate(zip(*told, strict=True), start=1)
-    return RawTable(
-        "",
-        tuple(columns),
-        tuple(TableRow(row, dict(zip(columns, cells, strict=True))) for row, cells in rows),
-        unit="row",
-        typed=True,
-        simulated=said.get(b"simulated") == b"true",
-        judge=judge,
-    )
+    simulated = metadata.get(b"simulated") == b"true"
+    return replace(found, unit="row", simulated=simulated, judge=judge)
 
 
-def _plain(cell: Any) -> object:
+def _to_json(cell: Any) -> object:
     """A cell as JSON would have it: a time is its text, a decimal a number, an array a list."""
     if hasattr(cell, "tolist"):  # of numpy
         cell = cell.tolist()
     if isinstance(cell, list):
-        return [*map(_plain, cell)]
+        return [*map(_to_json, cell)]
     if isinstance(cell, dict):
-        return {name: _plain(inner) for name, inner in cell.items()}
+        return {name: _to_json(inner) for name, inner in cell.items()}
     if isinstance(cell, Decimal):  # a whole one may have more digits than a float, as ids have
         whole = cell.is_finite() and cell.adjusted() < _DIGITS and cell == int(cell)
         return int(cell) if whole else float(cell)
@@ -307,10 +290,10 @@ _DIGITS = 76
 """Digits of the largest decimals that Parquet has."""
 
 _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
-    ".csv": partial(_text, "CSV", _csv),
-    ".jsonl": partial(_text, "JSON Lines", _json_lines),
-    ".ndjson": partial(_text, "JSON Lines", _json_lines),
-    ".json": partial(_text, "JSON", _json),
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".json": _json,
     ".parquet": _parquet,
 }
 """How a name ends → what reads the file."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +17,11 @@ from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
 from ..settings.published import PUBLISHED, TABLE, Section, TableEntry, is_tabled
-from .check import MODEL, coverage, model_column, no_columns, of_another, trials_of_table
+from .check import MODEL, coverage, missing_columns, model_column, of_another, trials_of_table
 from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 
 if TYPE_CHECKING:
-    from ..experiments.design import Condition, Trial
+    from ..experiments.design import Condition
     from ..experiments.experiment import Experiment
     from ..experiments.records import Outcome
     from ..settings.roster import Roster
@@ -65,15 +64,11 @@ class Replies:
     def design(self) -> Design:
         """The size as the table has it; of unequal cells the largest."""
         factors, items = self.experiment.factors, self.experiment.items
-
-        def controls(trial: Trial) -> bool:
-            control_item = items is not None and trial.item in items.controls
-            return control_item or is_control(trial.condition, factors)
-
         sizes = {False: 0, True: 0}
-        last = {outcome.trial.cell: outcome.trial for outcome in self.outcomes}
-        for trial in last.values():
-            sizes[controls(trial)] = max(sizes[controls(trial)], trial.replicate)
+        for trial in (outcome.trial for outcome in self.outcomes):
+            control = is_control(trial.condition, factors)
+            control |= items is not None and trial.item in items.controls
+            sizes[control] = max(sizes[control], trial.replicate)
         return Design(sizes[False] or 1, self.section, controls=sizes[True])
 
     @property
@@ -156,11 +151,14 @@ def read_table(
     else:
         table, name = read_frame(source), "frame"
     given = replace(given, judge=given.judge or table.judge)
-    told = [] if given.layout else _told(table, given, experiment)
-    if len(told) > 1:
-        words = f"is in the layouts {' and '.join(told)} by its columns; declare which (layout)"
+    there = {*table.columns, *given.columns}
+    has_all_factors = there.issuperset(factor.name for factor in experiment.factors)
+    layouts = experiment.layouts.items() if not (given.layout or has_all_factors) else ()
+    fitting = [name for name, each in layouts if each.columns and there.issuperset(each.columns)]
+    if len(fitting) > 1:
+        words = f"is in the layouts {' and '.join(fitting)} by its columns; declare which (layout)"
         raise WrongTable(declared="replies", path=given.path, cells=[WrongCell(0, "", words)])
-    for layout in told:
+    for layout in fitting:
         words = f"read in the layout {layout!r}, which its columns tell"
         note = "; ".join(filter(None, (given.note, words)))
         given = replace(given, layout=layout, note=note)
@@ -171,15 +169,6 @@ def read_table(
 def source_words(source: Source) -> str:
     """What a table is called that no roster declares."""
     return str(source) if isinstance(source, Path) else f"pandas frame of {len(source):,} rows"
-
-
-def _told(table: RawTable, entry: TableEntry, experiment: Experiment) -> list[str]:
-    """The layouts that the columns tell of a table that has not the experiment's own."""
-    there = {*table.columns, *entry.columns}
-    if there.issuperset(factor.name for factor in experiment.factors):
-        return []
-    layouts = experiment.layouts.items()
-    return [name for name, each in layouts if each.columns and there.issuperset(each.columns)]
 
 
 def _pattern(experiment: Experiment, entry: TableEntry) -> str:
@@ -193,66 +182,56 @@ def _pattern(experiment: Experiment, entry: TableEntry) -> str:
 
 
 def _replies(
-    table: RawTable,
-    entry: TableEntry,
-    experiment: Experiment,
-    place: _Place,
-    declared: str,
+    given: RawTable, declared: TableEntry, experiment: Experiment, place: _Place, option: str
 ) -> dict[str, Replies]:
     """The replies of all models of a table; WrongTable with all that is wrong."""
     if experiment.judge is None:  # whoever was named graded nothing
-        entry = replace(entry, judge=None)
-    (section, name), note, words, given = place, "", entry, table
-    if entry.layout is not None:
-        table, note = _arranged(table, entry, experiment)
-        words = replace(entry, values={}, columns={}, model=None)
-    # A layout gives this column, as its format records what failed.
-    says = words.missing or words.columns.get(MISSING, MISSING) in table.columns
-    found, problems = trials_of_table(table, words, experiment, name)
+        declared = replace(declared, judge=None)
+    (section, name), note, table, entry = place, "", given, declared
+    if declared.layout is not None:
+        table, note = _arranged(given, declared, experiment)
+        entry = replace(declared, values={}, columns={}, model=None)
+    found, problems = trials_of_table(table, entry, experiment, name)
     # As it was given, too: a layout need not keep the column.
-    others = (of_another(*each, experiment) for each in ((given, entry), (table, words)))
+    others = (of_another(*each, experiment) for each in ((given, declared), (table, entry)))
     problems = [*dict.fromkeys((*chain.from_iterable(others), *problems))]
-    if not problems and not found:
-        problems = [WrongCell(0, "", NO_ROWS)]
-    if problems:
+    if problems or not found:
         raise WrongTable(
-            declared=declared,
-            path=entry.path,
-            cells=problems,
+            declared=option,
+            path=declared.path,
+            cells=problems or [WrongCell(0, "", NO_ROWS)],
             unit=table.unit,
             labels=table.labels,
         )
-    divided = words.columns.get("replicate", "replicate") in table.columns
-    undivided = "" if divided else _undivided(given)
+    # A layout gives the column of failures, as its format records what failed.
+    failures = entry.missing or entry.columns.get(MISSING, MISSING) in table.columns
+    undivided = ""
+    if entry.columns.get("replicate", "replicate") not in table.columns:
+        rows = [tuple(str(row.cells.get(c)) for c in given.columns) for row in given.rows]
+        undivided = (
+            "no column 'replicate' tells a row that stands twice from a reply given twice: "
+            f"{len(rows) - len({*rows}):,} of the table's {len(rows):,} rows repeat another in "
+            "all columns"
+        )
     # What the source calls a program is one, whatever it is called here.
-    said = entry.values.get(entry.model or MODEL, {}).items()
-    programs = {ours for theirs, ours in said if theirs.startswith(_SIMULATED)}
+    names = declared.values.get(declared.model or MODEL, {}).items()
+    programs = {ours for theirs, ours in names if theirs.startswith(_SIMULATED)}
     return {
         (model := f"{section}/{value}"): Replies(
             section=section,
             table=name,
-            entry=entry,
+            entry=declared,
             experiment=experiment,
             checksum=table.checksum,
             model=model,
-            outcomes=tuple(rows),
+            outcomes=tuple(outcomes),
             layout_note=note,
             undivided=undivided,
             simulated=table.simulated or value.startswith(_SIMULATED) or value in programs,
-            unsaid={} if says else {MISSING: _UNSAID},
+            unsaid={} if failures else {MISSING: _UNSAID},
         )
-        for value, rows in found.items()
+        for value, outcomes in found.items()
     }
-
-
-def _undivided(table: RawTable) -> str:
-    """Word that rows which stand twice cannot be told, and how many may."""
-    found = Counter(tuple(str(row.cells.get(c)) for c in table.columns) for row in table.rows)
-    return (
-        "no column 'replicate' tells a row that stands twice from a reply given twice: "
-        f"{found.total() - len(found):,} of the table's {found.total():,} rows repeat another in "
-        "all columns"
-    )
 
 
 def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tuple[RawTable, str]:
@@ -263,37 +242,30 @@ def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tup
         names[MODEL] = entry.model
     wanted = {column: names.get(column, column) for column in layout.columns} | names
     of = f"of the layout {entry.layout!r}"
-    lacking = no_columns(((f"{ours} {of}", theirs) for ours, theirs in wanted.items()), table)
-    if table.problems or lacking:
-        return replace(table, columns=(), problems=table.problems or tuple(lacking)), ""
-    told = [_translated(row, entry, names) for row in table.rows]
+    missing = missing_columns(((f"{ours} {of}", theirs) for ours, theirs in wanted.items()), table)
+    problems = [*(table.problems or missing)]
+    rows: tuple[TableRow, ...] = ()
+    note = ""
     try:
-        given, note = layout.rows(told)
-        rows = tuple(given)
-        columns = dict.fromkeys(column for row in rows for column in row.cells)
+        if not problems:
+            found, note = layout.rows([_translated(row, entry, names) for row in table.rows])
+            rows = tuple(found)
     except BiasError as refused:
         problems = [WrongCell(0, "", str(refused))]
     except Exception as error:  # noqa: BLE001  (the author's function: anything)
         several = error.exceptions if isinstance(error, ExceptionGroup) else ()
         wrong = [each for each in several if isinstance(each, BadTable)]
-        said = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
+        words = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
         problems = [WrongCell(each.row or 0, each.column, each.problem) for each in wrong] or [
-            WrongCell(0, "", f"is not in the layout {entry.layout!r}: {said}")
+            WrongCell(0, "", f"is not in the layout {entry.layout!r}: {words}")
         ]
-    else:
-        return replace(table, columns=tuple(columns), rows=rows), note
-    return replace(table, columns=(), problems=tuple(problems)), ""
+    columns = dict.fromkeys(column for row in rows for column in row.cells)
+    return replace(table, columns=tuple(columns), rows=rows, problems=tuple(problems)), note
 
 
 def _translated(row: TableRow, entry: TableEntry, names: Mapping[str, str]) -> TableRow:
     """A row in our words, and its columns by the layout's ``names``."""
-    if not entry.values and not names:
-        return row
-    words = {
-        column: entry.word(column, row.cells[column])
-        for column in entry.values
-        if column in row.cells
-    }
+    words = {c: entry.word(c, row.cells[c]) for c in entry.values if c in row.cells}
     cells = {**row.cells, **words}
     return row._replace(cells=cells | {ours: cells.get(names[ours]) for ours in names})
 
@@ -311,12 +283,13 @@ class Tables:
         self._replies: dict[_Place, dict[str, Replies]] = {}
         self._held: dict[tuple[str, str], Replies] = {}
         self._known: dict[Section, dict[str, list[_Place]]] = {}
-        self._wrong: dict[_Place, Callable[[], WrongTable]] = {}
+        self._wrong: dict[_Place, WrongTable] = {}
 
     def _models(self, section: Section) -> Mapping[str, Sequence[_Place]]:
         """The tables in which each subject has rows, but for those in a layout.
 
-        What is no table is kept aside, for whoever asks of its experiment or a subject not found.
+        What is wrong with a table is kept, for whoever asks for its experiment or a subject that
+        no other table has.
         """
         if section in self._known:
             return self._known[section]
@@ -326,35 +299,19 @@ class Tables:
                 continue
             table = self._table(place, "")
             column = model_column(table, entry)
-            lacking = no_columns([("model", column)] if column else [], table)
-            if lacking or not table.rows:
-                self._wrong[place] = partial(
-                    WrongTable,
-                    declared=_declared(place),
+            missing = missing_columns([("model", column)] if column else [], table)
+            if missing or not table.rows:
+                self._wrong[place] = WrongTable(
+                    declared=f"{_heading(place)} path",
                     path=entry.path,
-                    cells=table.problems or lacking or [WrongCell(0, "", NO_ROWS)],
+                    cells=table.problems or missing or [WrongCell(0, "", NO_ROWS)],
                     unit=table.unit,
                 )
                 continue
-            named = (
-                [place[1]]
-                if column is None
-                else [entry.word(column, row.cells.get(column)) for row in table.rows]
-            )
-            for cell in filter(None, dict.fromkeys(named)):
-                found.setdefault(f"{section}/{cell}", []).append(place)
+            names = [entry.word(column, row.cells.get(column)) for row in table.rows if column]
+            for name in filter(None, dict.fromkeys(names or [place[1]])):
+                found.setdefault(f"{section}/{name}", []).append(place)
         return self._known.setdefault(section, found)
-
-    def models(self, experiment: Experiment) -> list[str]:
-        """Return the subjects of tables without a layout that have replies to ``experiment``.
-
-        Raises WrongTable where one of its tables is none.
-        """
-        known = [*self._models(PUBLISHED), *self._models(TABLE)]
-        for place, wrong in self._wrong.items():
-            if self._entries[place].experiment == experiment.id:
-                raise wrong()
-        return [model for model in known if self.covers(experiment, model)]
 
     def check(self, settings: Settings) -> None:
         """Refuse subjects that no table has, and to record any.
@@ -364,9 +321,8 @@ class Tables:
         old = settings.baseline or ""
         for model in filter(is_tabled, (*settings.models, old)):
             section = _section(model)
-            known = self._models(section)
             arranged = any(p[0] == section and e.layout for p, e in self._entries.items())
-            if model not in known and not arranged:
+            if model not in self._models(section) and not arranged:
                 raise self._unknown(model)
             if model != old and (settings.plan or settings.record != "none"):
                 option = "--bias-plan" if settings.plan else f"--bias-record={settings.record}"
@@ -426,27 +382,30 @@ class Tables:
         return self._checked(holding[0], experiment)[model]
 
     def _holding(self, experiment: Experiment, model: str) -> list[_Place]:
+        """The tables with replies of a model to an experiment; WrongTable where one is none."""
         section = _section(model)
-        places = [*self._models(section).get(model, ())]
-        for place, wrong in self._wrong.items():
-            if place[0] == section and self._entries[place].experiment == experiment.id:
-                raise wrong()
-        places += [
+        known = self._models(section).get(model, ())
+        places = [
             place
             for place, entry in self._entries.items()
-            if place[0] == section
-            and entry.layout is not None
-            and entry.experiment == experiment.id
-            and model in self._checked(place, experiment)
+            if place[0] == section and entry.experiment == experiment.id
         ]
-        return [place for place in places if self._entries[place].experiment == experiment.id]
+        for place in places:
+            if place in self._wrong:
+                raise self._wrong[place]
+        return [
+            place
+            for place in places
+            if place in known
+            or (self._entries[place].layout and model in self._checked(place, experiment))
+        ]
 
     def _checked(self, place: _Place, experiment: Experiment) -> dict[str, Replies]:
         if place not in self._replies:
             entry = self._entries[place]
             table = self._table(place, _pattern(experiment, entry))
-            read = _replies(table, entry, experiment, place, _declared(place))
-            self._replies[place] = read
+            option = f"{_heading(place)} path"
+            self._replies[place] = _replies(table, entry, experiment, place, option)
             self._read.pop(place)  # what it holds is in the trials now
         return self._replies[place]
 
@@ -464,12 +423,10 @@ class Tables:
         """Refuse a subject that no table has, or the first table that may have it and is none."""
         section = _section(model)
         known = self._models(section)
-        for place, wrong in self._wrong.items():
-            if place[0] == section:
-                return wrong()
+        wrong = [error for place, error in self._wrong.items() if place[0] == section]
         mend = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
         kind = "published subject" if section == PUBLISHED else "subject of a table"
-        return UnknownName(kind=kind, name=model, known=known, mend=mend)
+        return wrong[0] if wrong else UnknownName(kind=kind, name=model, known=known, mend=mend)
 
 
 def _section(model: str) -> Section:
@@ -479,7 +436,3 @@ def _section(model: str) -> Section:
 def _heading(place: _Place) -> str:
     section, name = place
     return f"[{section}.{name}]"
-
-
-def _declared(place: _Place) -> str:
-    return f"{_heading(place)} path"

@@ -59,24 +59,6 @@ ExperimentName = Experiment | str | os.PathLike[str]
 _COMMAND = re.compile(r"pytest <the same arguments> .*--bias-record=(\w+)")
 
 
-class TableKeys(TypedDict, total=False):
-    """A roster's entry of a table (``[table.NAME]``, docs/tables.md)."""
-
-    model: str
-    columns: Mapping[str, str]
-    values: Mapping[str, Mapping[str, str]]
-    layout: str
-    missing: str
-    collected_by: str
-    collected_at: str
-    served: str
-    source: str
-    licence: str
-    judge: str
-    note: str
-    notes: Mapping[str, str]
-
-
 class StudyOptions(TypedDict, total=False):
     """Settings to ask for, as by the option of pytest that has ``--bias-`` before its name.
 
@@ -317,7 +299,7 @@ def analyze_table(
     experiment: ExperimentName,
     table: Source | str,
     suite: str | os.PathLike[str] = SUITE,
-    keys: TableKeys | None = None,
+    keys: Mapping[str, object] | None = None,
     **asked: object,
 ) -> list[Results]:
     """Analyse the replies in a table to ``experiment``, of each subject it has (``table/NAME``).
@@ -362,7 +344,7 @@ def analyze(
     experiment: ExperimentName,
     replies: str | os.PathLike[str] | pd.DataFrame,
     *,
-    table: TableKeys | None = None,
+    table: Mapping[str, object] | None = None,
     suite: str | os.PathLike[str] = SUITE,
     **options: Unpack[StudyOptions],
 ) -> Results:

@@ -263,7 +263,7 @@ def test_a_damaged_parquet_file_and_one_of_two_equal_columns(tmp_path: Path) -> 
 
 def test_what_parquet_may_hold_and_no_table_can(tmp_path: Path) -> None:
     path = written(tmp_path / "t.parquet", [{"cue": {"level": "high"}, "cue.level": "low"}])
-    assert said(path) == ["column 'cue.level': two columns have this name"]
+    assert said(path) == ["row 1: is no object of JSON: a field stands in it twice"]
     table = pa.Table.from_pylist(list(ROWS))
     late = pa.array([2**50] * len(ROWS), pa.int64()).cast(pa.timestamp("s"), safe=False)
     for each in (
@@ -341,7 +341,7 @@ def test_a_flag_is_no_reason_until_values_say_which(tmp_path: Path, suffix: str)
     rows = [{**row, "missing": row["missing"] is not None} for row in ROWS]
     path = written(tmp_path / f"t{suffix}", rows)
     (line,) = said(path)
-    assert line.startswith("column 'missing': holds true or false: it has to say a reason such as")
+    assert "column 'missing': holds true or false: it has to say a reason such as" in line
     words = {"missing": {"true": "refusal", "false": ""}}
     told = outcomes(path, values=words)
     assert told == outcomes(written(path, ROWS))

@@ -113,7 +113,7 @@ def test_each_row_is_a_trial_numbered_within_its_cell_in_the_order_of_the_file(
         "m,high,b,Bo,letter,7,cold,false,,,1",
         GOOD,
         "other,low,a,Ann,recipe,1,warm,true,,,1",
-        "m,low,a,Ann,recipe,6.0,warm,TRUE,,,2",
+        "m,low,a,Ann,recipe,.6e1,warm,TRUE,,,2",
         "m,low,a,Al,recipe,,,,refusal,,1",
     )
     assert [o.trial.id for o in found.outcomes] == [
@@ -134,39 +134,35 @@ def test_each_row_is_a_trial_numbered_within_its_cell_in_the_order_of_the_file(
     assert (found.recording.interactions, found.recording.retention) == (None, "measures")
 
 
-def test_models_of_one_table_with_the_same_rows_are_not_the_same_replies(tmp_path: Path) -> None:
-    rows = [GOOD, GOOD.replace("m,", "n,", 1)]
-    one = replies(tmp_path, *rows).recording
-    two = replies(tmp_path, *rows, model="published/n").recording
-    assert one.checksum != two.checksum
-    assert there(one.published).checksum == there(two.published).checksum
-
-
-def test_words_of_the_source_are_translated_by_column(tmp_path: Path) -> None:
-    found = replies(
-        tmp_path,
-        "vendor/M 1,3mo,a,Ann,recipe,5,friendly,true,,,1",
-        "vendor/M 1,3mo,a,Ann,recipe,,,,Parse Error!,,2",
-        values={
-            "model": {"vendor/M 1": "m"},
-            "cue": {"3mo": "low"},
-            "tone": {"friendly": "warm"},
-            "missing": {"Parse Error!": "error"},
-        },
+def test_columns_and_words_of_the_source_are_translated(tmp_path: Path) -> None:
+    content = (
+        "who,anchor,group,name,item,months,tone,sure,why\n"
+        "vendor/M 1,3mo,a,Ann,recipe,5,friendly,true,\nvendor/M 1,3mo,a,Ann,recipe,,,,Error!\n"
     )
-    assert [(o.trial.condition.id, o.missing) for o in found.outcomes] == [
-        ("low-a", None),
-        ("low-a", "error"),
-    ]
+    columns = {"cue": "anchor", "group_exemplar": "name", "score": "months", "missing": "why"}
+    words = {
+        "who": {"vendor/M 1": "m"},
+        "anchor": {"3mo": "low"},
+        "tone": {"friendly": "warm"},
+        "why": {"Error!": "error"},
+    }
+    found = tables(tmp_path, f"\ufeff{content}", model="who", columns=columns, values=words)
+    first, second = found.of(TOY, "published/m").outcomes
+    assert (first.trial.condition.id, there(first.values)["score"]) == ("low-a", 5.0)
+    assert (second.trial.condition.id, second.missing) == ("low-a", "error")
 
 
-def test_columns_are_called_what_the_source_calls_them(tmp_path: Path) -> None:
-    content = "who,anchor,group,name,item,months,tone,sure\nm,low,a,Ann,recipe,5,warm,true\n"
-    columns = {"cue": "anchor", "group_exemplar": "name", "score": "months"}
-    found = tables(tmp_path, f"\ufeff{content}", model="who", columns=columns)
-    (outcome,) = found.of(TOY, "published/m").outcomes
-    assert outcome.values is not None
-    assert outcome.values["score"] == 5.0
+def test_two_models_of_a_source_are_never_one_subject(tmp_path: Path) -> None:
+    one, two = GOOD, GOOD.replace("m,", "y,", 1)
+    checksums = {
+        replies(tmp_path, one, two, model=f"published/{n}").recording.checksum for n in "my"
+    }
+    assert len(checksums) == 2  # the same rows are not the same replies
+    found = problems(tmp_path, one, two, two.replace(",1", ",2"), values={"model": {"y": "m"}})
+    assert found[0] == (
+        "lines 3-4, column 'model': 'y' and 'm' are both 'm' in our words, and replies of two "
+        "models are not pooled"
+    )
 
 
 def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path: Path) -> None:
@@ -209,6 +205,7 @@ MEND = (
     "if it stands for a reply that could not be read, leave the cell empty and say why (missing)"
 )
 NO_LABEL = "is no label (lower-case letters and digits, joined by '_')"
+NO_NUMBERS = ("six", "nan", "1_0", "1e999", "５", ".", "5.5.", "-")
 WRONG = {
     "level": (
         ["m,mid,a,Ann,recipe,5,warm,true,,,1"],
@@ -244,10 +241,16 @@ WRONG = {
         ],
     ),
     "no number": (
-        [SCORED.format(word, word) for word in ("six", "nan", "1_0", "1e999", "５")],
+        [SCORED.format(word, word) for word in NO_NUMBERS],
         [
             f"line {line}, column 'score': {word!r} is no whole number"
-            for line, word in enumerate(("six", "nan", "1_0", "1e999", "５"), 2)
+            for line, word in enumerate(NO_NUMBERS, 2)
+        ],
+    ),
+    "long": (
+        [GOOD.replace("warm", "I  would rather not " * 5000)],
+        [
+            f"line 2, column 'tone': '{'I  would rather not ' * 2}I  would rather no… is no tone: cold, warm"
         ],
     ),
     "no whole number": (
@@ -298,48 +301,6 @@ def test_a_wrong_row_is_refused_with_its_line_and_column(
     tmp_path: Path, rows: list[str], said: list[str]
 ) -> None:
     assert problems(tmp_path, *rows) == said
-
-
-MERGED = {
-    "both translated": ({"x": "m", "y": "m"}, ("x", "y")),
-    "one called so by the source": ({"y": "m"}, ("m", "y")),
-}
-
-
-@pytest.mark.parametrize(("words", "names"), MERGED.values(), ids=MERGED)
-def test_two_models_of_a_source_are_never_one_subject(
-    tmp_path: Path, words: dict[str, str], names: tuple[str, str]
-) -> None:
-    first, second = (GOOD.replace("m,", f"{name},", 1) for name in names)
-    again = second.replace(",1", ",2")
-    assert problems(tmp_path, first, second, again, values={"model": words})[0] == (
-        f"lines 3-4, column 'model': {names[1]!r} and {names[0]!r} are both 'm' in our words, and "
-        "replies of two models are not pooled"
-    )
-
-
-def test_numbers_are_taken_with_the_point_at_either_end(tmp_path: Path) -> None:
-    rows = [SCORED.format(cell, n) for n, cell in enumerate(("5.", ".5e1", "+5", "05.0"))]
-    found = replies(tmp_path, *rows).outcomes
-    assert [o.values and o.values["score"] for o in found] == [5.0] * 4
-    for cell in (".", "5.5.", ".e1", "-"):
-        row = SCORED.format(cell, 1)
-        said = f"line 2, column 'score': {cell!r} is no whole number"
-        assert problems(tmp_path, row) == [said]
-
-
-def test_a_wrong_cell_is_shortened_wherever_it_is_quoted(tmp_path: Path) -> None:
-    reply = "I  would rather not " * 5000
-    rows = [
-        f"m,{reply},{reply},a,{reply},{reply},{reply},{reply},,{reply},1",
-        f"m,low,a,Ann,recipe,{reply},{reply},{reply},{reply},,2",
-        *[SCORED.format(5, reply)] * 2,
-        *[GOOD.replace("m,", f"{word},", 1).replace(",1", ",9") for word in (reply, "n")],
-    ]
-    found = problems(tmp_path, *rows, values={"model": {reply.strip(): "a", "n": reply.strip()}})
-    assert len(found) > 8
-    assert all(len(line) < 300 for line in found)
-    assert any("'I  would rather not I  would" in line for line in found)
 
 
 def test_kinds_of_problems_and_their_lines_beyond_the_first_twenty_are_counted(
@@ -437,7 +398,7 @@ FILES = {
     ),
     "not UTF-8": (
         f"{HEAD}\n{GOOD}\nm\u00fc".encode("latin-1"),
-        "line 3: the file is not UTF-8 from here on; save it as CSV in UTF-8",
+        "line 3: the file is not UTF-8 from here on; save it in UTF-8",
     ),
     "no CSV": (
         f'{HEAD}\n{GOOD}\n"m"x,low'.encode(),
@@ -478,6 +439,7 @@ def settings(**given: Any) -> Settings:
 def test_a_subject_of_no_table(tmp_path: Path) -> None:
     given = tables(tmp_path, f"{HEAD}\n{GOOD}\n")
     given.check(settings())
+    given.check(settings(models=("openai/new",), baseline="published/m", record="missing"))
     with pytest.raises(UnknownName, match="unknown published subject 'published/gpt'; known: pub"):
         given.check(settings(models=("simulated/even", "published/gpt")))
     with pytest.raises(
@@ -497,11 +459,6 @@ REFUSED = {
 def test_nobody_is_asked_again(tmp_path: Path, given: dict[str, Any], words: str) -> None:
     with pytest.raises(BadSetting, match=words):
         tables(tmp_path, f"{HEAD}\n{GOOD}\n").check(settings(**given))
-
-
-def test_an_old_published_model_may_stand_beside_a_recording(tmp_path: Path) -> None:
-    given = settings(models=("openai/new",), baseline="published/m", record="missing")
-    tables(tmp_path, f"{HEAD}\n{GOOD}\n").check(given)
 
 
 def test_another_experiment_or_condition_is_not_covered(tmp_path: Path) -> None:
@@ -524,28 +481,20 @@ def test_another_experiments_table_that_is_not_there_stops_no_other(tmp_path: Pa
     given = Tables(Roster(tables={"gone": gone, "toy": whole}, folder=tmp_path))
     given.check(settings())
     assert len(given.of(TOY, "published/m").outcomes) == 1
-    assert given.models(TOY) == ["published/m"]
+    both = Tables(Roster(tables={"one": whole, "two": whole}, folder=tmp_path))
+    with pytest.raises(
+        BadSetting, match=r"\[published.one\] and \[published.two\] both have repl"
+    ):
+        both.of(TOY, "published/m")
     words = r"there is no such file; put it there, or remove \[published.gone\] from the roster"
     other = replace(TOY, id="anchoring")  # any subject of its section may be in that table
     for refused in (
         lambda: given.check(settings(models=("published/n",))),
         lambda: given.of(TOY, "published/n"),
         lambda: given.covers(other, "published/m"),
-        lambda: given.models(other),
     ):
         with pytest.raises(WrongTable, match=words):
             refused()
-
-
-def test_a_subject_of_two_tables_with_the_same_experiment(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text(f"{HEAD}\n{GOOD}\n", encoding="utf-8")
-    entry = TableEntry(
-        path="t.csv", experiment="toy", model="model", source="x", licence="y", columns=COLUMNS
-    )
-    both = Tables(Roster(tables={"one": entry, "two": entry}, folder=tmp_path))
-    words = r"\[published.one\] and \[published.two\] both have replies of it to toy; rename it"
-    with pytest.raises(BadSetting, match=words):
-        both.of(TOY, "published/m")
 
 
 def test_a_note_is_of_the_table_or_of_one_model_of_it(tmp_path: Path) -> None:
@@ -615,28 +564,9 @@ def test_what_a_declaration_needs() -> None:
             parse_roster(ENTRY.replace(line, ""), Path("bias_models.toml"))
     roster = parse_roster(ENTRY, Path("somewhere/bias_models.toml"))
     assert roster.folder == Path("somewhere")
-    assert roster.tables["toy"].judge is None
-
-
-WORDS = """
-[published.toy.columns]
-score = "Secret score"
-key = "token"
-"secret" = "s"
-
-[published.toy.values.item]
-"key" = "recipe"
-"secret" = "letter"
-
-[published.toy.values.model]
-"Token" = "m"
-"""
-
-
-def test_words_of_a_source_may_be_those_that_keys_go_by() -> None:
-    entry = parse_roster(f"{ENTRY}{WORDS}", Path("bias_models.toml")).tables["toy"]
-    assert entry.word("item", "key") == "recipe"
-    assert entry.columns["key"] == "token"
+    words = '[published.toy.columns]\n"secret" = "token"\n[published.toy.values.item]\nkey = "x"\n'
+    entry = parse_roster(ENTRY + words, Path("bias_models.toml")).tables["toy"]
+    assert (entry.columns["secret"], entry.word("item", "key")) == ("token", "x")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ import pytest
 from pytest_bias import BiasError, Results, analyze, run
 from pytest_bias.errors import BadSetting, NotRecorded, UnknownName, WrongTable
 from pytest_bias.report.published import published_facts
-from pytest_bias.workbench.study import TableKeys
 
 from .. import forked
 from .suites import Suite
@@ -110,7 +109,7 @@ def test_a_frame_of_replies_is_analysed_as_its_recording_is(
             assert again.analysis.recording.simulated == recorded.analysis.recording.simulated
     published = pd.read_csv("bias_tests/anchoring/published/anchoring_replies.csv")
     rows = published[published["model"] == "openrouter/openai/gpt-4o"]
-    known: TableKeys = {
+    known = {
         "columns": {"demand": "condition"},
         "values": {"model": {"openrouter/openai/gpt-4o": "gpt-4o"}},
         "collected_by": "voder-ai",
@@ -129,11 +128,11 @@ def test_a_frame_of_replies_is_analysed_as_its_recording_is(
     with pytest.raises(BadSetting, match=r"several subjects .*; give those of one"):
         analyze(name, published, table={"columns": {"demand": "condition"}})
     with pytest.raises(UnknownName, match="did you mean 'columns'"):
-        analyze(name, rows, table={"colums": {}})  # type: ignore[arg-type]
+        analyze(name, rows, table={"colums": {}})
     with pytest.raises(
         BadSetting, match=r"table: columns\.demand: input should be a valid string"
     ):
-        analyze(name, rows, table={"columns": {"demand": 1}})  # type: ignore[arg-type]
+        analyze(name, rows, table={"columns": {"demand": 1}})
     with pytest.raises(BadSetting, match="design=screen: a table is judged with all the trials"):
         analyze(name, rows, table=known, design="screen")
     with pytest.raises(BadSetting, match="cassettes=mine: a table holds the replies"):
