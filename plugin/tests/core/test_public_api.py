@@ -61,7 +61,6 @@ def _judged(frame: pd.DataFrame) -> None:
     assert_type(results.to_json(), str)
     run("id", "a/b", record="yes")  # type: ignore[arg-type]
     run("id", "a/b", budgt=1.0)  # type: ignore[call-arg]
-    analyze("id", frame, table={"columns": {"demand": 1}})
 
 
 FACES = [pytest_bias, pytest_bias.stats]

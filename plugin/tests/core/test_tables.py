@@ -248,10 +248,8 @@ WRONG = {
         ],
     ),
     "long": (
-        [GOOD.replace("warm", "I  would rather not " * 5000)],
-        [
-            f"line 2, column 'tone': '{'I  would rather not ' * 2}I  would rather no… is no tone: cold, warm"
-        ],
+        [GOOD.replace("warm", "No. " * 5000)],
+        [f"line 2, column 'tone': '{'No. ' * 14}No… is no tone: cold, warm"],
     ),
     "no whole number": (
         [GOOD.replace(",5,", ",5.5,")],
