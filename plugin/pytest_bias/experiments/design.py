@@ -281,23 +281,20 @@ class Design:
     controls: int = 0
 
     def __post_init__(self) -> None:
-        self._check("replicates", self.replicates)
-        self._check("controls", self.controls, least=0)
-        for name in ("exemplars", "max_calls"):
-            if getattr(self, name) is not None:
-                self._check(name, getattr(self, name))
+        what = f"Design({self.name!r})"
+        for name in ("replicates", "controls", "exemplars", "max_calls"):
+            number, least = getattr(self, name), 0 if name == "controls" else 1
+            if number is None and name in ("exemplars", "max_calls"):
+                continue
+            if type(number) is not int:
+                raise wrong(what, name, number, "an integer")
+            if number < least:
+                raise BadDesign(what=what, problem=f"{name} must be at least {least}")
 
     @property
     def screens(self) -> bool:
         """Return whether it is a screen (whatever its replicates): it finds and never clears."""
         return self.name.partition(",")[0] == SCREEN
-
-    def _check(self, field_name: str, number: object, least: int = 1) -> None:
-        what = f"Design({self.name!r})"
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise wrong(what, field_name, number, "an integer")
-        if number < least:
-            raise BadDesign(what=what, problem=f"{field_name} must be at least {least}")
 
     def members(self, factor: Factor, level: str) -> tuple[str, ...]:
         """The exemplars of a level that this design meets; none where the factor has none."""

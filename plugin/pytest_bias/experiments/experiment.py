@@ -26,7 +26,16 @@ from .design import (
     frozen_mapping,
     trials_of,
 )
-from .fields import need, need_function, need_mapping, need_several, need_text, shortly, takes
+from .fields import (
+    forbid,
+    need,
+    need_function,
+    need_mapping,
+    need_several,
+    need_text,
+    shortly,
+    takes,
+)
 from .figures import Figure, checked_figures
 from .judges import Agreement, blinded, settled
 from .layouts import TableLayout, checked_layouts
@@ -222,11 +231,9 @@ class Experiment:
     def __post_init__(self) -> None:
         what = f"Experiment({shortly(self.id)})"
         need_text(what, id=self.id, name=self.name, source=self.source)
-        if not _ID.fullmatch(self.id):
-            raise BadDesign(what=what, problem="id must be lower-case words joined by '-'")
-        if len(self.id) > _LONGEST_ID:
-            problem = f"id must have {_LONGEST_ID} characters at most: folders are named after it"
-            raise BadDesign(what=what, problem=problem)
+        forbid(what, not _ID.fullmatch(self.id), "id must be lower-case words joined by '-'")
+        problem = f"id must have {_LONGEST_ID} characters at most: folders are named after it"
+        forbid(what, len(self.id) > _LONGEST_ID, problem)
         if not _is_async(self.protocol):
             raise BadDesign(what=what, problem="protocol must be an async function")
         need(what, "judge", self.judge, (Parameters, NoneType), "Parameters(…)")
@@ -239,10 +246,8 @@ class Experiment:
             with_kind(each, self.protocol) for each in measures if each.name != FORMAT_KEPT
         )
         need(what, "items", self.items, (Items, NoneType), "Items(name, {label: value})")
-        if not factors:
-            raise BadDesign(what=what, problem="needs at least one factor")
-        if not measures:
-            raise BadDesign(what=what, problem="needs at least one measure")
+        forbid(what, not factors, "needs at least one factor")
+        forbid(what, not measures, "needs at least one measure")
         crossed = [factor.name for factor in factors]
         crossed += [self.items.name] if self.items is not None else []
         measured = [measure.name for measure in measures]
@@ -250,8 +255,8 @@ class Experiment:
             if measure.unless and measure.unless not in {*measured} - {measure.name}:
                 raise UnknownName(kind="measure", name=measure.unless, known=measured)
         for kind, given in (("factor and item", crossed), ("measure", measured)):
-            if len(set(given)) != len(given):
-                raise BadDesign(what=what, problem=f"{kind} names must differ from each other")
+            same = len(set(given)) != len(given)
+            forbid(what, same, f"{kind} names must differ from each other")
         self._check_recording(what)
         need_mapping(what, "metadata", self.metadata, "a mapping")
         plain(self.metadata, f"metadata of {what}")
@@ -274,15 +279,12 @@ class Experiment:
     def _check_called(self, what: str) -> None:
         """Refuse what cannot be called as protocols, simulated subjects and exports are."""
         arguments = ["trial", "subject", *(["judge"] if self.judge is not None else [])]
-        if not takes(self.protocol, len(arguments)):
-            mend = "" if self.judge is not None else "; a judge comes with judge=Parameters(…)"
-            problem = (
-                f"protocol must take {len(arguments)} arguments: {', '.join(arguments)}{mend}"
-            )
-            raise BadDesign(what=what, problem=problem)
+        mend = "" if self.judge is not None else "; a judge comes with judge=Parameters(…)"
+        problem = f"protocol must take {len(arguments)} arguments: {', '.join(arguments)}{mend}"
+        forbid(what, not takes(self.protocol, len(arguments)), problem)
         need_function(what, "simulated", self.simulated)
-        if inspect.iscoroutinefunction(self.simulated):
-            raise BadDesign(what=what, problem="simulated must be a function without async")
+        is_async = inspect.iscoroutinefunction(self.simulated)
+        forbid(what, is_async, "simulated must be a function without async")
         need_function(what, "exports", self.exports)
 
     def _named_designs(self, what: str) -> dict[str, Design]:
@@ -290,37 +292,34 @@ class Experiment:
         need_mapping(what, "designs", self.designs, "a mapping, name → Design(…)")
         for name, each in self.designs.items():
             need(what, f"design {name!r}", each, Design, "Design(replicates)")
-        if GATE in self.designs:
-            raise BadDesign(what=what, problem="the gate design is given by replicates=")
+        forbid(what, GATE in self.designs, "the gate design is given by replicates=")
         # Refuses what is no number of replicates.
         Design(self.replicates, f"{GATE} of {self.id}", controls=self.controls)
         sampled = any(factor.exemplars for factor in self.factors)
         for name, each in self.designs.items():
-            if each.exemplars is not None and not sampled:
-                problem = f"design {name!r} limits exemplars, and no factor has any"
-                raise BadDesign(what=what, problem=problem)
-        if SCREEN in self.designs and self.designs[SCREEN].replicates > self.replicates:
-            raise BadDesign(what=what, problem="the screen is larger than the gate design")
+            problem = f"design {name!r} limits exemplars, and no factor has any"
+            forbid(what, each.exemplars is not None and not sampled, problem)
+        larger = SCREEN in self.designs and self.designs[SCREEN].replicates > self.replicates
+        forbid(what, larger, "the screen is larger than the gate design")
         return {name: replace(design, name=name) for name, design in self.designs.items()}
 
     def _check_recording(self, what: str) -> None:
         """Refuse what a recording could not be made with."""
         may_drop = need_several(what, "may_drop", self.may_drop, str, "names of parameters")
-        if unknown := sorted(set(may_drop) - DROPPABLE):
-            raise BadDesign(what=what, problem=f"may_drop names no parameter: {unknown[0]!r}")
-        if type(self.version) is not int or self.version < 1:
-            raise BadDesign(what=what, problem="version must be a whole number from 1 up")
-        if self.qpm is not None and (type(self.qpm) is not int or self.qpm < 1):
-            raise BadDesign(what=what, problem="qpm must be a whole number from 1 up")
-        if self.alpha is not None and not (
-            type(self.alpha) in (int, float) and 0 < self.alpha <= ALARMS
-        ):
-            raise BadDesign(what=what, problem=f"alpha must be above 0, at most {ALARMS:g}")
-        if self.retention not in get_args(Retention):
-            known = ", ".join(get_args(Retention))
-            raise BadDesign(what=what, problem=f"retention must be one of {known}")
-        if self.replies not in get_args(ReplyPolicy):
-            raise BadDesign(what=what, problem="replies must be strict or lenient")
+        for name in sorted({*may_drop} - DROPPABLE):
+            raise BadDesign(what=what, problem=f"may_drop names no parameter: {name!r}")
+        numbers: dict[str, object] = {"version": self.version, "qpm": self.qpm}
+        for name, number in numbers.items():
+            whole = isinstance(number, int) and type(number) is int and number >= 1
+            missing = number is None and name == "qpm"
+            forbid(what, not (whole or missing), f"{name} must be a whole number from 1 up")
+        alpha = ALARMS if self.alpha is None else self.alpha
+        valid = type(alpha) in (int, float) and 0 < alpha <= ALARMS
+        forbid(what, not valid, f"alpha must be above 0, at most {ALARMS:g}")
+        known = get_args(Retention)
+        forbid(what, self.retention not in known, f"retention must be one of {', '.join(known)}")
+        known = get_args(ReplyPolicy)
+        forbid(what, self.replies not in known, "replies must be strict or lenient")
         if self.retention != "raw":
             check_declared(self.measures, self.protocol)
         object.__setattr__(self, "may_drop", may_drop)

@@ -39,6 +39,12 @@ def wrong(what: str, field: str, value: object, expected: str) -> BadDesign:
     return BadDesign(what=what, problem=f"{field} must be {expected}; it is {shortly(value)}")
 
 
+def forbid(what: str, wrong: object, problem: str) -> None:
+    """Raise BadDesign with the ``problem`` where something is ``wrong``."""
+    if wrong:
+        raise BadDesign(what=what, problem=problem)
+
+
 def need(
     what: str, field: str, value: object, kind: type | tuple[type, ...], expected: str
 ) -> None:
@@ -84,11 +90,8 @@ def need_several(
         raise wrong(what, field, given, f"a list of {expected}")
     several = tuple(cast("Iterable[T]", given))
     for each in several:
-        if not isinstance(each, kind):
-            raise BadDesign(
-                what=what,
-                problem=f"{field} must be a list of {expected}; {shortly(each)} is none",
-            )
+        problem = f"{field} must be a list of {expected}; {shortly(each)} is none"
+        forbid(what, not isinstance(each, kind), problem)
     return several
 
 
@@ -98,8 +101,7 @@ def need_labelled(what: str, field: str, value: object) -> Mapping[str, object]:
         return value
     if not isinstance(value, list | tuple) or not all(type(each) is str for each in value):
         raise wrong(what, field, value, "a mapping, label → value, or a list of labels")
-    if len(set(value)) < len(value):
-        raise BadDesign(what=what, problem=f"{field} name one twice: {shortly(value)}")
+    forbid(what, len(set(value)) < len(value), f"{field} name one twice: {shortly(value)}")
     return {label: label for label in value}
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..errors import BadDesign, UnknownName
+from ..errors import UnknownName
 from .canonical import digest, dumps
 from .design import Factor, Trial
-from .fields import need_several, need_text, shortly
+from .fields import forbid, need_several, need_text, shortly
 from .measures import Measure
 
 NOT_SCORED = "not scored again"
@@ -56,11 +56,10 @@ class Agreement:
     def __post_init__(self) -> None:
         what = f"Agreement({shortly(self.measure)})"
         need_text(what, measure=self.measure, again=self.again)
-        if self.measure == self.again:
-            raise BadDesign(what=what, problem="again must be another measure: the second rating")
-        if self.level not in get_args(Level):
-            known = ", ".join(get_args(Level))
-            raise BadDesign(what=what, problem=f"level must be one of {known}")
+        problem = "again must be another measure: the second rating"
+        forbid(what, self.measure == self.again, problem)
+        known = get_args(Level)
+        forbid(what, self.level not in known, f"level must be one of {', '.join(known)}")
         governs = need_several(what, "governs", self.governs, str, "names of measures")
         object.__setattr__(self, "governs", tuple(dict.fromkeys((self.measure, *governs))))
 
@@ -73,8 +72,7 @@ def scored_again(trial: Trial, share: float) -> bool:
 
     Raises BadDesign for a share outside 0 to 1.
     """
-    if not 0 <= share <= 1:
-        raise BadDesign(what="scored_again()", problem="share must lie between 0 and 1")
+    forbid("scored_again()", not 0 <= share <= 1, "share must lie between 0 and 1")
     drawn = digest(f"scored again {dumps(trial.identity, 'trial')}")[:_DIGITS]
     return int(drawn, 16) < share * _SPAN
 
@@ -93,14 +91,13 @@ def settled(
         for name in (agreement.measure, agreement.again, *agreement.governs):
             if name not in known:
                 raise UnknownName(kind="measure", name=name, known=known)
-        if known[agreement.again].bounds is not None:
-            of = f"Agreement({agreement.measure!r})"
-            problem = f"again is {agreement.again!r}, which has bounds; it must be a text measure"
-            raise BadDesign(what=of, problem=problem)
-    if len({agreement.measure for agreement in agreements}) != len(agreements):
-        raise BadDesign(what=what, problem="a measure has one agreement at most")
-    if {a.again for a in agreements} & {a.measure for a in agreements}:
-        raise BadDesign(what=what, problem="a second rating cannot be a first one as well")
+        problem = f"again is {agreement.again!r}, which has bounds; it must be a text measure"
+        bounds = known[agreement.again].bounds
+        forbid(f"Agreement({agreement.measure!r})", bounds is not None, problem)
+    firsts = {agreement.measure for agreement in agreements}
+    forbid(what, len(firsts) != len(agreements), "a measure has one agreement at most")
+    problem = "a second rating cannot be a first one as well"
+    forbid(what, firsts & {agreement.again for agreement in agreements}, problem)
     return agreements
 
 
@@ -113,15 +110,14 @@ def blinded(
     UnknownName for what is no factor.
     """
     blind = need_several(what, "blind", blind, str, "names of factors")
-    if blind and not judged:
-        raise BadDesign(what=what, problem="blind= is about a judge, and there is none")
+    forbid(what, blind and not judged, "blind= is about a judge, and there is none")
     known = {factor.name: factor for factor in factors}
     for name in blind:
         if name not in known:
             raise UnknownName(kind="factor", name=name, known=known)
-        if not any(texts_hidden(known[name], level) for level in known[name].levels):
-            problem = f"blind={name!r}: it has no exemplars, and no level that is text"
-            raise BadDesign(what=what, problem=problem)
+        hidden = [texts_hidden(known[name], level) for level in known[name].levels]
+        problem = f"blind={name!r}: it has no exemplars, and no level that is text"
+        forbid(what, not any(hidden), problem)
     return blind
 
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
-from ..errors import BadDesign
 from .canonical import digest
 from .design import frozen_mapping
-from .fields import need, need_number
+from .fields import forbid, need, need_number
 
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
@@ -44,15 +43,12 @@ class Parameters:
     def __post_init__(self) -> None:
         if self.temperature is not None:
             warmth = need_number("Parameters", "temperature", self.temperature, "0 or above")
-            if warmth < 0:
-                raise BadDesign(what="Parameters", problem="temperature must be 0 or above")
+            forbid("Parameters", warmth < 0, "temperature must be 0 or above")
             # 1 and 1.0 are one request, so they have one key, as have 0.0 and -0.0
             object.__setattr__(self, "temperature", abs(warmth))
         limit = self.max_output_tokens
-        if limit is not None and (type(limit) is not int or limit < 1):
-            raise BadDesign(
-                what="Parameters", problem="max_output_tokens must be a whole number from 1 up"
-            )
+        valid = limit is None or (type(limit) is int and limit >= 1)
+        forbid("Parameters", not valid, "max_output_tokens must be a whole number from 1 up")
         need("Parameters", "seeded", self.seeded, bool, "True or False")
 
     def filled(self, defaults: Parameters) -> Parameters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal
 
 from ..errors import BadDesign, InvalidReply
 from .canonical import compact, digest
@@ -285,26 +285,7 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
 
 def records_of(outcomes: Sequence[Outcome], measures: Sequence[Measure]) -> Records:
     """The rows of all outcomes of an experiment."""
-    kept = [outcome.values for outcome in outcomes if outcome.values is not None]
-    # Of a value that many trials have it is asked once whether it can be.
-    doubtful = [measure for measure in measures if not _in_range(measure, kept)]
-    rows = (record_of(each, measures if each.values is None else doubtful) for each in outcomes)
-    return Records(tuple(rows))
-
-
-def _in_range(measure: Measure, rows: Iterable[Mapping[str, MeasureValue]]) -> bool:
-    name = measure.name
-    column = [value for row in rows if (value := row.get(name)) is not None]
-    if {*map(type, column)} == {float} and not measure.integer:
-        # Of numbers the least and greatest say it; NaN, which is in any range, is neither.
-        known = [cast("float", value) for value in column if value == value]  # noqa: PLR0124
-        column = [min(known), max(known)] if known else []
-    try:
-        for _, value in {*zip(map(type, column), column, strict=True)}:
-            measure.check_range(value)
-    except InvalidReply:
-        return False
-    return True
+    return Records(tuple(record_of(outcome, measures) for outcome in outcomes))
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:

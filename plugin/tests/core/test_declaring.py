@@ -360,7 +360,7 @@ PROTOCOLS = {
     returned: "Subject.ask() is returned and was never awaited: write await before it",
     used: "Subject.ask() is asked for its .value and was never awaited: write await before it",
     dropped: "coroutine 'Subject.ask' was never awaited: write await before it",
-    misspelt: "no factor 'grup'; there are: group",
+    misspelt: "unknown factor 'grup'; known: group; did you mean 'group'?",
     unmeasured: "Measure('score'): the protocol's result, a Reply, has no attribute of this name",
 }
 

@@ -286,37 +286,6 @@ def test_ids_in_the_prompt() -> None:
     assert found == [(f"{g}/{i}", "trial") for g in "fm" for i in ("nurse", "chef")]
 
 
-@pytest.mark.parametrize("file", ["{item}_{race}_{gender}.pdf", "cv_{race}_{gender}_2 {item}"])
-def test_labels_joined_to_a_name(file: str) -> None:
-    race, gender = Factor("race", {"white": 1, "black": 2}), Factor("gender", {"male": 3, "x": 4})
-    items = Items("set", {"set1": 5, "set2": 6})
-
-    async def ask(trial: Trial, subject: Subject) -> str:
-        name = file.format(item=trial.item, **trial.condition.levels)
-        told = f"Rate {name}: {trial['race']} {trial['gender']} {trial.item_value}"
-        return (await subject.ask(told)).value
-
-    found = leaks(design(ask, race, gender, items=items))
-    assert ("white_male", "condition") in found
-    assert (("set1_white", "trial") in found) == file.startswith("{item}")
-
-
-def test_an_item_and_a_level_that_is_an_identifier_joined_to_a_name() -> None:
-    items = Items("set", {"set1": 5, "set2": 6})
-    text = "Rate {trial.item}_{level}.pdf: {value} {trial.item_value}"
-    found = leaks(levels({"white_male": 1, "black_male": 2}, text, items=items))
-    assert found[0] == ("set1_white_male", "trial")
-
-
-def test_joined_labels_that_are_meant_to_be_read_or_stand_everywhere() -> None:
-    items = Items("part", {"name": {"asks": "your first_name"}, "age": {"asks": "your last_age"}})
-    of = levels({"first": 1, "last": 2}, "{value} {trial.item_value[asks]}?", items=items)
-    assert faults(of) == ()
-    items = Items("part", {"name": {"asks": "Ada"}, "age": {"asks": "9"}})
-    told = '{value} {{"first_name": "{trial.item_value[asks]}"}}'
-    assert faults(levels({"first": 1, "last": 2}, told, items=items)) == ()
-
-
 def test_a_word_that_only_its_level_shows() -> None:
     values = {"control": {"months": 3}, "treatment": {"months": 9}}
     found = leaks(levels(values, "This is the {level} case of {value[months]} months."))

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
-from functools import partial
 
 from ...errors import LabelShown
 from ..design import Trial
@@ -50,18 +49,17 @@ class _Label:
     """A label or id that a prompt must not show, and what it names.
 
     ``stimuli`` are words that are meant to be read; ``label_of`` gives the label of the same kind
-    that any trial has; ``within`` is whether it counts as a part of a longer identifier.
+    that any trial has.
     """
 
     text: str
     of: str
     label_of: Callable[[Trial], str | None]
     stimuli: Collection[str] = ()
-    within: bool = False
 
     def find(self, text: str) -> re.Match[str] | None:
         """Return the first place in a text that shows it; or None."""
-        return _find(self.text, text, within=self.within)
+        return _find(self.text, text)
 
     @property
     def is_id(self) -> bool:
@@ -73,8 +71,7 @@ def ids_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[Lab
     """Labels that are no ordinary words, and ids, wherever a prompt shows them."""
     settled: set[tuple[str, str]] = set()
     for prompt in prompts:
-        joined = _joined(prompt.trial) if "_" in prompt.text else ()
-        for label in (*_labels(experiment, prompt.trial), *_ids(prompt.trial), *joined):
+        for label in (*_labels(experiment, prompt.trial), *_ids(prompt.trial)):
             at = label.find(prompt.text)
             if at is None or (label.of, label.text) in settled:
                 continue
@@ -124,37 +121,6 @@ def _ids(trial: Trial) -> Iterator[_Label]:
     item = trial.item is None or _stands_in(trial.item, trial.item_value)
     if cell != condition.id and not (levels and item):
         yield _Label(cell, "trial", _cell)
-
-
-def _joined(trial: Trial) -> Iterator[_Label]:
-    """Two labels of a trial as an identifier (``white_male``), as names of files are made of them.
-
-    They count within a longer one, too: ``set1_white_male_2``.
-    """
-    values = [*trial.condition.values.values(), trial.item_value]
-    for (of_one, one), (of_two, two) in itertools.permutations(_parts(trial).items(), 2):
-        text = f"{one}_{two}"
-        if any(_stands_in(text, value) for value in values if value is not None):
-            continue
-        if _stands_in(one, _value(trial, of_one)) and _stands_in(two, _value(trial, of_two)):
-            continue  # what its values make side by side
-        of = "trial" if None in (of_one, of_two) else "condition"
-        yield _Label(text, of, partial(_pair, of_one, of_two), within=True)
-
-
-def _pair(one: str | None, two: str | None, trial: Trial) -> str:
-    parts = _parts(trial)
-    return f"{parts[one]}_{parts[two]}"
-
-
-def _parts(trial: Trial) -> dict[str | None, str]:
-    """The labels of a trial by factor; that of its item has no factor."""
-    parts: dict[str | None, str] = dict(trial.condition.levels.items())
-    return parts if trial.item is None else parts | {None: trial.item}
-
-
-def _value(trial: Trial, factor: str | None) -> object:
-    return trial.item_value if factor is None else trial.condition[factor]
 
 
 def words_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[LabelShown]:
@@ -207,12 +173,11 @@ def _shown(experiment: Experiment, label: _Label, prompt: Prompt, at: re.Match[s
     )
 
 
-def _find(word: str, text: str, *, within: bool = False) -> re.Match[str] | None:
-    """``word`` as a whole word, whatever its case; ``within`` an identifier as well."""
+def _find(word: str, text: str) -> re.Match[str] | None:
+    """``word`` as a whole word, whatever its case."""
     if word.lower() not in text.lower():
         return None  # most are not: a search by pattern would take longer
-    letter = r"[^\W_]" if within else r"\w"
-    return re.search(rf"(?<!{letter}){re.escape(word)}(?!{letter})", text, re.IGNORECASE)
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)
 
 
 def _squeezed(text: str) -> str:
