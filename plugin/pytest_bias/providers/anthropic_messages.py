@@ -8,10 +8,11 @@ from typing import Any
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Api, Client, ClientAdapter, Vendor, base_url
-from .completion import asked_fields, counts, filtered, is_filtered, text_of_parts
+from .client import Adapter, Api, GeneratedClient, Vendor, base_url
+from .completion import asked_fields, counts, text_of_parts
 
 ANTHROPIC = Vendor(
+    "anthropic",
     "anthropic",
     "AsyncAnthropic",
     "https://api.anthropic.com",
@@ -40,11 +41,11 @@ def open_anthropic(context: ProviderContext) -> Provider:
     return AnthropicMessages(Endpoint("anthropic", key, base_url(context.environ, ANTHROPIC)))
 
 
-class AnthropicMessages(ClientAdapter):
+class AnthropicMessages(Adapter):
     """Messages at an endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(Client(ANTHROPIC, endpoint), _API)
+        super().__init__(GeneratedClient(ANTHROPIC, endpoint), _API)
 
     def _body(
         self,
@@ -70,8 +71,6 @@ class AnthropicMessages(ClientAdapter):
 
 def read_message(body: dict[str, Any]) -> Completion:
     """Read a Messages reply body; KeyError, TypeError … when it is none."""
-    if is_filtered(body):
-        return filtered()
     return Completion(
         text=text_of_parts(body["content"]),
         finish=_FINISHES.get(body.get("stop_reason"), "other"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, cast
 
-from ..errors import BadSetting, BiasError, CallFailed, MissingKey, UnknownName
+from ..errors import BadSetting, BiasError, MissingKey, UnknownName
 from ..experiments.experiment import SimulatedAnswer
 from ..experiments.messages import Completion, Request
 from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
@@ -86,31 +85,6 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Close every connection."""
-
-
-class Adapter(ABC):
-    """An adapter of a vendor's SDK: it makes one attempt, and raises what that came to.
-
-    A failure is raised here, where the SDK's own error, which holds the request with its headers,
-    is no longer its context. ``place`` is where replies come from, for what is said of those that
-    are none: there is no model, perhaps, but a proxy's page.
-    """
-
-    place: str
-
-    async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`Provider`."""
-        outcome = await self._attempt(model, request, call)
-        if isinstance(outcome, CallFailed):
-            if outcome.kind == "reply":
-                problem = f"{outcome.problem} (from {self.place})"
-                raise CallFailed(model=outcome.model, problem=problem, kind="reply")
-            raise outcome
-        return outcome
-
-    @abstractmethod
-    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        """Send ``request`` once; return the completion, or why there is none."""
 
 
 @dataclass(frozen=True, slots=True)

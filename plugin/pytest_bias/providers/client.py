@@ -1,22 +1,23 @@
-"""One client of an official SDK: OpenAI's and Anthropic's come out of one generator.
+"""Clients of official SDKs, and the adapters of their APIs.
 
-It makes one attempt per call, and says of each what came back or why nothing did.
+An adapter makes one attempt per call: a completion, or why there is none.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from http.client import responses as phrases
 from typing import Any
 
 from ..errors import BadSetting, CallFailed
 from ..experiments.messages import Completion, Request
-from .base import NO_KEY, Adapter, Call, Endpoint
+from .base import NO_KEY, Call, Endpoint
 from .completion import (
+    OUT_OF_QUOTA,
     ReplyBody,
     address,
     answered,
@@ -26,8 +27,11 @@ from .completion import (
     error_details,
     error_words,
     filtered_answer,
+    is_quota_per_day,
     refused_parameter,
     reply_failure,
+    rpc_delay,
+    rpc_violations,
     status_failure,
     unencodable,
     unsent,
@@ -43,7 +47,7 @@ from .sdk import (
     proxy_words,
     retry_after,
 )
-from .transport import Refused, at_one_go, guarded, loopback_client
+from .transport import Refused, guarded, loopback_client
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 
@@ -52,66 +56,58 @@ _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 class Vendor:
     """The owner of an SDK.
 
-    ``name`` is that of the provider, the package and its extra; ``client`` of the class of its
-    async client; ``url`` the base URL of its own API and ``variable`` what replaces that;
-    ``personal`` are attributes of the client that the environment fills for the vendor alone.
+    ``name`` is that of the provider and of the extra; ``package`` is imported, and ``client`` the
+    class of its async client; ``url`` is the base URL of its own API and ``variable`` what
+    replaces that; ``personal`` are attributes of the client that the environment fills for the
+    vendor alone.
     """
 
     name: str
+    package: str
     client: str
     url: str
     variable: str
     personal: tuple[str, ...] = ()
 
 
-class Client:
+class Client(ABC):
     """An SDK's client at an endpoint: made once, because making one loads certificates.
 
     Raises MissingPackage when the SDK is not installed. Raises BadSetting when the endpoint's base
-    URL is none.
+    URL is none. ``place`` is where replies come from, for messages about what is no reply.
     """
 
+    refusal: Any
+    """What the SDK raises for a status that is an error; it has the ``response``."""
+    disconnection: Any
+    """What the SDK raises where no response came."""
+
     def __init__(self, vendor: Vendor, endpoint: Endpoint) -> None:
-        self.sdk = sdk = load_sdk(vendor.name, vendor.name)
+        self.sdk = load_sdk(vendor.package, vendor.name)
         self.vendor = vendor
         self.endpoint = endpoint
         self.own = endpoint.provider != vendor.name
-        self.transport = importlib.import_module("httpx2")  # the SDK's own
+        self.transport = load_sdk("httpx2", vendor.name)
         where = f"[endpoints.{endpoint.provider}] base_url" if self.own else vendor.variable
         bad = BadSetting(option=where, value="…", problem="it is not a URL")
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
         direct = is_loopback(endpoint.base_url)
-        http = (
-            loopback_client(self.transport, endpoint.base_url)
-            if direct
-            else sdk.DefaultAsyncHttpxClient()
-        )
+        http = loopback_client(self.transport, endpoint.base_url) if direct else self._http()
+        self.http = guarded(http, self.transport, where)
         try:
-            self.api = getattr(sdk, vendor.client)(
-                api_key=endpoint.api_key,
-                base_url=endpoint.base_url,
-                max_retries=0,
-                http_client=guarded(http, self.transport, where),
-            )
+            self.url, custom = self._open()
         except self.transport.InvalidURL:
-            self.api = None
+            self.url, custom = "", []
         # Raised here, where the SDK's error, which quotes the URL, is no longer its context.
-        self.url = "" if self.api is None else str(self.api.base_url)
         if not is_url(self.url):
             raise bad
-        # Those of the environment are for the vendor: they may hold its keys, under any name.
-        custom = list(map(str, self.api._custom_headers.values()))  # noqa: SLF001  (no other way)
-        if self.own:
-            for name in vendor.personal:
-                setattr(self.api, name, None)
-            self.api._custom_headers = {"Authorization": f"Bearer {endpoint.api_key}"}  # noqa: SLF001
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
-        self._key = Secrets(key)
+        self.key = Secrets(key)
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
         # An SDK may end the whole in a slash, behind a token in its query too.
-        self._secrets = Secrets(key, *long, url=self.url.rstrip("/"))
-        self.told = self._secrets.told
+        self.secrets = Secrets(key, *long, url=self.url.rstrip("/"))
+        self.told = self.secrets.told
         self.route = self.told(address(self.url))
         self.route += "" if direct else proxy_words(self.url)
         self.place = self.route
@@ -121,98 +117,107 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self.vendor.name!r}, {self.endpoint!r})"
 
-    def wire(self, api: str) -> str:
-        """SDK, version and API, and the host where it is not the vendor's."""
-        wire = f"{self.vendor.name} {self.sdk.__version__}, {api}"
-        theirs = self.url.rstrip("/") == self.vendor.url
-        return wire if self.endpoint.started or theirs else f"{wire} at {host(self.url)}"
+    @abstractmethod
+    def _http(self) -> Any:
+        """The transport's client, for an endpoint elsewhere than on this machine."""
 
+    @abstractmethod
+    def _open(self) -> tuple[str, list[str]]:
+        """Make the SDK's client; its base URL, and values of headers of the environment."""
+
+    @abstractmethod
+    async def send(self, path: str, body: dict[str, Any], timeout: float) -> Any:  # noqa: ASYNC109
+        """Send one request, and return the transport's response to it."""
+
+    @abstractmethod
     async def close(self) -> None:
         """Close every connection."""
-        await self.api.close()
 
-    async def exchange(
-        self,
-        model: str,
-        path: str,
-        body: Mapping[str, Any],
-        request: Request,
-        timeout: float,  # noqa: ASYNC109  (the SDK's own counts each read, not the whole)
-        *,
-        sent: Mapping[str, str],
-        what: str,
-    ) -> ReplyBody | CallFailed:
-        """Post ``body``, made of ``request``, to ``path``, once, for ``timeout`` seconds.
-
-        ``model`` is ``provider/model``, ``sent`` are the fields of the body that may be left out
-        and the parameter each stands for, ``what`` is what the reply should be.
-
-        The SDKs' own methods of each API are not used: what they would check and convert is made
-        here as it is sent (OpenAI's took two fifths of a call's time), and Anthropic's knows no
-        temperature, which older models take, and warns of models that will be retired.
-        """
-        problem = unencodable(model, self.endpoint.api_key, request)
-        if problem is not None:
-            return problem
-        try:
-            async with asyncio.timeout(timeout):
-                posted = self.api.post(
-                    path,
-                    cast_to=self.transport.Response,  # as it came: nothing is parsed
-                    body=body,
-                    options={"timeout": timeout},
-                )
-                raw = await at_one_go(posted)
-            reply = self._key.purged(parsed(raw.text))
-        except self.sdk.APIStatusError as error:
-            return self._refusal(model, error, sent)
-        except (self.sdk.APIConnectionError, TimeoutError, Refused) as error:
-            return self._lost(model, error)
-        except UnicodeEncodeError:  # a custom header of the environment, say
-            return unsent(model, "it holds characters that cannot be encoded")
-        except (self.sdk.APIError, ValueError) as error:
-            return reply_failure(model, what, error)
-        return answered(model, reply, raw, what)
+    def wire(self, api: str) -> str:
+        """SDK, version and API, and the host where it is not the vendor's."""
+        wire = f"{self.vendor.package.replace('.', '-')} {self.sdk.__version__}, {api}"
+        theirs = self.url.rstrip("/") == self.vendor.url
+        return wire if self.endpoint.started or theirs else f"{wire} at {host(self.url)}"
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
         """A failure in the words of the endpoint, without its credentials."""
         return CallFailed(model=model, problem=self.told(problem), **why)
 
-    def _lost(self, model: str, error: Exception) -> CallFailed:
+    def no_response(self, model: str, error: Exception) -> CallFailed:
+        """The failure of a call that the transport gave up."""
         # Anthropic's SDK makes a connection error of it, OpenAI's leaves it as it is.
-        for refused in (error, error.__cause__):
-            if isinstance(refused, Refused):
-                return self.failure(model, refused.problem, kind=refused.kind)
-        if isinstance(error.__cause__, self.transport.LocalProtocolError):
-            return unsent(model, "a header holds what none can")
-        said = f"{error} {error.__cause__ or ''}".strip()
+        causes = [each for each in (error, error.__cause__) if each is not None]
+        for each in causes:
+            if isinstance(each, Refused):
+                return self.failure(model, each.problem, kind=each.kind)
+            if isinstance(each, self.transport.LocalProtocolError):
+                return unsent(model, "a header holds what none can")
+        said = " ".join(dict.fromkeys(filter(None, map(str, causes))))
         said = self.told(said or "no answer in time")
         return connection_failure(model, error, said, self.route)
 
-    def _refusal(self, model: str, error: Any, sent: Mapping[str, str]) -> ReplyBody | CallFailed:
-        answer = filtered_answer(error.response, self._secrets.purged)
-        if answer is not None:
-            return answer
+    def error_response(self, model: str, response: Any, sent: Mapping[str, str]) -> CallFailed:
+        """The failure that a response with the status of an error stands for.
+
+        ``sent`` is for :func:`refused_parameter`.
+        """
         try:
-            body = parsed(error.response.text)  # OpenAI's SDK keeps the ``error`` in it alone
+            body = parsed(response.text)
         except ValueError:
-            body = error.body
-        details = error_details(body)
+            body = response.text
+        details, status = error_details(body), response.status_code
         code = _word(details.get("code")) or _word(details.get("type"))
         said = error_words(body)
-        message = said or error.response.text or error.message
+        message = said or response.text or phrases.get(status, "no words")
         parameter = None
-        if error.status_code in _REFUSING:
+        if status in _REFUSING:
+            said = " ".join((said, *rpc_violations(details)))
             parameter = refused_parameter(sent, said, code=code, field=_word(details.get("param")))
         return status_failure(
             model,
-            error.status_code,
+            status,
             self.told(message),
-            code=code,
+            code=OUT_OF_QUOTA if is_quota_per_day(details) else code,
             parameter=parameter,
-            wait=retry_after(error.response.headers),
+            wait=rpc_delay(details) or retry_after(response.headers),
             place=self.place,
         )
+
+
+class GeneratedClient(Client):
+    """OpenAI's or Anthropic's: their SDKs come out of one generator.
+
+    The SDKs' own methods of each API are not used: what they would check and convert is made here
+    as it is sent (OpenAI's took two fifths of a call's time), and Anthropic's knows no
+    temperature, which older models take, and warns of models that will be retired.
+    """
+
+    def _http(self) -> Any:
+        return self.sdk.DefaultAsyncHttpxClient()
+
+    def _open(self) -> tuple[str, list[str]]:
+        self.refusal = self.sdk.APIStatusError
+        self.disconnection = self.sdk.APIConnectionError
+        key = self.endpoint.api_key
+        self.api = getattr(self.sdk, self.vendor.client)(
+            api_key=key, base_url=self.endpoint.base_url, max_retries=0, http_client=self.http
+        )
+        # Those of the environment are for the vendor: they may hold its keys, under any name.
+        custom = list(map(str, self.api._custom_headers.values()))  # noqa: SLF001  (no other way)
+        if self.own:
+            for name in self.vendor.personal:
+                setattr(self.api, name, None)
+            self.api._custom_headers = {"Authorization": f"Bearer {key}"}  # noqa: SLF001
+        return str(self.api.base_url), custom
+
+    async def send(self, path: str, body: dict[str, Any], timeout: float) -> Any:  # noqa: ASYNC109
+        """See :class:`Client`; nothing is parsed."""
+        response, options = self.transport.Response, {"timeout": timeout}
+        return await self.api.post(path, cast_to=response, body=body, options=options)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.api.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,39 +234,63 @@ class Api:
     seedless: str = ""
 
 
-class ClientAdapter(Adapter):
-    """An adapter of one API of a vendor, over a client that is closed with it."""
+class Adapter(ABC):
+    """An adapter of one API of a vendor, over a client that is closed with it.
+
+    It makes one attempt, and raises what that came to outside of its ``except`` blocks: the SDK's
+    own error, which holds the request with its headers, is no longer the context.
+    """
 
     def __init__(self, client: Client, api: Api) -> None:
         self._client = client
         self._api = api
-        self.place = client.place
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not the vendor's."""
         return self._client.wire(self._api.name)
 
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`."""
+        result = await self._attempt(model, request, call)
+        if isinstance(result, Completion):
+            return result
+        if result.kind == "reply":
+            problem = f"{result.problem} (from {self._client.place})"
+            raise CallFailed(model=result.model, problem=problem, kind="reply")
+        raise result
+
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        api, endpoint = self._api, self._client.endpoint
-        name = f"{endpoint.provider}/{model}"
+        api, client = self._api, self._client
+        name = f"{client.endpoint.provider}/{model}"
         request, dropped = effective(request, call.dropped)
         if api.seedless and request.parameters.seeded:
             problem = f"{api.seedless} takes no seed (Parameters.seeded)"
             return CallFailed(model=name, problem=problem, kind="parameter", parameter="seeded")
+        unwritable = unencodable(name, client.endpoint.api_key, request)
+        if unwritable is not None:
+            return unwritable
         body, sent = self._body(model, request, call)
-        body = {"model": model, **body}
-        answer = await self._client.exchange(
-            name, api.path, body, request, call.timeout, sent=sent, what=api.what
-        )
-        if not isinstance(answer, ReplyBody):
-            return answer
-        return self._completed(name, answer, dropped)
+        try:
+            # The SDKs' own time counts each read, and not the whole.
+            async with asyncio.timeout(call.timeout):
+                raw = await client.send(api.path, {"model": model, **body}, call.timeout)
+            answer = answered(name, client.key.purged(parsed(raw.text)), raw, api.what)
+        except client.refusal as error:
+            filtered = filtered_answer(error.response, client.secrets.purged)
+            answer = filtered or client.error_response(name, error.response, sent)
+        except (client.disconnection, TimeoutError, Refused) as error:
+            return client.no_response(name, error)
+        except UnicodeEncodeError:  # a custom header of the environment, say
+            return unsent(name, "it holds characters that cannot be encoded")
+        except ValueError as error:
+            return reply_failure(name, api.what, error)
+        return answer if isinstance(answer, CallFailed) else self._completed(name, answer, dropped)
 
     @abstractmethod
     def _body(
         self, model: str, request: Request, call: Call
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """The body for ``request``, and which fields may be left out (see ``exchange``)."""
+        """The body for ``request``, and which fields may be left out → the parameter each is."""
 
     def _completed(
         self, name: str, answer: ReplyBody, dropped: tuple[str, ...]

@@ -24,6 +24,12 @@ from .sdk import cache_header, now, parsed
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
 
+OUT_OF_QUOTA = "insufficient_quota"
+"""OpenAI's code for a limit that waiting does not lift."""
+
+_PER_DAY = re.compile("per_?day", re.IGNORECASE)
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
+
 _NO_STATUS = 600
 """From here on no number is a status of HTTP."""
 
@@ -73,7 +79,7 @@ def status_failure(
     if parameter is not None:
         return CallFailed(model=model, problem=problem, kind="parameter", parameter=parameter)
     # An empty account answers 429 too, and waiting does not fill it.
-    unpaid = code is not None and (code == "insufficient_quota" or "billing" in code)
+    unpaid = code is not None and (code == OUT_OF_QUOTA or "billing" in code)
     if status == HTTPStatus.TOO_MANY_REQUESTS and not unpaid:
         return CallFailed(model=model, problem=problem, kind="rate_limit", retry_after=wait)
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -258,12 +264,13 @@ def completion(
     ``told`` takes credentials out of the words of an error that stands there in its place, or
     beside what looks like a reply.
     """
-    failure = error_within(model, answer.body, what, told)
-    if failure is not None and not is_filtered(answer.body):
+    stopped = is_filtered(answer.body)  # such a body names no model and counts no tokens
+    failure = None if stopped else error_within(model, answer.body, what, told)
+    if failure is not None:
         return failure
     try:
         return replace(
-            read(answer.body),
+            Completion("", "content_filter", "") if stopped else read(answer.body),
             latency=round(answer.latency, 6),
             recorded_at=now(),
             body=answer.body,
@@ -271,7 +278,7 @@ def completion(
             cached=answer.cached,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        return failure or reply_failure(model, what, error)
+        return reply_failure(model, what, error)
 
 
 def error_within(
@@ -333,11 +340,6 @@ def filtered_answer(response: Any, purged: Callable[[object], object]) -> ReplyB
     if not isinstance(body, dict) or not is_filtered(body):
         return None
     return ReplyBody(body, response.elapsed.total_seconds())
-
-
-def filtered() -> Completion:
-    """Return the reading of such a body, which names no model and counts no tokens."""
-    return Completion("", "content_filter", "")
 
 
 def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:
@@ -413,3 +415,36 @@ def error_words(error: object) -> str:
 
 def _place(where: object) -> str:
     return ".".join(map(str, where)) if isinstance(where, list) else ""
+
+
+# --- details of Google's errors, as in google/rpc/error_details.proto ---------------------------
+
+
+def _rpc(error: Mapping[str, Any], name: str) -> list[Any]:
+    """The values of one field of an error's ``details``."""
+    details = error.get("details")
+    found = details if isinstance(details, list) else []
+    return [each[name] for each in found if isinstance(each, dict) and name in each]
+
+
+def _rpc_rows(error: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    rows = [row for rows in _rpc(error, name) if isinstance(rows, list) for row in rows]
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def rpc_violations(error: Mapping[str, Any]) -> list[str]:
+    """BadRequest's violations of single fields."""
+    rows = _rpc_rows(error, "fieldViolations")
+    return [f"{row.get('field')}: {row.get('description')}" for row in rows]
+
+
+def is_quota_per_day(error: Mapping[str, Any]) -> bool:
+    """Return whether QuotaFailure names a quota per day, which no recording waits for."""
+    rows = _rpc_rows(error, "violations")
+    return any(_PER_DAY.search(f"{row.get('quotaId')} {row.get('quotaMetric')}") for row in rows)
+
+
+def rpc_delay(error: Mapping[str, Any]) -> float | None:
+    """Seconds that RetryInfo asks to wait."""
+    delays = [_SECONDS.fullmatch(str(delay)) for delay in _rpc(error, "retryDelay")]
+    return next((float(delay[1]) for delay in delays if delay), None)

@@ -13,14 +13,13 @@ from ..errors import CallFailed, FailureKind, UnknownName
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Api, Client, ClientAdapter, Vendor, base_url
+from .client import Adapter, Api, Client, GeneratedClient, Vendor, base_url
 from .completion import (
     ReplyBody,
     asked_fields,
     counts,
     error_details,
     error_within,
-    filtered,
     is_filtered,
     text_of,
     text_of_parts,
@@ -28,6 +27,7 @@ from .completion import (
 from .sdk import vendor_seed
 
 OPENAI = Vendor(
+    "openai",
     "openai",
     "AsyncOpenAI",
     "https://api.openai.com/v1",
@@ -43,7 +43,7 @@ _FINISHES: Mapping[str, Finish] = {
 }
 
 
-class OpenAIChat(ClientAdapter):
+class OpenAIChat(Adapter):
     """Chat Completions at an endpoint; ``client`` is one to share, and closed with this.
 
     Endpoints of the user's own are told the limit of a reply as ``max_tokens``, because many know
@@ -53,7 +53,7 @@ class OpenAIChat(ClientAdapter):
     """
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        super().__init__(client or Client(OPENAI, endpoint), _CHAT)
+        super().__init__(client or GeneratedClient(OPENAI, endpoint), _CHAT)
         self._newer: set[str] = set()
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
@@ -128,8 +128,6 @@ def _strict(request: Request) -> dict[str, Any]:
 
 def read_chat(body: dict[str, Any]) -> Completion:
     """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
-    if is_filtered(body):
-        return filtered()
     choice = body["choices"][0]
     message = choice["message"]
     refusal, content = text_of(message.get("refusal")), message.get("content")
@@ -168,11 +166,11 @@ _FAILED: Mapping[object, FailureKind] = {
 _NAMES = {name: name for name in ("temperature", "max_output_tokens")}
 
 
-class OpenAIResponses(ClientAdapter):
+class OpenAIResponses(Adapter):
     """Responses at an endpoint; ``client`` is one to share, and closed with this."""
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        super().__init__(client or Client(OPENAI, endpoint), _RESPONSES)
+        super().__init__(client or GeneratedClient(OPENAI, endpoint), _RESPONSES)
 
     def _body(
         self,
@@ -210,8 +208,6 @@ def _conversation(request: Request) -> dict[str, Any]:
 
 def read_response(body: dict[str, Any]) -> Completion:
     """Read a Responses reply body; KeyError, TypeError … when it is none."""
-    if is_filtered(body):
-        return filtered()
     text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
     refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
     return Completion(
@@ -268,7 +264,7 @@ class _OpenAI:
             if wire not in known:
                 raise UnknownName(kind="wire format of OpenAI", name=wire, known=known)
         self._wires = dict(wires)
-        self._client = client = Client(OPENAI, endpoint)
+        self._client = client = GeneratedClient(OPENAI, endpoint)
         self._apis: dict[str, Provider] = {
             DEFAULT_WIRE: OpenAIChat(endpoint, client),
             "openai-responses": OpenAIResponses(endpoint, client),

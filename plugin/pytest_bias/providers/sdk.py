@@ -24,9 +24,6 @@ LEAST_MAJORS = {"openai": 3, "anthropic": 2, "google-genai": 3}
 LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
 """Of a client that is made here: what is in flight is limited by the collector alone."""
 
-_DISTRIBUTIONS = {"google.genai": "google-genai"}
-"""Where an import name is not that of the distribution."""
-
 _SEEDS = 2**31  # vendors take seeds that fit a signed number of 32 bits
 
 _LONGEST_PROBLEM = 500
@@ -59,7 +56,7 @@ def load_sdk(package: str, extra: str) -> ModuleType:
     Raises MissingPackage when it is not installed, or is older than what ``extra`` of this package
     asks for.
     """
-    distribution = _DISTRIBUTIONS.get(package, package)
+    distribution = package.replace(".", "-")
     try:
         module = importlib.import_module(package)
     except ModuleNotFoundError as error:

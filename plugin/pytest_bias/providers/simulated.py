@@ -98,30 +98,20 @@ class _Simulated:
         The thread is a daemon: a function that never returns keeps no process from ending.
         """
         import asyncio  # noqa: PLC0415  (as above)
+        from concurrent.futures import Future, InvalidStateError  # noqa: PLC0415
 
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[str] = loop.create_future()
-
-        def resolve(text: str, error: BaseException | None) -> None:
-            if future.done():  # cancelled or timed out
-                return
-            if error is None:
-                future.set_result(text)
-            else:
-                future.set_exception(error)
+        future: Future[str] = Future()
 
         def work() -> None:
-            text, failed = "", None
-            try:
-                text = self._text(prompt)
-            except BaseException as error:  # noqa: BLE001  (raised again where it is awaited)
-                failed = error
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(resolve, text, failed)
+            with suppress(InvalidStateError, RuntimeError):  # cancelled; the loop is closed
+                try:
+                    future.set_result(self._text(prompt))
+                except BaseException as error:  # noqa: BLE001  (raised where it is awaited)
+                    future.set_exception(error)
 
         threading.Thread(target=work, daemon=True).start()
         try:
-            return await asyncio.wait_for(future, seconds)
+            return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
         except TimeoutError:
             problem = f"the simulated subject did not answer within {seconds:g} s (bias_timeout)"
             name = f"{SIMULATED}/{prompt.subject}"

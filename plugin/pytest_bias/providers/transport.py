@@ -5,12 +5,10 @@ from __future__ import annotations
 import codecs
 import json
 import zlib
-from collections.abc import Coroutine, Generator
 from contextlib import aclosing, suppress
 from http import HTTPStatus
-from itertools import cycle
-from types import ModuleType, coroutine
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from ..errors import BiasError, FailureKind
@@ -19,12 +17,6 @@ from .sdk import LIMITS, host, is_url
 LONGEST_REPLY = 2**24
 """Bytes a reply may have, packed or not. The longest that models write come to a few megabytes of
 JSON; and calls by the hundred must fit into memory together."""
-
-Result = TypeVar("Result")
-
-_TURNS = 100
-"""Turns in a row that are not given away. What gives them away until something has come to pass,
-as anyio does until a cancellation has arrived, needs that others have theirs."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 _PLAIN = frozenset({"", "identity"})
@@ -76,35 +68,6 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
     return client
 
 
-@coroutine
-def at_one_go(call: Coroutine[Any, Any, Result]) -> Generator[Any, Any, Result]:
-    """Await ``call``, which gives its turn to others only where it has to wait.
-
-    Transports give it away several times in every call. Of a hundred that begin together each
-    would then stand still until all are as far, and the first be sent when the last is ready. A
-    cancellation is heard where the call waits, or after some :data:`_TURNS`.
-    """
-    turns = 0
-    try:
-        waits_for = call.send(None)
-        while True:
-            if waits_for is None and turns < _TURNS:
-                turns += 1
-                waits_for = call.send(None)
-                continue
-            turns = 0
-            try:
-                answer = yield waits_for
-            except BaseException as error:  # noqa: BLE001  (it is the call's: a cancellation, say)
-                waits_for = call.throw(error)
-            else:
-                waits_for = call.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    finally:
-        call.close()
-
-
 def _redirected(response: Any, where: str) -> str:
     place = "what is no URL"
     with suppress(ValueError):  # of half an IPv6 address
@@ -151,39 +114,13 @@ async def _body(response: Any) -> bytes:
     return bytes(body[:LONGEST_REPLY]) if is_read else b""
 
 
-_POOLS = 50
-
-
-def loopback_client(transport: ModuleType, url: str | None, **options: Any) -> Any:
-    """An async client of ``transport`` (httpx2) for ``url``, with ``options``, that no proxy sees.
+def loopback_client(transport: ModuleType, url: str | None) -> Any:
+    """An async client of ``transport`` (httpx2) for ``url`` that no proxy sees.
 
     A proxy from the environment could not reach an endpoint on loopback; and the client that
     Anthropic's SDK makes turns to one whatever it is told.
     """
-    # One for all: it loads certificates, the environment's not where none is asked for.
+    # Certificates of the environment are not read where none is asked for.
     verify = transport.create_ssl_context(trust_env=urlsplit(url or "").scheme != "http")
     limits = transport.Limits(**LIMITS)
-    pools = [
-        transport.AsyncHTTPTransport(verify=verify, limits=limits, trust_env=False)
-        for _ in range(_POOLS)
-    ]
-    return transport.AsyncClient(transport=_Spread(pools), trust_env=False, **options)
-
-
-class _Spread:
-    """A transport of several pools that take turns.
-
-    A pool looks at every connection whenever one is taken or given back. Where a server answers in
-    waves, a hundred calls wait for that behind a hundred answers at once.
-    """
-
-    def __init__(self, pools: list[Any]) -> None:
-        self._pools = pools
-        self._turns = cycle(pools)
-
-    async def handle_async_request(self, request: Any) -> Any:
-        return await next(self._turns).handle_async_request(request)
-
-    async def aclose(self) -> None:
-        for pool in self._pools:
-            await pool.aclose()
+    return transport.AsyncClient(verify=verify, limits=limits, trust_env=False)

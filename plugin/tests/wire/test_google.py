@@ -182,8 +182,9 @@ def test_the_sdk_calls_no_functions_by_itself(
 @pytest.mark.parametrize(("url", "trusted"), [(None, True), ("http://127.0.0.1:9", False)])
 def test_proxies_are_for_real_endpoints_only(url: str | None, trusted: bool) -> None:  # noqa: FBT001  (an expectation)
     provider = GoogleContents(Endpoint("x", SECRET, url))
-    assert provider._http.trust_env is trusted
+    client: Any = provider._client
+    assert client.http.trust_env is trusted
     asyncio.run(provider.aclose())
-    assert provider._http.is_closed
-    assert provider._client._api_client._httpx_client.is_closed
+    assert client.http.is_closed
+    assert client.api._api_client._httpx_client.is_closed
     gc.collect()

@@ -36,7 +36,6 @@ from pytest_bias.providers.base import (
     split_model,
 )
 from pytest_bias.providers.completion import address, connection_failure
-from pytest_bias.providers.transport import at_one_go
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
 from ..helpers import answering, saying
@@ -328,71 +327,6 @@ async def _ask_all(vendor: Vendor) -> set[str]:
 def test_no_call_queues_when_many_are_in_flight(vendor: Vendor) -> None:
     with mocker.nothing_left():
         assert asyncio.run(_ask_all(vendor)) == {"Five."}
-
-
-def test_calls_that_begin_together_are_made_one_after_another() -> None:
-    done: list[str] = []
-
-    async def call(name: str, answer: asyncio.Future[str]) -> str:
-        for step in "made", "sent":
-            await asyncio.sleep(0)
-            done.append(f"{name} {step}")
-        return await answer
-
-    async def go(name: str, answer: asyncio.Future[str]) -> str:
-        return await at_one_go(call(name, answer))
-
-    async def both() -> list[str]:
-        loop = asyncio.get_running_loop()
-        answers = loop.create_future(), loop.create_future()
-        tasks = [asyncio.create_task(go(*each)) for each in zip("ab", answers, strict=True)]
-        await asyncio.sleep(0)
-        assert done == ["a made", "a sent", "b made", "b sent"]
-        for name, answer in zip("AB", answers, strict=True):
-            answer.set_result(name)
-        return await asyncio.gather(*tasks)
-
-    assert asyncio.run(both()) == ["A", "B"]
-
-
-def test_a_call_that_looks_again_and_again_for_another_meets_it() -> None:
-    async def call(others: list[str]) -> list[str]:
-        while not others:  # noqa: ASYNC110  (as transports do)
-            await asyncio.sleep(0)
-        return others
-
-    async def go() -> list[str]:
-        others: list[str] = []
-        asyncio.get_running_loop().call_soon(others.append, "other")
-        return await at_one_go(call(others))
-
-    assert asyncio.run(go()) == ["other"]
-
-
-def test_a_cancellation_reaches_a_call_where_it_waits() -> None:
-    ended: list[str] = []
-
-    async def call() -> str:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            await asyncio.sleep(0)
-            ended.append("cancelled")
-            raise
-        return "never"
-
-    async def go() -> str:
-        return await at_one_go(call())
-
-    async def cancelled() -> None:
-        task = asyncio.create_task(go())
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())
-    assert ended == ["cancelled"]
 
 
 @vendors
