@@ -22,7 +22,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -173,11 +173,14 @@ def open_codex(context: ProviderContext) -> Provider:
 
 def find_codex(environ: Mapping[str, str]) -> Installed:
     """The Codex CLI on PATH, or in ``node_modules/.bin`` here or above; BadSetting for none."""
-    for command in _commands(environ):
-        version = _VERSION.search(_told([*command, "--version"], environ))
-        if version is not None:
-            usage = _told([*command, "exec", "--help"], environ)
-            return Installed(command, version.group(1), usage)
+    here = Path.cwd()
+    modules = [str(folder / "node_modules" / ".bin") for folder in (here, *here.parents)]
+    for places in (environ.get("PATH", ""), os.pathsep.join(modules)):
+        command = shutil.which("codex", path=places)
+        version = _VERSION.search(_output([command, "--version"], environ)) if command else None
+        if command and version:
+            usage = _output([command, "exec", "--help"], environ)
+            return Installed((command,), version.group(1), usage)
     raise BadSetting(
         option="--bias-model",
         value="codex/…",
@@ -188,16 +191,7 @@ def find_codex(environ: Mapping[str, str]) -> Installed:
     )
 
 
-def _commands(environ: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    path = environ.get("PATH", "")
-    here = Path.cwd()
-    modules = [str(folder / "node_modules" / ".bin") for folder in (here, *here.parents)]
-    for places in (path, os.pathsep.join(modules)):
-        if found := shutil.which("codex", path=places):
-            yield (found,)
-
-
-def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:
+def _output(command: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the output of a command; '' where it fails."""
     try:
         ran = subprocess.run(  # noqa: S603  (the user's own installation)
@@ -217,20 +211,17 @@ def _told(command: Sequence[str], environ: Mapping[str, str]) -> str:
 
 def _checked(name: str, request: Request, call: Call) -> tuple[str, ...]:
     """The parameters that are left out; CallFailed for what Codex cannot be asked."""
-    problem = None
     if [message.role for message in request.messages] != ["user"]:
         problem = (
             "codex exec takes one prompt: no system prompt, and no conversation, because every "
             "call begins a new session. Experiments fit that ask all of a trial in one user "
             "message, such as those whose ids end in all-in-one"
         )
-    if problem is not None:
         raise CallFailed(model=name, problem=problem, kind="fatal")
     unwritable = unencodable(name, "", request)
     if unwritable is not None:
         raise unwritable
-    asked = request.parameters
-    given = sorted(f.name for f in fields(asked) if getattr(asked, f.name) != f.default)
+    given = sorted(request.parameters.given)
     for parameter in given:
         if parameter not in call.dropped:
             problem = f"codex exec takes no {parameter}; experiments that fit leave it open"
@@ -331,14 +322,16 @@ def completion_of(
         raise CallFailed(model=name, problem=problem, kind="reply")
     again = any(problem.startswith("Reconnecting") for problem in _errors(events))
     served = [event["model"] for event in events if isinstance(event.get("model"), str)]
+    kept = [_kept(event) for event in events]
+    usages = [None, *(event["usage"] for event in kept if "usage" in event)]
     return Completion(
         text=text,
         finish=finish,
         served_model=served[-1] if served else "",
-        usage=_usage(events),
+        usage=counts(usages[-1], input=("input_tokens",), output=("output_tokens",)),
         latency=None if again else round(ran.latency, 6),
         recorded_at=now(),
-        body={"last_message": text, "events": [_kept(event) for event in events]},
+        body={"last_message": text, "events": kept},
         dropped=dropped,
     )
 
@@ -352,14 +345,6 @@ def _finish(events: list[Mapping[str, Any]]) -> Finish:
     spoke = any(item.get("type") == "agent_message" for item in items)
     ended = any(event.get("type") == "turn.completed" for event in events)
     return "other" if ended and not spoke else "stop"
-
-
-def _usage(events: list[Mapping[str, Any]]) -> dict[str, int]:
-    """Tokens of the turn; nothing where it does not say."""
-    given = [e["usage"] for e in map(_kept, events) if isinstance(e.get("usage"), dict)]
-    if not given:
-        return {}
-    return counts(given[-1], input=("input_tokens",), output=("output_tokens",))
 
 
 def _kept(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,6 @@ from pytest_bias.providers.base import (
 )
 
 from . import mocker
-from .faulty import Fault, FaultyServer, faulty
 from .line import Line, body_of
 from .mocker import CONNECTION_ERRORS, REQUEST, SECRET, SEED, STATUSES, UNBELIEVABLE
 from .structured import SUITE, keys, prompted, structured
@@ -39,7 +38,6 @@ from .vendors.vendor import SCHEMA, TURNS, Vendor
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
 SEEDED = Request(REQUEST.messages, Parameters(seeded=True))
-GATEWAY = "https://gateway.example:8443"
 
 
 @pytest.fixture(params=list(VENDORS.values()), ids=list(VENDORS))
@@ -407,41 +405,6 @@ def test_a_call_ends_with_its_time(line: Line) -> None:
     assert (caught.value.kind, caught.value.answered) == ("transient", False)
 
 
-# fault → kind of the failure, and was the call answered?
-FAULTS: dict[Fault, tuple[str, bool]] = {
-    "rate_limit": ("rate_limit", True),
-    "rate_limit_retry_after": ("rate_limit", True),
-    "server_error": ("transient", True),
-    "overloaded": ("transient", True),
-    "timeout": ("transient", False),
-    "drop": ("transient", False),
-    "malformed": ("reply", True),
-    "refused_parameter": ("parameter", True),
-    "quota": ("fatal", True),
-    "unauthorised": ("fatal", True),
-}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultyServer]:
-    with faulty(lambda _: "Five.") as running:
-        yield running
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_on_a_real_connection(vendor: Vendor, server: FaultyServer, fault: Fault) -> None:
-    server.plant([fault])
-    failure = mocker.failed(
-        lambda: vendor.at(server.url),
-        Request(REQUEST.messages, Parameters(0.5)),
-        model="even",
-        timeout=0.2 if fault == "timeout" else 30.0,
-    )
-    assert (failure.kind, failure.answered) == FAULTS[fault]
-    assert failure.retry_after == (1.0 if fault == "rate_limit_retry_after" else None)
-    assert failure.parameter == ("temperature" if fault == "refused_parameter" else None)
-
-
 def test_the_key_is_sent_as_a_header_and_kept_nowhere(
     line: Line, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -486,19 +449,6 @@ def test_no_credential_of_the_endpoint_is_told(line: Line) -> None:
         line.once(lambda: line.vendor.opened(**{line.vendor.base_url: url}))
     for secret in ("joe", "p@ss", "p%40ss", "t0ken", "am9l"):
         assert secret not in str(caught.value)
-
-
-def test_credentials_for_a_vendor_do_not_go_elsewhere(
-    line: Line, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in line.vendor.foreign.items():
-        monkeypatch.setenv(name, value)
-    route = line.elsewhere(GATEWAY).respond(json=line.vendor.five)
-    assert line.once(lambda: line.vendor.at(GATEWAY)).text == "Five."
-    name, value = line.vendor.own_header
-    headers = route.calls.last.request.headers
-    assert headers[name] == value
-    assert "of-vendor" not in str(headers.raw)
 
 
 def test_only_what_is_asked_for_is_sent(line: Line) -> None:

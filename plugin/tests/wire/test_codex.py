@@ -17,16 +17,15 @@ from typing import Any
 import pytest
 
 from pytest_bias.errors import BadSetting, CallFailed
-from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import codex
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
-from pytest_bias.providers.codex import Codex, Credentials, Ran, completion_of
+from pytest_bias.providers.codex import Credentials, Ran, completion_of
 from pytest_bias.providers.transport import LONGEST_REPLY
 
 from ..helpers import Asked, answering, saying, there
 from . import mocker
-from .mocker import SECRET, UNBELIEVABLE
+from .mocker import SECRET
 from .structured import keys, prompted, structured
 from .vendors.openai_chat import error
 from .vendors.openai_responses import RESPONSES
@@ -324,25 +323,11 @@ def test_what_events_say_of_a_reply(stage: Stage, events: Any, name: str, value:
     assert (completion.text, getattr(completion, name)) == ("Five.", value)
 
 
-@pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
-def test_a_count_that_none_can_be_is_unknown(tokens: str) -> None:
-    usage = f'{{"input_tokens": 7, "output_tokens": {tokens}}}'
-    events = f'{{"type": "turn.completed", "usage": {usage}}}'
-    kept = completion_of(Ran(0, events, "", "Five.", 0.5), "m", Credentials({}), ())
-    assert (kept.text, kept.usage) == ("Five.", {"input": 7})
-    assert compact(dict(kept.body))
-
-
 def test_what_cannot_be_encoded_is_fatal_and_not_sent(stage: Stage) -> None:
     failure = stage.failed(Request((Message("user", "Hm \ud83d?"),), Parameters()))
     assert failure.fatal
     assert "message 1 (user) holds half of a character" in str(failure)
     assert stage.told == []
-
-
-def test_text_passes_through_files_and_is_said_to() -> None:
-    assert Codex.keeps_text
-    assert Codex.adds_to_prompts
 
 
 def test_a_completion(stage: Stage) -> None:

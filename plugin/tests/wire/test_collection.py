@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import itertools
 import json
 import os
 import re
 import signal
 import socket
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -22,7 +20,6 @@ from typing import Any
 import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias import recording
 from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
@@ -486,28 +483,6 @@ def test_a_hang_up_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     assert (job.recorded, job.problems) == (6, [])
 
 
-def test_where_there_is_no_hang_up_nothing_is_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows."""
-    hang_up = signal.SIGHUP
-    monkeypatch.delattr(signal, "SIGHUP")
-    names = [f"{recording.__name__}.{name}" for name in ("held_signals", "process")]
-    for name in names:  # as they are, when all is over
-        monkeypatch.setattr(name, sys.modules[name])
-        monkeypatch.delitem(sys.modules, name)
-    held_signals, process = map(importlib.import_module, names)
-    assert held_signals.HANGUP == ()
-    before = signal.getsignal(hang_up)
-
-    async def told() -> bool:
-        seen = asyncio.Event()
-        with held_signals.handlers_restored(), process.signals_told(seen.set):
-            assert signal.getsignal(hang_up) is before
-            os.kill(os.getpid(), signal.SIGTERM)
-            return await asyncio.wait_for(seen.wait(), 60)
-
-    assert asyncio.run(told())
-
-
 @pytest.mark.usefixtures("handlers")
 def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
     of, other = experiment(replicates=50), experiment(id="other")
@@ -631,13 +606,6 @@ def test_a_rehearsal_that_helps_nothing_is_followed_by_one_trial_alone(
     assert job.problems
 
 
-def test_problems_of_one_job_leave_the_others_alone(tmp_path: Path) -> None:
-    broken, whole = experiment(_breaks, id="broken"), experiment()
-    report = collected([job_of(broken), job_of(whole)], tmp_path, Endpoint())
-    assert [bool(job.problems) for job in report.jobs] == [True, False]
-    assert is_whole(whole, tmp_path)
-
-
 def refused(tmp_path: Path, **given: Any) -> str:
     job, _ = recorded(experiment(), tmp_path, given.pop("at", None), **given)
     assert (job.calls, job.recorded, len(job.problems)) == (0, 0, 1)
@@ -655,13 +623,6 @@ def test_a_missing_key(tmp_path: Path) -> None:
     problem = refused(tmp_path, model="openai/gpt-5.1")
     assert problem == "openai needs the environment variable OPENAI_API_KEY, which is not set"
     assert files(tmp_path) == set()
-
-
-def test_a_missing_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
-    environ = {"OPENAI_API_KEY": "x"}
-    problem = refused(tmp_path, model="openai/gpt-5.1", environ=environ)
-    assert "pip install 'pytest-bias[openai]'" in problem
 
 
 def test_a_provider_that_is_down(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -23,15 +24,13 @@ from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.providers.base import WIRES
 from pytest_bias.recording.job import JobReport
 from pytest_bias.session.run import Run
 from pytest_bias.session.workspace import Workspace
-from pytest_bias.settings.roster import ModelEntry, Roster
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.analysis import Analysis
 
-from ..core.factories import ask_once, ask_twice, experiment
+from ..core.factories import ask_once, experiment
 from ..support.server import Server, over_http, serving
 from .faulty import FAULTS, Fault, Faults, FaultyServer, faulty
 from .processes import MODEL
@@ -54,10 +53,6 @@ def recorded(of: Experiment, folder: Path, server: Server, wire: str, **given: A
     """Record trials of ``of`` over ``wire``, a hundred at once."""
     given = {"concurrency": 100, "providers": over_http(server.url, wire), **given}
     return recorded_over(of, folder, None, **given)[0]
-
-
-def test_these_are_all_wires_there_are() -> None:
-    assert APIS.keys() == WIRES.keys()
 
 
 def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
@@ -109,7 +104,8 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wi
         "sentence_months-high-low",
     }
     # Verdict, estimate, interval, p-values, counts, values: all but where the replies come from.
-    assert dumps(replace(found, recording=shipped.recording)) == dumps(shipped)
+    same = dumps(replace(found, recording=shipped.recording))
+    assert re.sub(r" --bias-cassettes=\S+", "", same) == dumps(shipped)
 
 
 PASSING: dict[Fault, int | None] = {
@@ -241,40 +237,3 @@ def test_what_a_model_refuses_is_left_out_where_it_may_be(tmp_path: Path, wire: 
     assert (job.problems, job.recorded) == ([], 4)
     assert Cassette(cassette_path(tmp_path, of.id, MODEL)).dropped == ("temperature",)
     kept(of, tmp_path)
-
-
-@pytest.mark.parametrize("wire", APIS)
-def test_a_schema_that_is_known_to_be_refused_is_left_out(tmp_path: Path, wire: str) -> None:
-    of = tiny(may_drop=["schema"])
-    roster = Roster({MODEL: ModelEntry(refuses=frozenset({"schema"}))})
-    with under() as server:
-        job = recorded(of, tmp_path, server, wire, roster=roster)
-        assert len(server.served) == 4
-    assert (job.problems, job.recorded) == ([], 4)
-    assert Cassette(cassette_path(tmp_path, of.id, MODEL)).dropped == ("schema",)
-    kept(of, tmp_path)
-
-
-def test_many_faults_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
-    of = experiment(ask_twice, replicates=20)
-    with under(["rate_limit", "server_error", "drop", *[None] * 17] * 9) as server:
-        job = recorded(of, tmp_path, server, "openai-chat")
-        assert len({*server.met.values()}) > 1
-        assert list(answers(server).values()) == [1] * 80
-    assert (job.problems, job.recorded, job.calls) == ([], 40, 80)
-    kept(of, tmp_path)
-
-
-@pytest.mark.parametrize("wire", APIS)
-def test_no_proxy_or_certificates_of_the_environment_are_for_an_endpoint_on_loopback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: str
-) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:1")
-        monkeypatch.setenv(name.lower(), "http://127.0.0.1:1")
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
-    with under() as server:
-        job = recorded(tiny(), tmp_path, server, wire)
-    assert (job.problems, job.recorded) == ([], 4)

@@ -346,14 +346,6 @@ def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) 
     assert report.jobs[1].recorded == 20
 
 
-def test_nothing_but_half_replies_is_one_trials_problem(tmp_path: Path) -> None:
-    with serving(["malformed"] * 5) as server:
-        job, report = recorded(experiment(replicates=1), tmp_path, server.url, concurrency=1)
-        assert (job.recorded, len(job.problems), len(server.served)) == (1, 1, 6)
-    assert "the reply is not a chat completion" in job.problems[0]
-    assert report.tallies[0].failures == {"reply": 5}
-
-
 def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:
     def down(asked: Served) -> Fault | None:
         return "server_error" if asked.model == "even" else None

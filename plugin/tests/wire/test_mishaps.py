@@ -18,9 +18,8 @@ from pytest_bias.cassettes.places import REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.errors import NotKept
 from pytest_bias.experiments.design import Factor, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
@@ -277,10 +276,6 @@ def test_what_is_pulled_in_meanwhile_is_not_written_over(desk: Desk, before: int
     assert sorted(said) == [3, 3, 5, 5, 5, 5]
 
 
-def test_an_error_of_the_disk_is_no_error_of_the_protocol() -> None:
-    assert "cannot be written to: full" in str(NotKept(path="x", problem="full"))
-
-
 def test_nothing_is_locked_or_written_where_everything_is_recorded(desk: Desk) -> None:
     of = experiment()
     desk.serve(openai=Acme())
@@ -398,25 +393,6 @@ def test_a_provider_that_is_cancelled_from_within_costs_one_model(desk: Desk) ->
     assert (fine.recorded, fine.problems) == (20, [])
     assert broken.problems == ["tiny, trial " + broken.problems[0].split("trial ")[1]]
     assert "CancelledError" in broken.problems[0]
-
-
-def test_an_unfinished_recording_made_anew_is_told_every_time(desk: Desk) -> None:
-    desk.serve(openai=Acme())
-    of = experiment(replicates=4)
-    desk.record((of, MODEL))
-    desk.record((of, MODEL), mode="all", max_calls=4, concurrency=1)
-    done = Cassette(cassette_path(desk.folder, of.id, MODEL), anew=True)
-    some = tuple(
-        trial
-        for trial in plan(of, of.design())
-        if is_recorded(of, Players(MODEL), trial, done, anew=True)
-    )
-    assert len(some) == 4
-    for _ in range(2):
-        job, _ = recorded(of, desk.folder, None, model=MODEL, trials=some, mode="all")
-        (told,) = job.problems
-        assert "the old recording counts" in told
-        assert job.calls == 0
 
 
 def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(desk: Desk) -> None:

@@ -32,16 +32,6 @@ def own() -> Provider:
     return CHAT.at(GATEWAY)
 
 
-def test_credentials_in_the_address_of_the_environment_are_not_told(
-    router: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://joe:p%40ss@example.org:8443/v1?token=t0ken")
-    router.route(host="example.org").respond(401, json=error("joe:p@ss, p%40ss, t0ken"))
-    # An older SDK puts its slash behind the query, which is not told.
-    told = str(mocker.failed(CHAT.opened)).replace("/)", ")")
-    assert told.endswith("HTTP 401: ***, ***, *** (at https://example.org:8443/v1)")
-
-
 def test_a_custom_header_is_a_credential_and_is_not_told(
     router: respx.MockRouter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

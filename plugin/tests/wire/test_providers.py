@@ -136,7 +136,8 @@ vendors = pytest.mark.parametrize("vendor", VENDORS.values(), ids=VENDORS)
 def test_own_endpoints_with_and_without_a_key(
     vendor: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(vendor.key, "sk-of-a-vendor")
+    for variable, credential in vendor.foreign.items():
+        monkeypatch.setenv(variable, credential)
     wire = cast("Wire", vendor.wire)
     name, value = vendor.own_header
     with respx.mock(using="httpx2") as router:
@@ -151,7 +152,7 @@ def test_own_endpoints_with_and_without_a_key(
             assert (completion.text, completion.served_model) == ("Five.", "served-1")
             headers = route.calls.last.request.headers
             assert headers[name] == value.replace(SECRET, key)
-            assert "sk-of-a-vendor" not in str(headers.raw)
+            assert "of-vendor" not in str(headers.raw)
     assert mocker.wire(lambda: open_provider("ollama", with_key)).endswith(
         " at http://127.0.0.1:11434"
     )
@@ -169,7 +170,10 @@ def proxied(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("proxied")
 @vendors
-def test_no_proxy_is_told_what_an_endpoint_on_this_machine_is_asked(vendor: Vendor) -> None:
+def test_no_proxy_or_certificates_of_the_environment_are_for_an_endpoint_on_loopback(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
     body = json.dumps(vendor.five).encode()
     with answering(saying(200, {"Content-Type": "application/json"}, body)) as (url, _):
         assert mocker.ask(lambda: vendor.at(url), model=vendor.model).text == "Five."
@@ -327,13 +331,6 @@ async def _ask_all(vendor: Vendor) -> set[str]:
 def test_no_call_queues_when_many_are_in_flight(vendor: Vendor) -> None:
     with mocker.nothing_left():
         assert asyncio.run(_ask_all(vendor)) == {"Five."}
-
-
-@vendors
-def test_a_port_where_nobody_listens_is_paid_nothing(vendor: Vendor) -> None:
-    nobody = partial(vendor.at, "http://127.0.0.1:1", "none-needed")
-    failure = mocker.failed(nobody)
-    assert (failure.kind, failure.answered) == ("transient", True)
 
 
 def test_the_least_majors_are_those_of_the_extras() -> None:
@@ -511,11 +508,7 @@ def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: floa
 )
 def test_a_time_that_none_can_be_is_unknown(latency: Any) -> None:
     assert Completion("x", "stop", "m", latency=latency).latency is None
-
-
-@pytest.mark.parametrize("latency", [0, 0.25, 5, 86_400.0])
-def test_a_time_that_can_be_is_kept(latency: float) -> None:
-    assert Completion("x", "stop", "m", latency=latency).latency == latency
+    assert Completion("x", "stop", "m", latency=86_400.0).latency == 86_400.0
 
 
 def test_dates_are_counted_from_the_clock_where_no_time_is_given() -> None:

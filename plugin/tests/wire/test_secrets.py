@@ -280,10 +280,6 @@ def written(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-def test_without_a_file_it_is_the_environment() -> None:
-    assert read(None) == {"HOME": "/home/joe"}
-
-
 def test_no_file_is_read_that_was_not_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

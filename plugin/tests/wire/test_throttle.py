@@ -7,7 +7,6 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from random import Random
 from typing import Any
 
 import pytest
@@ -28,7 +27,6 @@ from pytest_bias.recording.limits import (
 )
 
 from .virtual_time import (
-    Deadlock,
     most_in_a_window,
     most_weight_in_a_window,
     now,
@@ -41,19 +39,6 @@ def throttle(ceiling: int = 1000, qpm: int | None = None, tpm: int | None = None
     gate = Throttle(ceiling=ceiling, tpm=tpm, clock=asyncio.get_running_loop().time)
     gate.pace.per_minute = qpm
     return gate
-
-
-def test_the_virtual_clock_jumps_and_tells_a_deadlock() -> None:
-    async def sleeps() -> float:
-        await asyncio.gather(asyncio.sleep(3600), asyncio.sleep(7200))
-        return now()
-
-    async def waits_for_ever() -> None:
-        await asyncio.get_running_loop().create_future()
-
-    assert run_virtually(sleeps()) == pytest.approx(7200)
-    with pytest.raises(Deadlock):
-        run_virtually(waits_for_ever())
 
 
 async def _sent_at(per_minute: int, wanted: int) -> list[float]:
@@ -470,26 +455,6 @@ def test_no_waiter_is_ever_lost(
         assert ends == wanted
 
 
-def test_waiters_for_growth_begin_as_calls_succeed() -> None:
-    async def scene() -> int:
-        gate, stop, rng = throttle(ceiling=50), Stop(), Random(7)  # noqa: S311  (no secret)
-        begun = 0
-
-        async def worker(number: int) -> None:
-            nonlocal begun
-            while number >= int(gate.concurrency.limit):
-                await stop.wait(until=gate.growth)
-            begun += 1
-            async with gate.slot(stop):
-                await asyncio.sleep(rng.random())
-            gate.succeeded()
-
-        await asyncio.gather(*(worker(number) for number in range(50)))
-        return begun
-
-    assert run_virtually(scene()) == 50
-
-
 CALLS = st.lists(
     st.tuples(st.floats(0.01, 3), st.floats(0, 1), st.floats(0.001, 10)), min_size=1, max_size=40
 )
@@ -578,31 +543,6 @@ def test_a_budget_of_nothing_pays_nothing_and_lets_the_free_through() -> None:
         assert (purse.calls, purse.spent) == (1, 0.0)
 
     run_virtually(scene())
-
-
-def test_no_calls_at_all() -> None:
-    async def scene() -> None:
-        purse = Spending(max_calls=0)
-        with pytest.raises(Capped, match="--bias-max-calls=0 is reached"):
-            await purse.reserve(0.0, Stop())
-        with pytest.raises(Capped, match="--bias-max-calls=0 is reached"):
-            purse.called()
-        assert purse.calls == 0
-
-    run_virtually(scene())
-
-
-def test_without_caps_everything_passes_and_is_added_up() -> None:
-    async def scene() -> Spending:
-        purse, stop = Spending(), Stop()
-        for _ in range(100):
-            await purse.reserve(1e9, stop)
-            purse.called()
-            purse.settle(1e9, 2.0)
-        return purse
-
-    purse = run_virtually(scene())
-    assert (purse.calls, purse.spent) == (100, 200.0)
 
 
 @pytest.mark.parametrize("cap", ["calls", "stop"])
