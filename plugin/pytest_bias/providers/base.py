@@ -210,9 +210,9 @@ def _opened(name: str, make: Callable[[], Provider], environ: Mapping[str, str])
     except BiasError:
         raise
     except Exception as error:  # noqa: BLE001  (an SDK, a transport or another package: anything)
-        from .sdk import told_by_environment  # noqa: PLC0415  (where all is well, not needed)
+        from .sdk import redacted_by_environment  # noqa: PLC0415  (where all is well, not needed)
 
-        words = told_by_environment(environ, str(error))
+        words = redacted_by_environment(environ, str(error))
         problem = f"the provider cannot be opened ({type(error).__name__}: {words})"
     # Raised here, where the other error, which may quote a credential, is no longer its context.
     raise BadSetting(option="--bias-model", value=f"{name}/…", problem=problem)

@@ -107,8 +107,8 @@ class Client(ABC):
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
         # An SDK may end the whole in a slash, behind a token in its query too.
         self.secrets = Secrets(key, *long, url=self.url.rstrip("/"))
-        self.told = self.secrets.told
-        self.route = self.told(address(self.url))
+        self.redacted = self.secrets.redacted
+        self.route = self.redacted(address(self.url))
         self.route += "" if direct else proxy_words(self.url)
         self.place = self.route
         if endpoint.base_url is not None and not endpoint.started:
@@ -141,7 +141,7 @@ class Client(ABC):
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
         """A failure in the words of the endpoint, without its credentials."""
-        return CallFailed(model=model, problem=self.told(problem), **why)
+        return CallFailed(model=model, problem=self.redacted(problem), **why)
 
     def no_response(self, model: str, error: Exception) -> CallFailed:
         """The failure of a call that the transport gave up."""
@@ -153,7 +153,7 @@ class Client(ABC):
             if isinstance(each, self.transport.LocalProtocolError):
                 return unsent(model, "a header holds what none can")
         said = " ".join(dict.fromkeys(filter(None, map(str, causes))))
-        said = self.told(said or "no answer in time")
+        said = self.redacted(said or "no answer in time")
         return connection_failure(model, error, said, self.route)
 
     def error_response(self, model: str, response: Any, sent: Mapping[str, str]) -> CallFailed:
@@ -176,7 +176,7 @@ class Client(ABC):
         return status_failure(
             model,
             status,
-            self.told(message),
+            self.redacted(message),
             code=OUT_OF_QUOTA if is_quota_per_day(details) else code,
             parameter=parameter,
             wait=rpc_delay(details) or retry_after(response.headers),
@@ -295,7 +295,9 @@ class Adapter(ABC):
     def _completed(
         self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
     ) -> Completion | CallFailed:
-        return completion(name, answer, self._api.read, self._api.what, dropped, self._client.told)
+        return completion(
+            name, answer, self._api.read, self._api.what, dropped, self._client.redacted
+        )
 
     async def aclose(self) -> None:
         """Close every connection."""

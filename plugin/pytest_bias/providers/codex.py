@@ -115,7 +115,7 @@ class Codex:
         streams = [folder / stream for stream in ("prompt", "events", "problems")]
         with ExitStack() as stack:
             # Files and not pipes: a pipe stays open as long as any child of a killed process.
-            asked, told, wrong = (
+            stdin, stdout, stderr = (
                 stack.enter_context(path.open(mode))
                 for path, mode in zip(streams, ("rb", "wb", "wb"), strict=True)
             )
@@ -123,9 +123,9 @@ class Codex:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *arguments,
-                    stdin=asked,
-                    stdout=told,
-                    stderr=wrong,
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
                     env=self._environ,
                     # A terminal's Ctrl-C reaches us alone, so a call in flight is not lost.
                     start_new_session=True,

@@ -72,7 +72,7 @@ def status_failure(
     """The failure that an HTTP ``status`` stands for.
 
     ``code`` is the vendor's own word for the error, ``parameter`` the refused parameter by our
-    name, ``wait`` what :func:`retry_after` found, ``place`` what was called, which is told where
+    name, ``wait`` what :func:`retry_after` found, ``place`` what was called, which is named where
     no further call can mend it.
     """
     problem = f"HTTP {status}: {message}"
@@ -103,7 +103,7 @@ def connection_failure(model: str, error: Exception, message: str, url: str = ""
     """A time-out or a lost connection: the call may have been carried out, and be paid.
 
     Where no connection came about it was not.
-    ``url`` is the :func:`address` that was called, as far as it may be told.
+    ``url`` is the :func:`address` that was called, as far as it may be shown.
     """
     problem = f"{type(error).__name__}: {message}" + (f" (at {url})" if url else "")
     if _lacks_files(error):
@@ -124,7 +124,7 @@ def _lacks_files(error: BaseException | None) -> bool:
 def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
     """An answer that is not ``what`` was asked for (``a chat completion``).
 
-    Of the error only what no reply can put there is told: its type, and the missing field.
+    Of the error only what no reply can put there is shown: its type, and the missing field.
     """
     detail = f": {error}" if isinstance(error, KeyError) else ""
     problem = f"the reply is not {what} ({type(error).__name__}{detail})"
@@ -257,15 +257,15 @@ def completion(
     read: Callable[[dict[str, Any]], Completion],
     what: str,
     dropped: tuple[str, ...],
-    told: Callable[[str], str],
+    redacted: Callable[[str], str],
 ) -> Completion | CallFailed:
     """The completion that ``read`` finds in a reply body, which should be ``what``.
 
-    ``told`` takes credentials out of the words of an error that stands there in its place, or
+    ``redacted`` takes credentials out of the words of an error that stands there in its place, or
     beside what looks like a reply.
     """
     stopped = is_filtered(answer.body)  # such a body names no model and counts no tokens
-    failure = None if stopped else error_within(model, answer.body, what, told)
+    failure = None if stopped else error_within(model, answer.body, what, redacted)
     if failure is not None:
         return failure
     try:
@@ -282,7 +282,7 @@ def completion(
 
 
 def error_within(
-    model: str, body: Mapping[str, Any], what: str, told: Callable[[str], str]
+    model: str, body: Mapping[str, Any], what: str, redacted: Callable[[str], str]
 ) -> CallFailed | None:
     """The failure that an error with status 200 stands for, as gateways send it."""
     error = body.get("error")
@@ -291,8 +291,8 @@ def error_within(
     if not said or status == 0 or HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return None  # "success" is none
     if HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
-        return status_failure(model, status, told(said))
-    problem = f"the reply is not {what}, but an error: {told(said)}"
+        return status_failure(model, status, redacted(said))
+    problem = f"the reply is not {what}, but an error: {redacted(said)}"
     return CallFailed(model=model, problem=problem, kind="reply")
 
 

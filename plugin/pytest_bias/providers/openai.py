@@ -46,7 +46,7 @@ _FINISHES: Mapping[str, Finish] = {
 class OpenAIChat(Adapter):
     """Chat Completions at an endpoint; ``client`` is one to share, and closed with this.
 
-    Endpoints of the user's own are told the limit of a reply as ``max_tokens``, because many know
+    Endpoints of the user's own get the limit of a reply as ``max_tokens``, because many know
     only that older name. Where one answers with HTTP 400 and asks for ``max_completion_tokens``,
     the failure is one that passes: the next attempt uses that name. It is remembered by model, as
     one gateway may serve models of both kinds.
@@ -90,7 +90,7 @@ class OpenAIChat(Adapter):
         if why is None:
             return super()._completed(name, answer, dropped)
         choice = answer.body["choices"][0]
-        failure = error_within(name, choice, self._api.what, self._client.told)
+        failure = error_within(name, choice, self._api.what, self._client.redacted)
         if failure is not None and failure.kind in ("fatal", "rate_limit"):
             return failure
         # What passes is asked again either way; as a reply, its tokens count as paid.
@@ -121,7 +121,7 @@ def _wants_newer(outcome: Completion | CallFailed) -> bool:
 
 
 def _strict(request: Request) -> dict[str, Any]:
-    """The reply schema, as both APIs are told it."""
+    """The reply schema, as both APIs take it."""
     schema = plain(request.schema, "reply schema")
     return {"name": request.schema_name, "schema": schema, "strict": True}
 

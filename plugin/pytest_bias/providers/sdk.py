@@ -76,7 +76,7 @@ def load_sdk(package: str, extra: str) -> ModuleType:
 
 
 class Secrets:
-    """Texts that must not be told: keys, and whatever may be a credential in a base URL.
+    """Texts that must not be shown: keys, and whatever may be a credential in a base URL.
 
     ``values`` are keys and tokens; empty ones are left out. One of less than
     :data:`SHORTEST_SECRET` characters is a placeholder more often than a key, and may be part of
@@ -113,7 +113,7 @@ class Secrets:
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
-    def told(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
         """``text`` as a problem may quote it: without secrets, on one line and not a page long."""
         text = " ".join(self.hidden(text).split())
         return text if len(text) <= _LONGEST_PROBLEM else f"{text[:_LONGEST_PROBLEM]} …"
@@ -124,12 +124,12 @@ def named_secrets(environ: Mapping[str, str]) -> list[str]:
     return [value for name, value in environ.items() if _SECRET_NAME.search(name)]
 
 
-def told_by_environment(environ: Mapping[str, str], text: str) -> str:
+def redacted_by_environment(environ: Mapping[str, str], text: str) -> str:
     """``text`` as a problem may quote it: without what in ``environ`` may be a credential.
 
     Users and passwords go from every URL, as from that of a proxy.
     """
-    return Secrets(*named_secrets(environ)).told(_USER_IN_URL.sub("***@", text))
+    return Secrets(*named_secrets(environ)).redacted(_USER_IN_URL.sub("***@", text))
 
 
 def is_url(url: str) -> bool:
@@ -160,7 +160,7 @@ def is_loopback(url: str | None) -> bool:
 def proxy_words(url: str) -> str:
     """``, through the proxy …`` where the environment puts one before ``url``; else nothing.
 
-    No more is told of it than its host: there may be a password before.
+    No more is shown of it than its host: there may be a password before.
     """
     parts = urlsplit(url)
     for scheme in (parts.scheme, "all"):

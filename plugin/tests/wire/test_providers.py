@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import sys
+import threading
 import tomllib
 from base64 import b16encode, b64encode, urlsafe_b64encode
 from datetime import datetime, timedelta, timezone
@@ -38,7 +39,7 @@ from pytest_bias.providers.base import (
 from pytest_bias.providers.completion import address, connection_failure
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
-from ..helpers import answering, saying
+from ..helpers import Asked, answering, saying
 from ..support.server import serving
 from . import mocker
 from .mocker import REQUEST, SECRET
@@ -285,52 +286,26 @@ def test_unknown_wire_formats() -> None:
 AT_ONCE = 100
 
 
-class Gate:
-    """An HTTP server that answers nobody until everybody has asked."""
-
-    def __init__(self, body: dict[str, object]) -> None:
-        self.body = json.dumps(body).encode()
-        self.waiting = 0
-        self.all_here = asyncio.Event()
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(
-            int(line.partition(b":")[2])
-            for line in head.lower().splitlines()
-            if line.startswith(b"content-length")
-        )
-        await reader.readexactly(length)
-        self.waiting += 1
-        if self.waiting == AT_ONCE:
-            self.all_here.set()
-        await self.all_here.wait()
-        head = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: "
-        writer.write(head + str(len(self.body)).encode() + b"\r\n\r\n" + self.body)
-        await writer.drain()
-        writer.close()
-        await writer.wait_closed()
-
-
-async def _ask_all(vendor: Vendor) -> set[str]:
-    gate = Gate(vendor.five)
-    server = await asyncio.start_server(gate.serve, "127.0.0.1", 0, backlog=AT_ONCE)
-    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    provider = vendor.at(url, "none-needed")
-    try:
-        # Were one to queue for a connection, all would wait until this ends.
-        calls = (provider.complete("m", REQUEST, Call(seed, 60.0)) for seed in range(AT_ONCE))
-        return {completion.text for completion in await asyncio.gather(*calls)}
-    finally:
-        await provider.aclose()
-        server.close()
-        await server.wait_closed()
-
-
 @vendors
 def test_no_call_queues_when_many_are_in_flight(vendor: Vendor) -> None:
-    with mocker.nothing_left():
-        assert asyncio.run(_ask_all(vendor)) == {"Five."}
+    """The server answers no call until all have arrived."""
+    all_here = threading.Barrier(AT_ONCE)
+    reply = saying(200, {"Content-Type": "application/json"}, json.dumps(vendor.five).encode())
+
+    def answer(call: Asked) -> None:
+        all_here.wait(60)
+        reply(call)
+
+    async def ask_all(url: str) -> set[str]:
+        provider = vendor.at(url, "none-needed")
+        calls = (provider.complete("m", REQUEST, Call(seed, 60.0)) for seed in range(AT_ONCE))
+        try:
+            return {completion.text for completion in await asyncio.gather(*calls)}
+        finally:
+            await provider.aclose()
+
+    with mocker.nothing_left(), answering(answer) as (url, _):
+        assert asyncio.run(ask_all(url)) == {"Five."}
 
 
 def test_the_least_majors_are_those_of_the_extras() -> None:
