@@ -58,13 +58,14 @@ def read_file(path: Path) -> bytes | None:
         raise _dangling(path) from None
     except OSError as error:
         raise unread(path, error) from None
-    if data.startswith(_LFS_POINTER):
-        problem = "Git LFS left a pointer to the file here"
-        mend = "git lfs pull fetches it, which costs nothing."
-        raise NotReadable(path=path, problem=problem, mend=mend)
-    if data.startswith(_ANNEX_POINTER):
-        problem = "git-annex left a pointer to the file here"
-        raise NotReadable(path=path, problem=problem, mend=_annex_get(path))
+    for start, tool, command in (
+        (_LFS_POINTER, "Git LFS", "git lfs pull"),
+        (_ANNEX_POINTER, "git-annex", f"git annex get {path}"),
+    ):
+        if data.startswith(start):
+            problem = f"{tool} left a pointer to the file here"
+            mend = f"{command} fetches it, which costs nothing."
+            raise NotReadable(path=path, problem=problem, mend=mend)
     return data
 
 
@@ -72,13 +73,9 @@ def _dangling(path: Path) -> NotReadable:
     target = path.readlink() if path.is_symlink() else Path("a file that has just gone")
     mend = "Fetch what it leads to, or restore it from version control, which costs nothing."
     if _ANNEX in target.as_posix():
-        mend = _annex_get(path)
+        mend = f"git annex get {path} fetches it, which costs nothing."
     problem = f"it is a link to {target}, where nothing is"
     return NotReadable(path=path, problem=problem, mend=mend)
-
-
-def _annex_get(path: Path) -> str:
-    return f"git annex get {path} fetches it, which costs nothing."
 
 
 def unread(path: Path, error: OSError) -> NotReadable:

@@ -38,6 +38,7 @@ SCOPE_START = b'{"scope":'
 PROVENANCE_START = b'{"provenance":'
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 _BETWEEN = "; "
+_CHANGED = "is truncated or was changed after recording"
 _KEY_LENGTH = 64
 _TEXT_LENGTH = 24
 _SUM_LENGTH = 16
@@ -189,9 +190,7 @@ def checked_line(line: bytes, path: str, number: int) -> bytes:
     """An interaction's line without its checksum; DamagedCassette when that is wrong."""
     body = without_sum(line)
     if body is None:
-        raise DamagedCassette(
-            path=path, line=number, problem="the line is truncated or was changed after recording"
-        )
+        raise DamagedCassette(path=path, line=number, problem=f"the line {_CHANGED}")
     return body
 
 
@@ -203,13 +202,14 @@ def decoded(
     try:
         return read(json.loads(body))
     except _UNREADABLE as error:
-        raise _unreadable(path, number, error) from None
+        problem = f"it has its checksum, and is no line of a cassette ({type(error).__name__})"
+        raise DamagedCassette(path=path, line=number, problem=problem) from None
 
 
-def _unreadable(path: str, number: int, error: Exception) -> DamagedCassette:
-    """Tell of a line that has its checksum and still cannot be read: nobody here wrote it."""
-    problem = f"it has its checksum, and is no line of a cassette ({type(error).__name__})"
-    return DamagedCassette(path=path, line=number, problem=problem)
+def _check_texts(*values: object) -> None:
+    """Raise TypeError unless all are texts: others would fail far from their file."""
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError
 
 
 def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteraction:
@@ -217,35 +217,12 @@ def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteracti
     return decoded(line, path, number, _interaction)
 
 
-def _completion(parsed: dict[str, Any]) -> Completion:
-    reply = parsed["reply"]
-    served, at, dropped = reply["served_model"], reply["recorded_at"], reply.get("dropped", ())
-    given = "" if served is None else served, "" if at is None else at
-    cached = reply.get("cached", "")
-    _check_texts(reply["text"], cached, *given, *dropped)
-    return Completion(
-        text=reply["text"],
-        finish=reply["finish"],
-        served_model=served,
-        usage=reply["usage"],
-        latency=reply["latency"],
-        recorded_at=at,
-        body=reply["body"],
-        dropped=tuple(dropped),
-        cached=cached,
-    )
-
-
-def _check_texts(*values: object) -> None:
-    """Raise TypeError unless all are texts: others would be found out far from their file."""
-    for value in values:
-        if not isinstance(value, str):
-            raise TypeError
-
-
 def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
-    request = parsed["request"]
+    request, reply = parsed["request"], parsed["reply"]
     branch, turn, attempt = parsed["place"]
+    dropped, cached = tuple(reply.get("dropped", ())), reply.get("cached", "")
+    optional = [reply[name] for name in ("served_model", "recorded_at") if reply[name] is not None]
+    _check_texts(reply["text"], cached, *optional, *dropped)
     return RecordedInteraction(
         key=parsed["key"],
         trial=parsed["trial"],
@@ -253,22 +230,29 @@ def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
         messages=tuple((role, text) for role, text in request["messages"]),
         parameters=request["parameters"],
         schema=request["schema"],
-        completion=_completion(parsed),
+        completion=Completion(
+            text=reply["text"],
+            finish=reply["finish"],
+            served_model=reply["served_model"],
+            usage=reply["usage"],
+            latency=reply["latency"],
+            recorded_at=reply["recorded_at"],
+            body=reply["body"],
+            dropped=dropped,
+            cached=cached,
+        ),
     )
 
 
 def decode_text(line: bytes, path: str, number: int) -> tuple[str, str]:
     """Digest and text of a line of the table of texts; DamagedCassette when they disagree."""
     try:
-        parsed = json.loads(line)
-        name, text = str(parsed["text"]), str(parsed["value"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        name, text = "", ""
-    if not name or text_digest(text) != name or encode_text(text) != line:
-        raise DamagedCassette(
-            path=path, line=number, problem="the text is truncated or was changed after recording"
-        )
-    return name, text
+        text = str(json.loads(line)["value"])
+        if encode_text(text) == line:
+            return text_digest(text), text
+    except _UNREADABLE:
+        pass
+    raise DamagedCassette(path=path, line=number, problem=f"the text {_CHANGED}")
 
 
 def encode_header(
@@ -286,29 +270,23 @@ def encode_header(
 def decode_header(line: bytes, path: str) -> Header:
     """The header of a cassette; DamagedCassette when it is none, or of another format version."""
     try:
-        parsed = cast("dict[str, Any]", json.loads(line))
-        version = parsed["format"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        version = cast("dict[str, Any]", json.loads(line))["format"]
+    except _UNREADABLE:
         raise DamagedCassette(path=path, line=1, problem="this is not a cassette header") from None
-    problem, mend = None, ""
     if version != FORMAT:
         problem = f"format version {version!r} is not {FORMAT}, the one known here"
         mend = f"{NEWER}." if type(version) is int and version > FORMAT else ""
-    elif without_sum(line) is None:
-        problem = "the header is truncated or was changed after recording"
-    if problem is not None:
         raise DamagedCassette(path=path, line=1, problem=problem, mend=mend)
-    try:
-        _check_texts(parsed["experiment"], parsed["model"], parsed["checksum"])
-        return Header(
-            experiment=parsed["experiment"],
-            model=parsed["model"],
-            provenance=_provenance(parsed),
-            lines=parsed["lines"],
-            checksum=parsed["checksum"],
-        )
-    except _UNREADABLE as error:
-        raise _unreadable(path, 1, error) from None
+    if without_sum(line) is None:
+        raise DamagedCassette(path=path, line=1, problem=f"the header {_CHANGED}")
+    return decoded(line, path, 1, _header)
+
+
+def _header(parsed: dict[str, Any]) -> Header:
+    _check_texts(parsed["experiment"], parsed["model"], parsed["checksum"])
+    provenance = _provenance(parsed)
+    names = ("experiment", "model", "lines", "checksum")
+    return Header(provenance=provenance, **{name: parsed[name] for name in names})
 
 
 def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[object, ...]:
@@ -331,11 +309,7 @@ def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[
 def order_of_line(line: bytes, path: str, number: int) -> tuple[object, ...]:
     """Sort key of a line that stands for an interaction or a measured trial."""
     key = key_of(line)
-
-    def order(parsed: dict[str, Any]) -> tuple[object, ...]:
-        return order_of(parsed["trial"], parsed.get("place", ()), key)
-
-    return decoded(line, path, number, order)
+    return decoded(line, path, number, lambda of: order_of(of["trial"], of.get("place", ()), key))
 
 
 def trial_id(identity: Mapping[str, Any]) -> str:
@@ -362,12 +336,7 @@ def encode_scope(trials: Iterable[str]) -> bytes:
 
 def decode_trials(line: bytes, path: str, number: int) -> frozenset[str]:
     """The ids of such a line; DamagedCassette when it is not what was written."""
-    return decoded(line, path, number, _trials)
-
-
-def _trials(parsed: dict[str, Any]) -> frozenset[str]:
-    (trials,) = parsed.values()
-    return frozenset(trials)
+    return decoded(line, path, number, lambda parsed: frozenset(*parsed.values()))
 
 
 def encode_provenance(provenance: Provenance) -> bytes:

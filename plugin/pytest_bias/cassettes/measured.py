@@ -111,7 +111,7 @@ def measured_trial(
         versions=versions,
         judge=judge,
         calls=tuple(
-            _call(key, number, wanted, completion, secret)
+            _call(wanted, completion, secret and keyed_hash(secret, key, number, completion.text))
             for number, (wanted, completion) in enumerate(exchanges, start=1)
         ),
     )
@@ -122,23 +122,17 @@ def reason_label(reason: str) -> str:
     return reason if len(reason) <= LONGEST_REASON and LABEL.fullmatch(reason) else UNSPECIFIED
 
 
-def _call(
-    key: str, number: int, wanted: Wanted, completion: Completion, secret: bytes | None
-) -> dict[str, object]:
+def _call(wanted: Wanted, completion: Completion, hashed: str | bytes | None) -> dict[str, object]:
     place = wanted.place
-    call: dict[str, object] = {
+    name, created = identity_of(completion.body)
+    return {
         "to": wanted.request.to,
         "place": [list(place.branch), place.turn, place.attempt],
         **reply_facts(completion),
+        **({"dropped": list(completion.dropped)} if completion.dropped else {}),
+        **({"id": name, "created": created} if name else {}),
+        **({"hash": hashed} if hashed else {}),
     }
-    if completion.dropped:
-        call["dropped"] = list(completion.dropped)
-    name, created = identity_of(completion.body)
-    if name:
-        call |= {"id": name, "created": created}
-    if secret is not None:
-        call["hash"] = keyed_hash(secret, key, number, completion.text)
-    return call
 
 
 def check_key(secret: bytes) -> None:
@@ -185,10 +179,16 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
     """The measured trial of a line; DamagedCassette when it is not what was written."""
 
     def measured(parsed: Mapping[str, Any]) -> MeasuredTrial:
+        values = {
+            name: finite_number(value) if type(value) in (int, float) else value
+            for name, value in parsed["values"].items()
+        }
+        if None in values.values():
+            raise DamagedCassette(path=path, line=number, problem="a measure there is no number")
         return MeasuredTrial(
             key=parsed["measured"],
             trial=parsed["trial"],
-            values={name: _value(value, path, number) for name, value in parsed["values"].items()},
+            values=values,
             missing=parsed["missing"],
             invalid=tuple(parsed["invalid"]),
             versions=parsed["versions"],
@@ -197,15 +197,6 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
         )
 
     return decoded(line, path, number, measured)
-
-
-def _value(value: MeasureValue, path: str, number: int) -> MeasureValue:
-    if type(value) not in (int, float):
-        return value
-    finite = finite_number(value)
-    if finite is None:
-        raise DamagedCassette(path=path, line=number, problem="a measure there is no number")
-    return finite
 
 
 def replies_on(line: bytes) -> int:

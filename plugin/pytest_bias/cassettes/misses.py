@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 from ..errors import NotRecorded
 from ..experiments.canonical import compact
-from ..experiments.design import Condition, Trial
+from ..experiments.design import Condition
 from ..experiments.replay import Wanted
 from .format import RecordedInteraction, condition_id, interaction_of, text_digest
 from .measured import MeasuredTrial
@@ -44,15 +43,16 @@ def not_recorded(
     mode = "all" if cassette.unfinished else "missing"
     command = _command(model, mode)
     if not cassette.exists:
+        models = ", ".join(place.stem for place in cassettes_in(cassette.place.parent))
+        recorded = f"  Recorded are: {models}\n" if models else ""
         return NotRecorded(
             f"no recordings of {experiment_id} with {model}",
             f"{experiment_id} × {model}: there is no cassette {cassette.path}.\n"
-            f"{_others(cassette)}  {_TRIED if tried else f'To record it: {command}'}",
+            f"{recorded}  {_TRIED if tried else f'To record it: {command}'}",
         )
     summary = f"{len(misses)} of {planned} trials of {experiment_id} with {model} are not recorded"
-    shown = ", ".join(_named(wanted) for wanted in misses[:_SHOWN])
-    if len(misses) > _SHOWN:
-        shown += ", …"
+    shown = ", ".join(f"{each.trial.id}, turn {each.place.turn}" for each in misses[:_SHOWN])
+    shown += ", …" * (len(misses) > _SHOWN)
     return NotRecorded(
         summary,
         f"{summary}: {shown}.\n  Cassette: {cassette.path}\n"
@@ -78,24 +78,16 @@ def _command(model: str, mode: str) -> str:
     return f"pytest <the same arguments> --bias-model {model} --bias-record={mode}"
 
 
-def _others(cassette: Cassette) -> str:
-    """The models the experiment was recorded with, as their files are called."""
-    others = [place.stem for place in cassettes_in(cassette.place.parent)]
-    return f"  Recorded are: {', '.join(others)}\n" if others else ""
-
-
-def _named(wanted: Wanted) -> str:
-    place = wanted.place
-    where = f"{wanted.trial.id}, turn {place.turn}"
-    return where if place.attempt == 1 else f"{where}, attempt {place.attempt}"
-
-
 def _difference(wanted: Wanted, cassette: Cassette) -> str:
     """The recording nearest to what was wanted, and how it differs, in one or a few lines."""
-    lines = list(cassette.recorded())
-    same_trial = [each for each in lines if dict(each.trial) == wanted.trial.identity]
+    lines, trial = list(cassette.recorded()), wanted.trial
+    same_trial = [each for each in lines if dict(each.trial) == trial.identity]
     if not same_trial:
-        return _trial_difference(wanted.trial, [each.trial for each in lines])
+        conditions = {condition_id(each.trial) for each in lines}
+        if trial.condition.id in conditions:
+            return "Nearest recording: the same condition, in fewer replicates or other cells."
+        others = ", ".join(sorted(conditions))
+        return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
     place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
     for each in same_trial:
         if isinstance(each, MeasuredTrial):
@@ -118,18 +110,6 @@ def _measured_difference(nearest: MeasuredTrial) -> str:
         "first question, a measure, the retention, the judge or how replies are read has changed "
         "since. No text is kept, so no more is known, and nothing can be measured again."
     )
-
-
-def _trial_difference(trial: Trial, trials: Iterable[Mapping[str, Any]]) -> str:
-    recorded: dict[str, int] = {}
-    for known in trials:
-        condition = condition_id(known)
-        recorded[condition] = max(recorded.get(condition, 0), known["replicate"])
-    if trial.condition.id in recorded:
-        highest = recorded[trial.condition.id]
-        return f"Nearest recording: the same condition, recorded up to replicate {highest}."
-    others = ", ".join(sorted(recorded))
-    return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
 
 
 def _request_difference(wanted: Wanted, nearest: RecordedInteraction, cassette: Cassette) -> str:

@@ -10,7 +10,7 @@ import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from io import FileIO
@@ -28,7 +28,6 @@ from .format import (
     KEY_START,
     SCOPE_START,
     TEXT_START,
-    Header,
     Provenance,
     combined,
     encode_header,
@@ -48,8 +47,6 @@ from .places import (
 from .store import KEYED, Cassette, check_line, check_place, read_header
 
 LOCK_SUFFIX = ".lock"
-_MOST_DAMAGED = 10_000
-"""Lines that are skipped of a file at most: one that has more is something else altogether."""
 _SHOWN = 10
 _NO_SCOPE = (KEY_START, MEASURED_START, TEXT_START)
 
@@ -201,20 +198,15 @@ class Recorder:
         try:
             self._write()  # what arrived while the loop was torn down
         finally:
-            self._close_journal()
+            if self._file is not None:
+                empty = os.fstat(self._file.fileno()).st_size == 0
+                self._file.close()
+                if empty:
+                    self.cassette.journal_path.unlink(missing_ok=True)
+                    sync_folder(self.cassette.journal_path.parent)
         if merge:
             self.cassette.lost = (self.cassette.lost - set(wanted)) | set(lost)
             self.cassette.merge(experiment_id, model, self.provenance)
-
-    def _close_journal(self) -> None:
-        """Close it, and leave none behind that holds nothing."""
-        if self._file is None:
-            return
-        empty = os.fstat(self._file.fileno()).st_size == 0
-        self._file.close()
-        if empty:
-            self.cassette.journal_path.unlink(missing_ok=True)
-            sync_folder(self.cassette.journal_path.parent)
 
 
 def _opened(journal: Path) -> FileIO:
@@ -242,14 +234,15 @@ def salvage(place: Path, *, anew: bool) -> list[str]:
     or Git has left both sides of a merge in it.
     """
     cassette = standing(place)
-    files = [cassette] if cassette else []
-    files += filter(is_there, journals_of(place)[: 2 if anew else 1])
-    said = [_mended(each, place, is_cassette=each == cassette) for each in files]
-    return list(filter(None, said))
+    files = filter(is_there, journals_of(place)[: 2 if anew else 1])
+    notes = [_mended(cassette, place, is_cassette=True)] if cassette else []
+    notes += [_mended(each, place, is_cassette=False) for each in files]
+    return list(filter(None, notes))
 
 
 def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
-    intact, damaged, unscoped, header = dict[int, bytes](), list[int](), False, None
+    intact, damaged, unscoped, header = dict[int, bytes](), set[int](), False, None
+    replies: dict[str, set[bytes]] = {}
     for number, line in enumerate(lines_in(path), start=1):
         try:
             if is_cassette and number == 1:
@@ -257,62 +250,44 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
             else:
                 check_line(line, str(path), number)
                 intact[number] = line
+                replies.setdefault(key_of(line) if line.startswith(KEYED) else "", set()).add(line)
         except DamagedCassette as damage:
-            if damage.mend or len(damaged) == _MOST_DAMAGED:
+            if damage.mend:
                 raise
-            damaged.append(number)
+            damaged.add(number)
             unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
-    lost = {*damaged, *_disputed(intact)}
-    damaged = sorted(lost)
-    kept = [line for number, line in intact.items() if number not in lost]
-    model = model_of(place.stem)
+    # Of several replies under one key it is unknown which is the one.
+    disputed = {line for key, lines in replies.items() if key and len(lines) > 1 for line in lines}
+    damaged |= {number for number, line in intact.items() if line in disputed}
+    kept = [line for line in intact.values() if line not in disputed]
     # Whether a program answered: its model's name is all that says so without a header.
-    provenance = replace(combined([]), simulated=model.startswith("simulated/"))
+    simulated = model_of(place.stem).startswith("simulated/")
+    provenance = replace(combined([]), simulated=simulated)
     if header is not None:
         check_place(header, path, place)
         provenance = header.provenance
     lines = kept
     if is_cassette:
         kept = list(dict.fromkeys(kept))
-        lines = [encode_header(place.parent.name, model, provenance, kept), *kept]
+        head = encode_header(place.parent.name, model_of(place.stem), provenance, kept)
+        lines = [head, *kept]
     elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
-        # Nobody knows any more what was to be replaced as a whole: all of the old recording then.
+        # What was to be replaced as a whole is unknown: all of the old recording then.
         lines = [*kept, encode_scope(Cassette(place).trials())]
     if lines == list(lines_in(path)):
         return ""
-    replies = sum(map(replies_on, kept))
-    if not replies:
+    numbers = sorted(damaged)
+    count = sum(map(replies_on, kept))
+    if not count:
         problem = "no reply in it is intact"
-        raise DamagedCassette(path=path, line=(damaged or [1])[0], problem=problem, whole=True)
+        raise DamagedCassette(path=path, line=(numbers or [1])[0], problem=problem, whole=True)
     refuse_links(path)
     aside = kept_aside(path, "damaged")
     write_content(path, (line + b"\n" for line in lines))
+    shown = ", ".join(map(str, numbers[:_SHOWN])) + ", …" * (len(numbers) > _SHOWN)
+    what = f"line {shown}: damaged" if numbers else "lines are missing, stand twice or elsewhere"
+    what += ", and the provenance of the recording is lost" * (is_cassette and not header)
     return (
-        f"{path.name}, {_loss(damaged, len(kept), header, headless=is_cassette and not header)}; "
-        f"the {replies} other replies count. The file as it was is kept as {aside.name}"
+        f"{path.name}, {what}; the {count} other replies count, and what is missing is recorded "
+        f"again. The file as it was is kept as {aside.name}"
     )
-
-
-def _loss(damaged: Sequence[int], kept: int, header: Header | None, *, headless: bool) -> str:
-    """What is wrong with a file's lines, and what follows from it."""
-    shown = ", ".join(map(str, damaged[:_SHOWN])) + ", …" * (len(damaged) > _SHOWN)
-    what, again = f"line {shown}: damaged", len(damaged) > headless
-    if header is not None and not damaged:
-        again = kept < header.lines
-        what = "lines stand twice or elsewhere"
-        if again:
-            what = f"{header.lines - kept} of {header.lines} lines are missing"
-    follows = ["what stood there is recorded again"] * again
-    follows += ["the provenance of the recording is lost"] * headless
-    return f"{what}, so {' and '.join(follows) or 'nothing is lost'}"
-
-
-def _disputed(lines: Mapping[int, bytes]) -> Iterator[int]:
-    """The numbers of lines with one key and different replies: nobody knows which to keep."""
-    under: dict[str, list[int]] = {}
-    for number, line in lines.items():
-        if line.startswith(KEYED):
-            under.setdefault(key_of(line), []).append(number)
-    for numbers in under.values():
-        if len({lines[number] for number in numbers}) > 1:
-            yield from numbers

@@ -16,7 +16,6 @@ from ..errors import StaleRecordings
 from ..settings.model_names import other_model
 
 if TYPE_CHECKING:
-    from ..experiments.messages import Player
     from ..experiments.records import Origin, Recording
     from ..settings.roster import Roster
 
@@ -33,12 +32,17 @@ def dated(recording: Recording, origins: Iterable[Origin], copied: str = "") -> 
     moments = {origin.at: _moment(origin.at) for origin in counts}
     known = {at: moment for at, moment in moments.items() if at and moment}
     undated = sum(n for origin, n in counts.items() if moments[origin.at] is None)
+    # A provider that does not say who answered is no other model.
+    served = {
+        to: tuple(sorted({each.served for each in counts if each.to == to and each.served}))
+        for to in ("subject", "judge")
+    }
     # A program answers today as it did then, so the day says nothing of it.
     ages = not recording.simulated
     return replace(
         recording,
-        served=_served(counts, "subject"),
-        judge_served=_served(counts, "judge"),
+        served=served["subject"],
+        judge_served=served["judge"],
         oldest=min(known, key=lambda at: known[at], default="") if ages else "",
         newest=max(known, key=lambda at: known[at], default="") if recording.published else "",
         undated=undated if ages else 0,
@@ -111,11 +115,6 @@ def served_otherwise(
     return StaleRecordings(experiment=experiment, model=model, cassette=cassette, reasons=[reason])
 
 
-def _served(origins: Iterable[Origin], to: Player) -> tuple[str, ...]:
-    """The models that answered, sorted; a provider that does not say is no other model."""
-    return tuple(sorted({each.served for each in origins if each.to == to and each.served}))
-
-
 def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
     """Name each reason for which a reply is another model's, as the subject or as the judge."""
     answered = [(model, model, recording.served)]
@@ -129,10 +128,11 @@ def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
 
 
 def _aged(recording: Recording, max_age: int, today: date) -> Iterator[str]:
+    days = f"{max_age} day{'s' * (max_age != 1)}"
     if recording.undated:
         yield (
             f"{recording.undated} replies do not say when they were recorded, so nobody knows "
-            f"whether they are older than {_days(max_age)} (bias_max_age)"
+            f"whether they are older than {days} (bias_max_age)"
         )
     moment = _moment(recording.oldest)
     if moment is None:
@@ -141,7 +141,7 @@ def _aged(recording: Recording, max_age: int, today: date) -> Iterator[str]:
     if age > max_age:
         yield (
             f"the oldest reply that counts was recorded on {moment.date()}, more than "
-            f"{_days(max_age)} ago (bias_max_age)"
+            f"{days} ago (bias_max_age)"
         )
     elif age < -_SLACK:
         yield (
@@ -150,19 +150,11 @@ def _aged(recording: Recording, max_age: int, today: date) -> Iterator[str]:
         )
 
 
-def _days(number: int) -> str:
-    return f"{number} day{'s' * (number != 1)}"
-
-
 def _moment(text: str | None) -> datetime | None:
     """A time in UTC, which is meant where no zone is given; None where there is none."""
     try:
         moment = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    try:
-        if moment.tzinfo is None:
-            return moment.replace(tzinfo=timezone.utc)
-        return moment.astimezone(timezone.utc)
-    except OverflowError:  # a zone that leads out of the calendar
+        zone = moment.tzinfo or timezone.utc
+        return moment.replace(tzinfo=zone).astimezone(timezone.utc)
+    except (ValueError, OverflowError):  # a zone may lead out of the calendar
         return None

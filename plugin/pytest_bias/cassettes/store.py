@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from ..errors import CassettesDiffer, DamagedCassette, FileProblem, conflict_words
 from ..experiments.canonical import digest
@@ -28,6 +28,7 @@ from .format import (
     decode_trials,
     encode_lost,
     serving,
+    trial_id,
 )
 from .measured import MEASURED_START, MeasuredTrial, decode_measured, replies_on
 from .places import (
@@ -87,9 +88,15 @@ class Cassette:
         self._text_lines: dict[bytes, _Line] = {}
         self._journal_provenances: list[Provenance] = []
         files = [] if found is None else [found]
-        for file in (*files, *filter(is_there, self._journals)):
-            if damage := self._damage(file):
-                raise damage
+        try:
+            for file in files:
+                self._load(file)
+            for file in filter(is_there, self._journals):
+                self._index(_checked(lines_in(file), file, 1), file, first_number=1)
+        except DamagedCassette as damage:
+            self._lines.clear()  # whoever keeps the error keeps nothing of what was read
+            self._text_lines.clear()
+            raise damage.with_traceback(None) from None
 
     @property
     def _journals(self) -> tuple[Path, ...]:
@@ -134,8 +141,16 @@ class Cassette:
     @property
     def dropped(self) -> tuple[str, ...]:
         """Parameters that were not sent, in any interaction, because the model refuses them."""
-        marked = [line for line in self._lines.values() if b'"dropped":[' in line.data]
-        return tuple(sorted({name for line in marked for name in _dropped(line)}))
+        found: set[str] = set()
+        for line in self._lines.values():
+            if b'"dropped":[' not in line.data:
+                continue
+            if line.data.startswith(KEY_START):
+                found |= {*cassette_format.decode_interaction(*line).completion.dropped}
+            else:
+                for call in decode_measured(*line).calls:
+                    found |= {*cast("Sequence[str]", call.get("dropped", ()))}
+        return tuple(sorted(found))
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -200,29 +215,28 @@ class Cassette:
         own = str(self.path)
         return [line.data for line in self._lines.values() if line.path != own]
 
-    def _damage(self, file: Path) -> DamagedCassette | None:
-        """Take up what stands in ``file``; its damage, which keeps nothing of what was read."""
-        try:
-            if file == self.path:
-                self._load(file)
-            else:
-                self._index(_checked(lines_in(file), file, 1), file, first_number=1)
-        except DamagedCassette as damage:
-            self._lines.clear()
-            self._text_lines.clear()
-            return damage.with_traceback(None)
-        return None
-
     def _load(self, file: Path) -> None:
-        lines, read = lines_in(file), hashlib.sha256()
+        """Take up what stands in the cassette itself."""
+        lines, checksum = lines_in(file), hashlib.sha256()
+
+        def summed() -> Iterator[bytes]:
+            for line in lines:
+                checksum.update(line + b"\n")
+                yield line
+
         first = next(lines, None)
         if first is None:
             raise DamagedCassette(path=file, line=1, problem="the file is empty", whole=True)
         header = read_header(first, str(file))
         check_place(header, file, self.place)
-        self._index(_counted(lines, read), file, first_number=2)
-        if read.hexdigest() != header.checksum:
-            raise _damage_in(file, header)
+        self._index(summed(), file, first_number=2)
+        if checksum.hexdigest() != header.checksum:
+            count = sum(1 for _ in _checked(islice(lines_in(file), 1, None), file, 2))
+            problem = "lines were added, removed or reordered after recording"
+            if count != header.lines:
+                problem = f"{count} of {header.lines} lines are there"
+            line = count + 1 + (count < header.lines)
+            raise DamagedCassette(path=file, line=line, problem=problem)
         self.header, self._first_line = header, first
         self._written_lost = self.lost
 
@@ -288,7 +302,7 @@ class Cassette:
         for key, line in other._lines.items():
             mine = self._lines.get(key, line)
             if mine.data != line.data:
-                trial = cassette_format.decoded(*line, _trial_of)
+                trial = cassette_format.decoded(*line, lambda of: trial_id(of["trial"]))
                 problem = (
                     f"trial {trial} was recorded for each, and the replies differ, be it in their "
                     f"times alone (key {key[:12]}…)"
@@ -340,17 +354,12 @@ class Cassette:
 
     def trials(self) -> frozenset[str]:
         """The ids of all trials of which anything is recorded."""
-        return frozenset(cassette_format.trial_id(each.trial) for each in self.recorded())
+        return frozenset(trial_id(each.trial) for each in self.recorded())
 
     def drop(self, trials: Collection[str], experiment_id: str, model: str) -> None:
         """Forget all that is recorded of ``trials``, here and on disk."""
-        self.without(
-            frozenset(
-                each.key
-                for each in self.recorded()
-                if cassette_format.trial_id(each.trial) in trials
-            )
-        )
+        lines = [each for each in self.recorded() if trial_id(each.trial) in trials]
+        self.without(frozenset(each.key for each in lines))
         self.merge(experiment_id, model, changed=True)
 
     def merge(
@@ -441,41 +450,10 @@ def _checked(lines: Iterable[bytes], path: Path, first_number: int) -> Iterator[
         yield line
 
 
-def _counted(lines: Iterable[bytes], read: hashlib._Hash) -> Iterator[bytes]:
-    for line in lines:
-        read.update(line + b"\n")
-        yield line
-
-
-def _damage_in(path: Path, header: Header) -> DamagedCassette:
-    """Return the error for a cassette that has not the checksum of its ``header``."""
-    found = sum(1 for _ in _checked(islice(lines_in(path), 1, None), path, 2))
-    problem = (
-        f"{found} of {header.lines} lines are there"
-        if found != header.lines
-        else "lines were added, removed or reordered after recording"
-    )
-    return DamagedCassette(path=path, line=found + 1 + (found < header.lines), problem=problem)
-
-
 def _first_line(place: Path) -> bytes:
     """Read what tells one file at ``place`` from another, the header; empty where none is."""
     found = standing(place)
     return next(lines_in(found), b"") if found else b""
-
-
-def _trial_of(parsed: Mapping[str, Any]) -> str:
-    """The id of the trial that a line is of."""
-    return cassette_format.trial_id(parsed["trial"])
-
-
-def _dropped(line: _Line) -> Iterator[str]:
-    """The parameters that were not sent for what stands on a line."""
-    if line.data.startswith(KEY_START):
-        yield from cassette_format.decode_interaction(*line).completion.dropped
-        return
-    for call in decode_measured(*line).calls:
-        yield from cast("Sequence[str]", call.get("dropped", ()))
 
 
 def write_cassette(

@@ -229,9 +229,9 @@ def test_a_thousand_interactions_load_without_parsing_json(
     monkeypatch.setattr(cassette_format, "decoded", counting)
     cassette = Cassette(path)
     assert len(cassette) == 1000
-    assert parsed == []
+    assert len(parsed) == 1  # the header
     replay(many, MODEL, plan(many, many.design())[0], cassette.lookup)
-    assert len(parsed) == 1
+    assert len(parsed) == 2
 
 
 @pytest.mark.parametrize("part", ["request", "place", "reply"])
