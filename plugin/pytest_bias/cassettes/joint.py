@@ -52,7 +52,8 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
             locks.enter_context(recording_lock(target, stays=False))
             refuse_links(target, packed_path(target), *journals_of(target))
             remove_leftovers(target)
-            joined.append((len(parts), *_joined(target, parts)))
+            whole = _finished(target)
+            joined.append((len(parts), whole, sum(whole.join(_finished(part)) for part in parts)))
         for _, cassette, _ in joined:
             place = cassette.place
             cassette.merge(place.parent.name, model_of(place.stem))
@@ -60,12 +61,6 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
             Joined(path=cassette.path, parts=parts, lines=len(cassette), added=added)
             for parts, cassette, added in joined
         ]
-
-
-def _joined(target: Path, parts: Sequence[Path]) -> tuple[Cassette, int]:
-    """The cassette at ``target`` with all ``parts`` in it, not yet written; how much is new."""
-    whole = _finished(target)
-    return whole, sum(whole.join(_finished(part)) for part in parts)
 
 
 def _finished(place: Path) -> Cassette:

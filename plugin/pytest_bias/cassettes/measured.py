@@ -179,12 +179,13 @@ def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
     """The measured trial of a line; DamagedCassette when it is not what was written."""
 
     def measured(parsed: Mapping[str, Any]) -> MeasuredTrial:
-        values = {
-            name: finite_number(value) if type(value) in (int, float) else value
-            for name, value in parsed["values"].items()
-        }
-        if None in values.values():
-            raise DamagedCassette(path=path, line=number, problem="a measure there is no number")
+        values: dict[str, MeasureValue] = {**parsed["values"]}
+        for name, value in values.items():
+            finite = finite_number(value) if type(value) in (int, float) else value
+            if finite is None:
+                problem = "a measure there is no number"
+                raise DamagedCassette(path=path, line=number, problem=problem)
+            values[name] = finite
         return MeasuredTrial(
             key=parsed["measured"],
             trial=parsed["trial"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -223,7 +222,8 @@ def _read_strictly(
 def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outcome:
     # Enough to tell conditions apart; digests, so that no assertion can print the text.
     prompts = [digest(text) for text in newly_told(wanted.request, players)]
-    if len({_question(cast("Any", call["place"])) for call in measured.calls}) > 1:
+    # A place is (branch, turn, attempt): the attempts at one question share the first two.
+    if len({str(cast("Any", call["place"])[:2]) for call in measured.calls}) > 1:
         # Of what came after the opening nothing is kept, so no two conditions can be shown to
         # tell the subject the same.
         prompts.append(f"further questions in {wanted.trial.condition.id}")
@@ -239,17 +239,12 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outco
         cut_off=sum(
             call["to"] == "subject" and call["finish"] == "length" for call in measured.calls
         ),
-        origins=tuple(_origin(call) for call in measured.calls),
+        origins=tuple(
+            Origin(
+                *(cast("Any", call[name]) for name in ("to", "served_model", "recorded_at")),
+                *(str(call.get(name, "")) for name in ("id", "created", "cached")),
+            )
+            for call in measured.calls
+        ),
         attempts={wanted.request.to: wanted.place.of},
     )
-
-
-def _origin(call: Mapping[str, Any]) -> Origin:
-    said = (str(call.get(name, "")) for name in ("id", "created", "cached"))
-    return Origin(call["to"], call["served_model"], call["recorded_at"], *said)
-
-
-def _question(place: tuple[list[int], int, int]) -> tuple[tuple[int, ...], int]:
-    """Return the part of a place that is the same for every attempt at one question."""
-    branch, turn, _ = place
-    return tuple(branch), turn
