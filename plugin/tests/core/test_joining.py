@@ -105,17 +105,6 @@ def test_joined_they_are_the_recording_of_one_process(
     assert joined.path.stat() == before
 
 
-def test_into_one_that_is_packed_and_knows_a_part(
-    whole: Path, parts: list[Path], tmp_path: Path
-) -> None:
-    target = tmp_path / "all"
-    join(parts[:1], target)
-    packed = pack(target / GAME.id / parts[0].name)
-    join(parts[1:], target)
-    assert [path.name for path in packed.parent.iterdir()] == [packed.name]
-    assert list(Cassette(packed).lines_in_order()) == list(Cassette(whole).lines_in_order())
-
-
 def test_the_journal_of_a_killed_process_is_joined(
     whole: Path, parts: list[Path], tmp_path: Path
 ) -> None:

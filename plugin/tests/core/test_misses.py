@@ -18,7 +18,7 @@ from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import Unrecorded, Wanted, replay
 
-from .factories import MODEL, Score, ask_once, experiment, record
+from .factories import MODEL, Score, experiment, record
 
 TINY = experiment()
 
@@ -143,19 +143,6 @@ def test_every_changed_line_is_shown_whatever_it_begins_with(
     old: str, new: str, said: str
 ) -> None:
     assert _diff(old, new) == said
-
-
-def test_long_changes_are_cut() -> None:
-    old, new = ("\n".join(f"{word} {n}" for n in range(30)) for word in ("old", "new"))
-    assert _diff(old, new).count("\n    -") == 8
-    assert _diff(old, new).endswith("\n    …")
-
-
-def test_a_cassette_of_another_experiment_says_so(path: Path) -> None:
-    """As far as the file's own name lets it: the keys hold the experiment's id."""
-    renamed = experiment(ask_once, id="other")
-    error = missed(renamed, path)
-    assert "its key is another" in error.explanation
 
 
 def test_a_run_that_was_to_record_points_to_its_problems(path: Path) -> None:

@@ -158,17 +158,6 @@ def test_without_its_header_a_program_still_counts_as_one(tmp_path: Path, model:
     assert Cassette(path).provenance.simulated == (model != MODEL)
 
 
-def test_bytes_after_the_last_line_are_damage_and_named(place: Path) -> None:
-    whole = record(place.parents[1], SMALL).read_bytes()
-    number = whole.count(b"\n")
-    for now, line in ((whole + b"garbage", number + 1), (whole[:-9], number)):
-        place.write_bytes(now)
-        with pytest.raises(DamagedCassette):
-            Cassette(place)
-        (said,) = salvage(place, anew=False)
-        assert said.startswith(f"{place.name}, line {line}: damaged")
-
-
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n"], ids=repr)
 def test_both_sides_of_a_merge_are_told_apart_by_git(place: Path, ends: bytes) -> None:
     lines = record(place.parents[1], SMALL).read_bytes().splitlines()

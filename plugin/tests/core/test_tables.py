@@ -177,13 +177,6 @@ def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path
     assert all(each.at is None for o in found.outcomes for each in o.origins)
 
 
-def test_a_column_of_its_own_stands_for_a_measure_with_a_function(tmp_path: Path) -> None:
-    row = f"{HEAD},is_long\n{GOOD},true\n"
-    found = tables(tmp_path, row, columns={**COLUMNS, "long": "is_long"}).of(TOY, "published/m")
-    assert found.outcomes[0].values is not None
-    assert found.outcomes[0].values["long"] is True  # whatever the function would say
-
-
 def test_an_optional_measure_that_the_table_lacks_is_none_of_its_trials(tmp_path: Path) -> None:
     echo = Measure("echo", bounds=(0, 12), optional=True)
     of = cued("toy", Measure("score", bounds=(0, 12)), echo)
@@ -299,20 +292,6 @@ def test_a_wrong_row_is_refused_with_its_line_and_column(
     tmp_path: Path, rows: list[str], said: list[str]
 ) -> None:
     assert problems(tmp_path, *rows) == said
-
-
-def test_kinds_of_problems_and_their_lines_beyond_the_first_twenty_are_counted(
-    tmp_path: Path,
-) -> None:
-    rows = [SCORED.format(100 + n, n) for n in range(40)]
-    found = problems(tmp_path, *rows, SCORED.format(139, 40))
-    assert found[0] == f"line 2, column 'score': '100' is not within 0 to 12 points; {MEND}"
-    assert found[19].startswith("line 21, ")
-    assert found[20:] == ["and 21 more"]
-    every = [SCORED.format(99 if n % 2 else 5, n) for n in range(100)]
-    (said,) = problems(tmp_path, *every)
-    shown = ", ".join(str(3 + 2 * n) for n in range(20))
-    assert said.startswith(f"lines {shown} and 30 more, column 'score': '99' is not within")
 
 
 def test_all_problems_of_a_file_are_named_at_once_other_models_rows_too(tmp_path: Path) -> None:
