@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import cast
 
 from ..errors import NotRecorded
 from ..experiments.canonical import compact
@@ -83,10 +84,13 @@ def _difference(wanted: Wanted, cassette: Cassette) -> str:
     lines, trial = list(cassette.recorded()), wanted.trial
     same_trial = [each for each in lines if dict(each.trial) == trial.identity]
     if not same_trial:
-        conditions = {condition_id(each.trial) for each in lines}
-        if trial.condition.id in conditions:
-            return "Nearest recording: the same condition, in fewer replicates or other cells."
-        others = ", ".join(sorted(conditions))
+        known = [
+            (condition_id(each.trial), cast("int", each.trial["replicate"])) for each in lines
+        ]
+        if numbers := [number for condition, number in known if condition == trial.condition.id]:
+            highest = max(numbers)
+            return f"Nearest recording: the same condition, recorded up to replicate {highest}."
+        others = ", ".join(sorted({condition for condition, _ in known}))
         return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
     place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
     for each in same_trial:

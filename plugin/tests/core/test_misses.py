@@ -111,7 +111,7 @@ CHANGES: dict[str, tuple[Experiment, list[str]]] = {
         experiment(replicates=5),
         [
             "4 of 10 trials of tiny with openai/tiny are not recorded: a#4, turn 1, a#5, turn 1,",
-            "Nearest recording: the same condition, in fewer replicates or other cells.",
+            "Nearest recording: the same condition, recorded up to replicate 3.",
         ],
     ),
     "condition": (
