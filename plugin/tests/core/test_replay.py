@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply
+from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply, UnknownName
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players
 from pytest_bias.experiments.measures import Measure
@@ -146,7 +146,7 @@ def test_a_protocols_own_error_is_shown_as_it_is() -> None:
     async def broken(trial: Trial, _subject: Subject) -> object:
         return trial["other"]
 
-    with pytest.raises(KeyError, match="other"):
+    with pytest.raises(UnknownName, match="other"):
         replay(experiment(broken), MODEL, first(), Tape().lookup)
 
 
