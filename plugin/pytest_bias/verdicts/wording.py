@@ -355,8 +355,8 @@ def units_words(finding: Estimate) -> str:
 
 
 INVALID_STEP = (
-    'the HTML report lists them (Replies, show "missing"); replies = "lenient" in the roster '
-    "takes replies out of a code fence"
+    'see them in the HTML report (Replies, show "missing"); where they are in code fences, set '
+    'replies = "lenient" in the roster'
 )
 """What helps where too few replies are valid."""
 
@@ -368,9 +368,9 @@ def replicates_step(replicates: int, calls: int, how: str) -> str:
 
 
 def units_step(finding: Estimate) -> str:
-    """What decides a claim about a population: no number of replicates."""
+    """What decides a claim about a population."""
     units = finding.unit_name.several
-    return f"replicates cannot decide a claim about a population of {units}; add {units}"
+    return f"add {units}: replicates only narrow the effect of each, and the claim is about others"
 
 
 def arms_words(finding: Estimate) -> str:

@@ -14,6 +14,7 @@ from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
 from ..experiments.copies import copied_words, long_replies
+from ..experiments.design import is_control
 from ..experiments.experiment import plan
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
@@ -148,9 +149,15 @@ class Workbench(Recordings):
             return 0.0
         from ..recording.plan import PlanJob  # noqa: PLC0415  (only where something costs)
 
-        trials = plan(case.experiment, case.design)
+        of = case.experiment
+        trials = [
+            each
+            for each in plan(of, case.design)  # controls do not grow with replicates
+            if not is_control(each.condition, of.factors)
+            and not (of.items is not None and each.item in of.items.controls)
+        ]
         few = trials[:: max(1, len(trials) // _SAMPLED)]
-        job = PlanJob(case.experiment, case.model, case.design, few)
+        job = PlanJob(of, case.model, case.design, few)
         cost = self.planned([job], "all").totals.cost or 0.0
         return cost / len(few) * len(trials) / case.design.replicates
 

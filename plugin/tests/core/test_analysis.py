@@ -197,7 +197,7 @@ def test_replicates_do_not_decide_a_claim_about_a_population() -> None:
     assert (verdict.reason, verdict.replicates, verdict.next_step) == (
         "too few units to clear",
         None,
-        "replicates cannot decide a claim about a population of seeds; add seeds",
+        "add seeds: replicates only narrow the effect of each, and the claim is about others",
     )
 
 

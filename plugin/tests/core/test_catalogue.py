@@ -148,7 +148,7 @@ def test_without_a_simulated_subject_only_the_opening_is_known(tmp_path: Path) -
     ("protocol", "said"),
     [
         ("raise KeyError(1)", "EXPERIMENT=own: its protocol fails with KeyError: 1"),
-        ("trial['three']", "own_suite.py:5): no factor 'three'; there are: one, two (an"),
+        ("trial['three']", "own_suite.py:5): unknown factor 'three'; known: one, two; an"),
         ("import asyncio; await asyncio.sleep(0)", "awaits"),
     ],
 )

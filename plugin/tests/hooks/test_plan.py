@@ -195,7 +195,7 @@ def test_a_design_that_can_decide_nothing_is_told_of_its_hypotheses(guarded: Sui
     ("fault", "status", "said"),
     [
         ("1 / 0", 1, "problem: game-coin × simulated/even: its protocol fails with ZeroDivision"),
-        ('trial["task"]', 2, ":19: no factor 'task'; there are: cue (an item's value is trial."),
+        ('trial["task"]', 2, ":19: unknown factor 'task'; known: cue; an item's value is trial."),
     ],
 )
 def test_a_protocol_that_fails_is_told_by_the_plan(

@@ -184,7 +184,7 @@ def test_what_is_lost_of_a_damaged_cassette_is_said_and_only_that_is_recorded(
     )
     again = suite.run(*RECORD)
     again.stdout.fnmatch_lines(
-        [f"recording game-coin with simulated/drifted: {where}damaged, so what stood there *"]
+        [f"recording game-coin with simulated/drifted: {where}damaged; the * other replies *"]
     )
     assert recorded(suite) == TRIALS
     assert len(list(path.parent.glob("*.damaged-*"))) == 1

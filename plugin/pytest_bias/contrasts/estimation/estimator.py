@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -65,7 +65,7 @@ def estimate(
     Raises TooFewUnits where no group of a side has two units, NoVariance of a ratio without any
     event at all.
     """
-    sides, df = _sides(sample)
+    sides, df, df_alarm = _sides(sample)
     value, se = _log_ratio(sides) if ratio else contrast_of(sides)
     if abs(value) <= EQUAL * (1.0 if ratio else sample.magnitude):
         value = 0.0
@@ -83,12 +83,13 @@ def estimate(
         p_clear = 1.0 if fewest < needed else clearing_p(further, low=low, high=high, df=df)
     beyond = whole if null == "margin" and whole is not None else 0.0
     few = fewest < FEWEST_TO_CLEAR and not ratio
+    tests = [(se, df), *_at_one_variance(sample, sides)]
     if sample.flags or (se == 0 and (beyond or sample.single)):
-        p_alarm = beyond_p(further, value, beyond=beyond, df=df)
+        p_alarm = beyond_p(further, value, beyond=beyond, df=df_alarm)
         how = _RATIO if ratio else _FURTHER
     elif se > 0:
         distance, how = max(abs(value) - beyond, 0.0), _MEANS
-        p_alarm = max(p_from_t(distance / se, df), _pooled_p(sample, sides, distance))
+        p_alarm = max(p_from_t(distance / each, on) for each, on in tests)
     else:  # values that are all the same and differ
         p_alarm, how = 0.0, ""
     if value and (few or se == 0) and not (beyond or sample.single):
@@ -100,8 +101,9 @@ def estimate(
 
     def at_level(level: float) -> Interval | None:
         if se > 0 and not sample.flags:
-            return t_interval(value, se, df, level=level)
-        return clearing_interval(further, df=df, level=level, ratio=ratio)
+            each = [t_interval(value, se, df, level=level) for se, df in tests]
+            return max(each, key=lambda one: one.high)
+        return clearing_interval(further, df=df_alarm, level=level, ratio=ratio)
 
     return Estimate(
         estimate=math.exp(value) if ratio else value,
@@ -120,14 +122,15 @@ def estimate(
         needed=needed,
         unit_name=sample.unit_name,
         se=se or None,
-        df=df,
+        df=df_alarm,
         effect_size=_effect_size(sample),
         notes=_notes(sample),
         at_level=at_level,
     )
 
 
-def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
+def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float, float]:
+    """Return the sides, and the df of clearing and of an alarm."""
     for sign in (1, -1):
         groups = zip(sample.values, sample.weights, sample.labels, strict=True)
         side = [(values.size, label) for values, weight, label in groups if weight * sign > 0]
@@ -142,10 +145,12 @@ def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float]:
         high=sample.high,
         magnitude=sample.magnitude,
     )
-    if sample.flags:  # by the cells' variances one event in a cell of two would leave one df
-        parts = [side.weight**2 / side.n for side in sides]
-        df = df_of(np.array(parts), _freedom(sample), cells=len(sides))
-    return sides, df
+    if not sample.flags:
+        return sides, df, df
+    # By the cells' variances one event in a cell of two leaves one df, and clears less than none.
+    parts = [side.weight**2 / side.n for side in sides]
+    of_sides = df_of(np.array(parts), _freedom(sample), cells=len(sides))
+    return sides, of_sides, min(df, of_sides)
 
 
 def _freedom(sample: Sample) -> Floats:
@@ -155,14 +160,14 @@ def _freedom(sample: Sample) -> Floats:
     return np.array([each for each in found if each])
 
 
-def _pooled_p(sample: Sample, sides: Sequence[SideSummary], distance: float) -> float:
-    """Return p at one variance, as few units may be alike by chance; 0 of sides of like size."""
-    if max(side.n for side in sides) < _LARGER * min(side.n for side in sides):
-        return 0.0
-    freedom = _freedom(sample)
-    variance = float(freedom @ [side.variance for side in sides]) / freedom.sum()
-    se = math.sqrt(variance * math.fsum(side.weight**2 / side.n for side in sides))
-    return p_from_t(distance / se, float(freedom.sum()))
+def _at_one_variance(
+    sample: Sample, sides: Sequence[SideSummary]
+) -> Iterator[tuple[float, float]]:
+    """Yield standard error and df at one variance, where few units may be alike by chance."""
+    if max(side.n for side in sides) >= _LARGER * min(side.n for side in sides):
+        freedom = _freedom(sample)
+        variance = float(freedom @ [side.variance for side in sides]) / freedom.sum()
+        yield math.sqrt(variance * sum(s.weight**2 / s.n for s in sides)), float(freedom.sum())
 
 
 def _log_ratio(sides: Sequence[SideSummary]) -> tuple[float, float]:

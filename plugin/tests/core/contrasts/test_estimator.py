@@ -22,6 +22,7 @@ from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.groups import TotalGap
 from pytest_bias.contrasts.weights import reach_of, weights_between
 from pytest_bias.errors import IncompleteDesign, NoVariance
+from pytest_bias.stats.equivalence import clearing_p, further_of, sides_of
 
 from .designs import Floats, asked, at, cell, grid, groups, items, level, recorded, study
 
@@ -157,7 +158,7 @@ def test_rates_alarm_with_one_further_reply_nearer_to_no_effect() -> None:
     assert difference(rates(0, 0), margin=0.1).interval is not None  # never of zero width
 
 
-@pytest.mark.parametrize(("n", "others", "share"), [(10, 5, 0.15), (20, 5, 0.07), (10, 2, 0.15)])
+@pytest.mark.parametrize(("n", "others", "share"), [(10, 5, 0.15), (20, 5, 0.07)])
 def test_a_small_side_that_is_alike_by_chance_is_no_bias(
     n: int, others: int, share: float
 ) -> None:
@@ -185,13 +186,38 @@ def test_at_one_variance_the_test_is_students() -> None:
     assert few.p_alarm == pytest.approx(stats.ttest_ind(a, b[:17], equal_var=False).pvalue)
 
 
-def test_df_of_rates_are_mostly_those_of_the_smaller_side() -> None:
-    """As if both had one rate: those of Welch's test at equal variances."""
+def test_df_of_rates_are_those_of_the_sides_to_clear_and_no_more_to_alarm() -> None:
+    """To clear, as if both had one variance; an alarm takes the smaller of these and Welch's."""
     flags = {"bounds": (0, 1), "flags": True}
-    found = difference(two([True, False] * 5, [True, False] * 50, **flags), 0.3)
-    parts = (1 / 10, 1 / 100)
-    assert found.df == pytest.approx(sum(parts) ** 2 / (parts[0] ** 2 / 9 + parts[1] ** 2 / 99))
-    assert difference(two([True] * 30, [False] * 30, **flags), 0.3).df == 58
+    a, b = [True, False] * 30, [True, *[False] * 29] * 6
+    found = difference(two(a, b, **flags), 0.5)
+    parts = (1 / 60, 1 / 180)
+    df = sum(parts) ** 2 / (parts[0] ** 2 / 59 + parts[1] ** 2 / 179)
+    further = further_of(
+        sides_of([np.array(a, float), np.array(b, float)], [1, -1], low=0, high=1)[0]
+    )
+    assert found.p_clear == pytest.approx(clearing_p(further, low=-0.5, high=0.5, df=df))
+    welch = stats.ttest_ind(a, b, equal_var=False)
+    assert found.df == pytest.approx(welch.df)
+    assert welch.df < df
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rates"),
+    [((5, 40, 40, 40), (0.5, 0.02, 0.02, 0.02)), ((5, 60, 60, 60), (0.5, 1.0, 1.0, 0.0))],
+)
+def test_a_small_cell_that_varies_most_is_no_bias(
+    sizes: tuple[int, ...], rates: tuple[float, ...]
+) -> None:
+    draws, alpha, alarms = 1500, 0.05 / 12, 0
+    for _ in range(draws):
+        cells = [
+            cell(RNG.random(n) < rate, tone=tone, style=f"s{n}{at}")
+            for tone in ("high", "low")
+            for at, (n, rate) in enumerate(zip(sizes, rates, strict=True))
+        ]
+        alarms += difference(grid(cells, flags=True), 0.1).p_alarm <= alpha
+    assert alarms / draws <= alpha + 2 * math.sqrt(alpha / draws)
 
 
 def test_a_ratio_is_of_the_means_of_rates_on_the_log_scale() -> None:
