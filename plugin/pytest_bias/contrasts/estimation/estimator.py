@@ -34,9 +34,7 @@ from .sample import Sample, centred
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
 
-_LARGER = 1.5
-"""Times the units of the smaller side from which on an alarm must hold at one variance, too."""
-
+_LARGER = 1.5  # units of the other side, from which on an alarm must hold at one variance, too
 _MEANS = "t test of the weighted sum of means"
 _FURTHER = "t test of the weighted sum of means with one further unit a side"
 _RATIO = "t test of the log ratio with one further unit a side"
@@ -83,7 +81,7 @@ def estimate(
         p_clear = 1.0 if fewest < needed else clearing_p(further, low=low, high=high, df=df)
     beyond = whole if null == "margin" and whole is not None else 0.0
     few = fewest < FEWEST_TO_CLEAR and not ratio
-    tests = [(se, df), *_at_one_variance(sample, sides)]
+    tests = [(se, df), *_one_variance(sample, sides)]
     if sample.flags or (se == 0 and (beyond or sample.single)):
         p_alarm = beyond_p(further, value, beyond=beyond, df=df_alarm)
         how = _RATIO if ratio else _FURTHER
@@ -160,9 +158,7 @@ def _freedom(sample: Sample) -> Floats:
     return np.array([each for each in found if each])
 
 
-def _at_one_variance(
-    sample: Sample, sides: Sequence[SideSummary]
-) -> Iterator[tuple[float, float]]:
+def _one_variance(sample: Sample, sides: Sequence[SideSummary]) -> Iterator[tuple[float, float]]:
     """Yield standard error and df at one variance, where few units may be alike by chance."""
     if max(side.n for side in sides) >= _LARGER * min(side.n for side in sides):
         freedom = _freedom(sample)
