@@ -59,7 +59,7 @@ MARGIN, TWO, CELL = "one margin", "two margins", "two margins in one cell"
 SUITE_ROWS = (CLEAN, MESSY, TEMPERATURE_0, UPGRADE, COPIES)
 CLAIM_ROWS = (MARGIN, TWO, CELL)
 BLOCK = 10  # draws that a process makes together
-OF_A_KIND = 100  # draws of a row of one claim, shared over the claims of its kind
+OF_A_KIND = 100  # draws of rows of one claim, shared over the claims of a kind; and of copies
 PASSES = {CLEAN: (0.95, 0.9915), MESSY: (0.90, 0.983), TEMPERATURE_0: (0.95, None)}
 """Row → the least shares in which the suite passes, and each experiment."""
 STOPPED = {CLEAN: 0.05, UPGRADE: 0.10}
@@ -140,8 +140,8 @@ def rows_of(of: Registered, draws: int) -> Iterator[Row]:
 def shared(rows: Sequence[Row]) -> list[Row]:
     """Return the rows of all experiments; those of one claim share the draws of their kind."""
     kinds = Counter((row.name, row.kind) for row in rows)
-    share = {key: 1 if key[1] == "" else number for key, number in kinds.items()}
-    return [replace(r, draws=math.ceil(r.draws / share[r.name, r.kind])) for r in rows]
+    most = {key: math.ceil(OF_A_KIND / number) for key, number in kinds.items()}
+    return [replace(r, draws=min(r.draws, most[r.name, r.kind])) if r.kind else r for r in rows]
 
 
 def representatives(of: Registered) -> list[str]:
