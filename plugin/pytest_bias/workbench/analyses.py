@@ -14,7 +14,6 @@ from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
 from ..experiments.copies import copied_words, long_replies
-from ..experiments.design import is_control
 from ..experiments.experiment import plan
 from ..experiments.records import Records, records_of
 from ..providers.players import check_models
@@ -150,12 +149,7 @@ class Workbench(Recordings):
         from ..recording.plan import PlanJob  # noqa: PLC0415  (only where something costs)
 
         of = case.experiment
-        trials = [
-            each
-            for each in plan(of, case.design)  # controls do not grow with replicates
-            if not is_control(each.condition, of.factors)
-            and not (of.items is not None and each.item in of.items.controls)
-        ]
+        trials = plan(of, replace(case.design, controls=0))  # these do not grow with replicates
         few = trials[:: max(1, len(trials) // _SAMPLED)]
         job = PlanJob(of, case.model, case.design, few)
         cost = self.planned([job], "all").totals.cost or 0.0
