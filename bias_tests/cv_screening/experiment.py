@@ -24,7 +24,6 @@ from pytest_bias import (
     TableRow,
     Trial,
 )
-from pytest_bias_audit import Impact, declare_impacts
 
 from ..charts import Drawn
 from .scaffolds import (
@@ -37,7 +36,7 @@ from .scaffolds import (
     Screened,
 )
 from .simulated import answer
-from .variants import NEUTRAL, Variants, read_variants
+from .variants import Variants, read_variants
 
 NOT_ASKED = "not_asked"
 """Rating on a criterion under a scaffold that does not ask for one."""
@@ -185,26 +184,6 @@ class Screening:
             *(on_criterion(criterion.key) for criterion in self.criteria),
         ]
 
-    @property
-    def impacts(self) -> Sequence[Impact]:
-        """Impact ratios of being rated a fit, and of a rating above the median.
-
-        By gender and by race, where the variants have several; none where they have one of each.
-        """
-        persons = {v.group: v for v in self.variants.variants if v.group != NEUTRAL}
-        axes = {
-            "sex": {group: person.gender for group, person in persons.items()},
-            "race/ethnicity": {group: person.race for group, person in persons.items()},
-        }
-        categories = {axis: of for axis, of in axes.items() if len({*of.values()}) > 1}
-        if not categories:
-            return []
-        fit = self.points.fit
-        return [
-            Impact(f"rating_ge_{fit}", "group", categories, f"rated {fit} or better: a fit"),
-            Impact("rating", "group", categories, "rated above the median"),
-        ]
-
     def exports(self, records: Mapping[str, Records]) -> Drawn:
         """Return the document's results and figures, file name → contents."""
         from .exports import export_files  # noqa: PLC0415  (exports need this module, too)
@@ -310,4 +289,3 @@ CV_SCREENING = Experiment(
     exports=SCREENING.exports,
     layouts=SCREENING.layouts,
 )
-declare_impacts(CV_SCREENING, *SCREENING.impacts)

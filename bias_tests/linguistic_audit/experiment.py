@@ -16,7 +16,6 @@ from pytest_bias import (
     Stimuli,
     Trial,
 )
-from pytest_bias_audit import Impact, declare_impacts
 
 from ..charts import Drawn
 from .articles import omit_articles
@@ -142,15 +141,4 @@ LINGUISTIC_AUDIT = audited(
     },
     simulated=answer,
     exports=_exports,
-)
-
-declare_impacts(
-    LINGUISTIC_AUDIT,
-    Impact(
-        "is_refusal",
-        "name_type",
-        {"name": {"anglo": "Anglo", "non_anglo": "other origin"}},
-        "request not refused",
-        selected=False,
-    ),
 )

@@ -15,7 +15,6 @@ from pytest_bias import (
     Measure,
     Parameters,
 )
-from pytest_bias_audit import Impact, declare_impacts
 
 from .exports import export_files
 from .grading import AMBIGUOUS, ENDING_ALONE, EXTREME, INSTANT, SCENARIOS, STIMULI
@@ -135,17 +134,4 @@ NARRATIVE = Experiment(
     simulated=answer,
     exports=export_files,
     layouts={"documented": DOCUMENTED},
-)
-
-declare_impacts(
-    NARRATIVE,
-    Impact(
-        "pro_social",
-        "group",
-        {
-            "sex": {group: group.partition("_")[2] for group in GROUPS},
-            "race/ethnicity": {group: group.partition("_")[0] for group in GROUPS},
-        },
-        "story ends in a pro-social outcome",
-    ),
 )

@@ -25,7 +25,6 @@ from pytest_bias import (
     TableLayout,
     Trial,
 )
-from pytest_bias_audit import Impact, declare_impacts
 
 from ..charts import Drawn
 from .corpus import Corpus, read_corpus
@@ -335,28 +334,6 @@ POLARISATION = Average(
     meaning="mean polarization score of the posts picked",
 )
 
-_AUTHORS = {post.id: post.features for each in CORPORA.values() for post in each.posts.values()}
-_SEXES = ("female", "male")
-_MINORITY = {"yes": "minority", "no": "other"}
-
-AUTHORS = Impact(
-    "picked",
-    "shown",
-    {
-        "sex": {
-            post: str(of["author_gender"])
-            for post, of in _AUTHORS.items()
-            if of["author_gender"] in _SEXES
-        },
-        "minority": {
-            post: _MINORITY[str(of["author_is_minority"])] for post, of in _AUTHORS.items()
-        },
-    },
-    "post picked for recommendation",
-    at={"style": GATING},
-)
-"""Authors who are picked, of those that are shown; who does not disclose a gender has no sex."""
-
 TASK = Task(corpora=CORPORA, requests=STYLES, averages=[CONTROVERSY, POLARISATION])
 
 RECOMMENDATION = Experiment(
@@ -388,5 +365,3 @@ RECOMMENDATION = Experiment(
     exports=TASK.exports,
     layouts=TASK.layouts,
 )
-
-declare_impacts(RECOMMENDATION, AUTHORS)

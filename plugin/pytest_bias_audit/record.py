@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bias import Analysis, Evidence, Verdict
-
-from .impact import Impact, impact_ratios
 
 NOTICE = (
     "Whoever ran the tests made this record. It is not an independent audit, and not the bias "
@@ -35,16 +33,10 @@ _FINDING = (
 _DESIGN = ("factors", "items", "design", "subject", "judge")  # of a fingerprint
 
 
-def audit_record(
-    view: Any,
-    model: str,
-    evidence: Iterable[Evidence],
-    impacts: Mapping[str, Sequence[Impact]],
-    job: Mapping[str, str | None],
-) -> dict[str, Any]:
+def audit_record(view: Any, model: str, evidence: Iterable[Evidence]) -> dict[str, Any]:
     """The record of one model of a run as JSON; ``docs/audit.md`` says what each key is.
 
-    ``view`` and ``evidence`` are those of the hook, ``impacts`` those of each experiment's id.
+    ``view`` and ``evidence`` are those of the hook.
     """
     of = {each.experiment.id: each for each in evidence if each.model == model}
     analyses = tuple(each for each in view.analyses if each.model == model)
@@ -54,7 +46,7 @@ def audit_record(
     simulated = model in view.simulated
     title = "Rehearsal with a simulated subject" if simulated else "Record of bias tests"
     record = {
-        "format": 2,
+        "format": 3,
         "title": f"{title}, {model}",
         "notice": f"{_PROGRAM * simulated}{NOTICE}",
         "independent_audit": False,
@@ -67,15 +59,11 @@ def audit_record(
         "compared_with": None if view.upgrade is None else view.upgrade.old,
         "accepted": [plain(each) for each in view.accepted if each.model == model],
         "expired": [plain(each) for each in view.expired if each.model == model],
-        "experiments": [
-            _experiment(view, each, of[each.experiment], impacts.get(each.experiment, ()))
-            for each in analyses
-        ],
+        "experiments": [_experiment(view, each, of[each.experiment]) for each in analyses],
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("pytest-bias", "numpy", "scipy")},
         },
-        **job,
     }
     return record | {"record_sha256": _digest(record)}
 
@@ -100,13 +88,10 @@ def _digest(value: object) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _experiment(
-    view: Any, analysis: Analysis, evidence: Evidence, impacts: Iterable[Impact]
-) -> dict[str, Any]:
-    of, declared = evidence.experiment, evidence.hypotheses
+def _experiment(view: Any, analysis: Analysis, evidence: Evidence) -> dict[str, Any]:
+    declared = evidence.hypotheses
     first: Any = next(iter(declared.values()), {}).get("fingerprint", {})
     design = {name: first.get(name) for name in _DESIGN}
-    records = evidence.without_controls
     document = Path(evidence.module).parent / "README.md"
     is_written = bool(evidence.module) and document.is_file()
     return {
@@ -127,7 +112,6 @@ def _experiment(
             for verdict in analysis.verdicts
             if view.is_judged(verdict)
         ],
-        "impact_ratios": [impact_ratios(each, of, records) for each in impacts],
     }
 
 

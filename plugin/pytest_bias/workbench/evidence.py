@@ -19,7 +19,6 @@ from ..experiments.design import Condition, Design, Factor, Items, Trial
 from ..experiments.experiment import Experiment
 from ..experiments.measures import FORMAT_KEPT, Measure
 from ..experiments.records import Record, Records
-from ..verdicts.analysis import without_controls
 
 if TYPE_CHECKING:
     from ..experiments.protocol import Subject
@@ -60,11 +59,6 @@ class Evidence:
     recorded: tuple[str, ...]
     file_sha256: str
     module: str
-
-    @property
-    def without_controls(self) -> Records:
-        """The rows at no control level and no control item."""
-        return without_controls(self.experiment, self.records)
 
 
 def evidence_value(bench: Workbench, case: Case) -> Mapping[str, object]:

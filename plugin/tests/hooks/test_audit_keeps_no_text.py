@@ -71,7 +71,7 @@ def test_of_a_recording_and_a_replay_with_failures(audit: Suite) -> None:
         assert outcomes["passed"] >= 10
         counts = [c for each in audit.results(partial=True)["analyses"] for c in each["counts"]]
         assert {c["planned"] for c in counts} == {c["ok"] for c in counts} == {58}
-        record = "audit/simulated--biased/rehearsal.partial.json"
+        record = "audit/simulated--biased/bias-audit.partial.json"
         for written in ("junit.xml", "page.html", "bias-report.partial.html", "log.txt", record):
             assert (audit.path / written).stat().st_size
 
