@@ -161,9 +161,6 @@ def _of_studies(group: _Group[Any]) -> None:
         "once.",
         "pytest-bias record cv-screening --model openai/gpt-5.1-2025-11-13 --budget 5")
     record.study("*", records=("missing", "all"))
-    record.takes("--engine", choices=("ray",), help="record in shards on a Ray cluster")
-    record.takes("--address", metavar="HOST:PORT", help="the cluster (one of its own)")
-    record.takes("--shards", type=int, metavar="N", help="how many (the cluster's cores)")
     run = _Command(
         group, "run", "study._run", "record what is missing of an experiment, and analyse it",
         "Call the model for what is not recorded, then analyse. Trials go to --out, or else to "

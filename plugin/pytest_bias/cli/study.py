@@ -38,7 +38,6 @@ from ..report.view import RunView
 from ..settings.published import is_tabled
 from ..workbench import SUITE
 from ..workbench.plans import make_plan, terms_of, told
-from ..workbench.ray_engine import record_on_ray
 from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
 from . import check_apart, from_here, tell, write
 from .commands import LIMITS
@@ -105,16 +104,7 @@ def _plan(given: argparse.Namespace) -> int:
 
 @_told
 def _record(given: argparse.Namespace) -> int:
-    study = _study(given)
-    if given.engine is None:
-        for option in ("address", "shards"):
-            if (value := getattr(given, option)) is not None:
-                raise BadSetting(option=f"--{option}", value=value, problem="needs --engine ray")
-        return _recorded(study.record)
-    if given.shards is not None and given.shards < 1:
-        raise BadSetting(option="--shards", value=given.shards, problem="must be 1 or more")
-    of = given.experiments, given.suite
-    return _recorded(lambda d: record_on_ray(study, of, d, given.address, given.shards))
+    return _recorded(_study(given).record)
 
 
 def _recorded(work: Callable[[Display], CollectionReport]) -> int:
