@@ -48,8 +48,8 @@ from pytest_bias.experiments.replay import Wanted, carry_out
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.cores import cores
 from pytest_bias.verdicts.analysis import Analysis, analyse
-from pytest_bias.workbench.analyses import Workbench
 from pytest_bias.workbench.configuration import configured
+from pytest_bias.workbench.project import Project
 from pytest_bias.workbench.suite import registry_of, suite_modules
 
 EVEN, BIASED, MESSY = "even", "biased", "messy"
@@ -245,7 +245,7 @@ def _seed(text: str) -> int:
 class Bench:
     """An experiment of a suite under its gate design: what no draw changes is made once."""
 
-    def __init__(self, declared: Workbench, name: str) -> None:
+    def __init__(self, declared: Project, name: str) -> None:
         self.of = declared.registry[name]
         self.allocation = declared.allocation(name)
         experiment, claims = self.of.experiment, self.of.hypotheses.items()
@@ -345,9 +345,9 @@ class Bench:
 
 
 @cache
-def declared_by(suite: str) -> Workbench:
+def declared_by(suite: str) -> Project:
     """What a suite declares, read once in a process."""
-    return Workbench(configured(), registry_of(suite_modules(suite)))
+    return Project(configured(), registry_of(suite_modules(suite)))
 
 
 @cache

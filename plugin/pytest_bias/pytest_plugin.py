@@ -209,7 +209,7 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
     """
     from .experiments.records import carried_out  # noqa: PLC0415  (only where cases are)
 
-    return carried_out(_run(pytestconfig).replayed(bias_case))
+    return carried_out(_run(pytestconfig).project.recordings.replayed(bias_case))
 
 
 @pytest.fixture

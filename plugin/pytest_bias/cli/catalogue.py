@@ -18,9 +18,9 @@ from ..experiments.experiment import Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import Estimator
 from ..report.plan_text import SIGNS, passes_words, prospects_words, wrapped
-from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import prospects_of
+from ..workbench.project import Project
 from ..workbench.suite import declared_for
 from . import tell, tell_json
 
@@ -44,8 +44,8 @@ def _list(given: argparse.Namespace) -> int:
     if given.json:
         tell_json(found)
     elif len(ids) == 1 and given.experiments:
-        bench = Workbench(configured(model=[]), registry)
-        allocation = bench.allocation(ids[0])
+        project = Project(configured(model=[]), registry)
+        allocation = project.allocation(ids[0])
         for line in _page(registry[ids[0]], allocation, found[0]["calls"], given.trial):
             tell(line)
     elif given.trial:

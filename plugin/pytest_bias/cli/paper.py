@@ -9,9 +9,9 @@ from ..errors import BadSetting, UnknownName
 from ..report.paper import Paper, brief_of, checked_paper, write_paper
 from ..report.results import view_of
 from ..verdicts.analysis import Analysis
-from ..workbench.analyses import Workbench
 from ..workbench.configuration import configured
 from ..workbench.plans import terms_of
+from ..workbench.project import Project
 from ..workbench.suite import find_experiments
 from . import check_apart, tell, write
 
@@ -34,7 +34,7 @@ def _paper(given: argparse.Namespace) -> int:
     settings = configured(
         model=[given.model], gate="off", budget=given.budget, env_file=given.env_file
     )
-    terms = terms_of(Workbench(settings), known.values(), settings.limits)
+    terms = terms_of(Project(settings), known.values(), settings.limits)
     return tell_paper(write_paper(brief, given.model, terms), given.out)
 
 

@@ -96,7 +96,7 @@ def _study(given: argparse.Namespace) -> Study:
 @_told
 def _plan(given: argparse.Namespace) -> int:
     study = _study(given)
-    plan = make_plan(study.bench, study.cases)
+    plan = make_plan(study.project, study.cases)
     for line in [plan.to_json().rstrip()] if given.json else plan_lines(plan):
         tell(_typed(line.replace(*_TO_RECORD)))
     return 2 if plan.problems else 0
@@ -180,7 +180,7 @@ def _run(given: argparse.Namespace) -> int:
         return 2
     places = [each for each in (given.out, given.analysis, given.report) if each is not None]
     for place in places:
-        _check_place(place, study.bench.settings.cassettes)
+        _check_place(place, study.project.settings.cassettes)
     check_apart(places)
     (case,) = study.cases
     writer = _writer(given, study)
@@ -196,22 +196,26 @@ def _run(given: argparse.Namespace) -> int:
     marked = 0
     if writer and (given.report is not None or given.out is not None or not lines.problem):
         brief = brief_of(results.analysis, case.experiment, results.view.version)
-        experiments = (each.experiment for each in study.bench.registry)
-        terms = terms_of(study.bench, experiments, study.bench.settings.limits)
+        experiments = (each.experiment for each in study.project.registry)
+        terms = terms_of(study.project, experiments, study.project.settings.limits)
         marked = tell_paper(write_paper(brief, writer, terms), given.report)
     return status or results.view.exit_status or marked
 
 
 def _lines_of(study: Study, record: str, lines: _Lines) -> int:
     """Give out the trials of a study's one case, and record those that are missing."""
-    (case,), bench, status = study.cases, study.bench, 0
+    (case,), project, status = study.cases, study.project, 0
     if record != "all":
-        there = bench.replayed(case) if record == "none" else carried_out(bench.known(case)[0])
+        there = (
+            project.recordings.replayed(case)
+            if record == "none"
+            else carried_out(project.recordings.known(case)[0])
+        )
         for outcome in there:
             lines(case.experiment, outcome)
     if record != "none":
         status = _recorded(partial(study.record, told=lines))
-        known, missing = bench.known(case)
+        known, missing = project.recordings.known(case)
         for outcome in (each for each in known if each.missing == CAP):
             lines(case.experiment, outcome)
         for wanted in missing:
@@ -230,7 +234,7 @@ def _writer(given: argparse.Namespace, study: Study) -> str:
     A program that stands in for a model writes only where it is named, and where nothing is to be
     called nobody does who is not asked for.
     """
-    model, settings = study.cases[0].model, study.bench.settings
+    model, settings = study.cases[0].model, study.project.settings
     stands_in = is_simulated(model) or is_tabled(model)
     would = settings.record != "none" and not stands_in
     if given.no_report or not (given.writer or given.report or would):
@@ -239,7 +243,9 @@ def _writer(given: argparse.Namespace, study: Study) -> str:
         problem = f"{model} is no model that could write it; name one with --writer"
         raise BadSetting(option="--report", value=given.report, problem=problem)
     # Who writes may change from day to day: no verdict is about it.
-    check_models(replace(settings, gate="off"), study.bench.roster, [given.writer or model])
+    check_models(
+        replace(settings, gate="off"), study.project.recordings.roster, [given.writer or model]
+    )
     return given.writer or model
 
 
@@ -247,13 +253,13 @@ def _writer(given: argparse.Namespace, study: Study) -> str:
 def _accept(given: argparse.Namespace) -> int:
     words = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
     study = Study(given.experiments, given.suite, **_asked(given), accept=True, **words)
-    bench, analyses, reports = study.bench, [], []
-    held = Baselines(bench.settings, bench.lookup, bench.source)
+    project, analyses, reports = study.project, [], []
+    held = Baselines(project.settings, project.recordings.lookup, project.recordings.source)
     for case in study.cases:
         analysis = study.results(case).analysis
-        players = bench.players(case.experiment, case.model)
+        players = project.recordings.players(case.experiment, case.model)
         analyses.append(analysis)
-        for contrast in bench.registry[case.experiment.id].hypotheses.values():
+        for contrast in project.registry[case.experiment.id].hypotheses.values():
             of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
             standing = held.beside(of, players, analysis, verdict)
             reports.append(
@@ -266,9 +272,9 @@ def _accept(given: argparse.Namespace) -> int:
                     standing=standing,
                 )
             )
-    whole = len(study.cases) == len([*bench.registry]) * len(bench.settings.models)
+    whole = len(study.cases) == len([*project.registry]) * len(project.settings.models)
     partial = bool(given.experiments) or not whole
-    return _say(accept(bench.settings, analyses, reports, partial=partial))
+    return _say(accept(project.settings, analyses, reports, partial=partial))
 
 
 def _say(said: Said) -> int:

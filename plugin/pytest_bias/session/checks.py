@@ -51,7 +51,7 @@ def uncontrolled(run: Run, cases: Iterable[Case]) -> Said:
     notes = []
     for case in {case.experiment.id: case for case in cases}.values():
         try:
-            run.registry[case.experiment.id].check_control(case.design)
+            run.project.registry[case.experiment.id].check_control(case.design)
         except NoControl as error:
             notes.append(f"warning: {error}")
     return Said(notes=tuple(notes))

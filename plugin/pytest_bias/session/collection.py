@@ -95,7 +95,7 @@ class Collection:
                 problem="no model is named; give PROVIDER/MODEL here or set bias_models",
             )
         for beside in declared_in(sys.modules.get(declared.module, module)):
-            self.run.registry.add(beside)
+            self.run.project.registry.add(beside)
         return self.run.cases(declared)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -135,7 +135,7 @@ class Collection:
             from ..errors import BadSetting  # noqa: PLC0415  (only where cases are)
 
             try:
-                self.run.shares  # noqa: B018  (of the suite's error budget)
+                self.run.project.shares  # noqa: B018  (of the suite's error budget)
             except BadSetting as error:
                 self.state.refused = str(error)
         if self.state.refused:

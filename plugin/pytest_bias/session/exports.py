@@ -39,7 +39,7 @@ def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
     """The file of the data set, encoded, or in what words there is none."""
     what = f"{case.experiment.id} × {case.model}"
     try:
-        return {"files": contents_of(dict([dataset_file(run, case)]))}
+        return {"files": contents_of(dict([dataset_file(run.project.recordings, case)]))}
     except NotRecorded:
         return {"incomplete": what}
     except BiasError as error:
@@ -160,7 +160,9 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
     try:
         records = {}
         for model, one in models:
-            outcomes = run.replayed(Case("hypothesis", experiment, model, one.design))
+            outcomes = run.project.recordings.replayed(
+                Case("hypothesis", experiment, model, one.design)
+            )
             rows = (record_of(outcome, experiment.measures) for outcome in outcomes)
             records[model] = Records(tuple(rows))
         files = contents_of(exported_files(experiment, records))

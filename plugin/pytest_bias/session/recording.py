@@ -35,7 +35,7 @@ def record_missing(
             say(reporter, line)
     try:
         with recording_progress(reporter) as progress:
-            report = record(run, cases, progress, progress.say, signals)
+            report = record(run.project, cases, progress, progress.say, signals)
     except BiasError as error:
         return Said(problems=(f"nothing was recorded: {error}",)), ""
     said = told(report)
@@ -64,7 +64,7 @@ def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[
     session.items.clear()
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     try:
-        plan = make_plan(run, cases)
+        plan = make_plan(run.project, cases)
     except BiasError as error:
         raise pytest.UsageError(terminal_text(str(error))) from error
     if reporter is not None:

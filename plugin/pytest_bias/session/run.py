@@ -16,7 +16,7 @@ from ..experiments.records import carried_out
 from ..report.rows import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
-from ..workbench.analyses import Workbench
+from ..workbench.project import Project
 from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class CaseResult:
     tolerated: str = ""
 
 
-class Run(Workbench):
-    """Holds the state of one process of a session: what is declared, and what each case found.
+class Run:
+    """One process of a session: its project, and what each case found.
 
     ``takes_evidence`` says whether a plugin takes what analyses rest on.
     """
@@ -48,7 +48,8 @@ class Run(Workbench):
         workspace: Workspace,
         takes_evidence: Callable[[], bool] = lambda: False,
     ) -> None:
-        super().__init__(settings)
+        self.settings = settings
+        self.project = Project(settings)
         self.workspace = workspace
         self.takes_evidence = takes_evidence
         self.without: dict[str, UnknownName] = {}
@@ -57,21 +58,23 @@ class Run(Workbench):
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
     def _held_against(self) -> Baselines:
+        recordings = self.project.recordings
         if self.settings.baseline is None:
-            return Baselines(self.settings, self.lookup, self.source)
+            return Baselines(self.settings, recordings.lookup, recordings.source)
         from ..baselines.upgrade import Against  # noqa: PLC0415  (only for an upgrade)
 
-        return Against(self.settings, self.lookup, self.source, self._of_old)
+        return Against(self.settings, recordings.lookup, recordings.source, self._of_old)
 
     def _of_old(self, case: Case) -> tuple[Analysis, str, Players] | None:
         """An old model's analysis, its digest, and who answers; None without a recording."""
-        if not self.is_there(case):
+        recordings = self.project.recordings
+        if not recordings.is_there(case):
             return None
         analysis, digest = self.analysis(case)
-        others = self.stale(case, analysis.recording, ages=False)
+        others = recordings.stale(case, analysis.recording, ages=False)
         if others is not None and self.settings.gate != "off":
             raise others
-        return analysis, digest, self.players(case.experiment, case.model)
+        return analysis, digest, recordings.players(case.experiment, case.model)
 
     def cases(self, declared: Declaration) -> list[Case]:
         """Register a declaration and give its cases.
@@ -79,40 +82,36 @@ class Run(Workbench):
         Those of an experiment without the design that is asked for are only there to be counted
         as not selected; ``without`` names it.
         """
-        self.registry.add(declared)
+        self.project.registry.add(declared)
         settings = self.settings
         try:
             design = declared.experiment.design(settings.design, settings.replicates)
         except UnknownName as unknown:
             self.without[declared.experiment.id] = unknown
             design = declared.experiment.design()
-        cases = map(self.sized, cases_of(declared, settings.models, design))
+        cases = map(self.project.recordings.sized, cases_of(declared, settings.models, design))
         return [case for case in cases if case.is_planned]
 
     # --- analyses -----------------------------------------------------------------------------
 
     def analysis(self, case: Case) -> Made:
         """The analysis of a case's experiment with its model, and its digest."""
-        return self.workspace.analysis(case.experiment.id, case.model, lambda: self.made(case))
+        return self.workspace.analysis(case.experiment.id, case.model, lambda: self._made(case))
 
-    def made(self, case: Case) -> Analysis:
+    def _made(self, case: Case) -> Analysis:
         """Analyse a case's experiment with its model, and leave what the controller asks for.
 
         Here, where the trials have been read: nobody else has to read them again.
         """
-        analysis, settings = super().made(case), self.settings
+        analysis, settings = self.project.analysed(case), self.settings
         named = [case.experiment.id, case.model]
         if settings.report is not None:
-            self.workspace.leave("replies", named, lambda: asdict(self.replies(case)))
+            self.workspace.leave("replies", named, lambda: asdict(self.project.replies(case)))
         if case.model in settings.models and self.takes_evidence():
             from ..workbench.evidence import evidence_value  # noqa: PLC0415  (only where taken)
 
-            self.workspace.leave("evidence", named, lambda: evidence_value(self, case))
+            self.workspace.leave("evidence", named, lambda: evidence_value(self.project, case))
         return analysis
-
-    def analysed(self, case: Case) -> Analysis:
-        """The same for who needs no digest of it."""
-        return self.analysis(case).analysis
 
     # --- cases --------------------------------------------------------------------------------
 
@@ -129,11 +128,6 @@ class Run(Workbench):
             self._results[key] = self._result(case)
         return self._results[key]
 
-    def forget(self) -> None:
-        """Read every cassette anew: they have been recorded into."""
-        super().forget()
-        self._results.clear()
-
     def tolerated(self, case: Case) -> str:
         """Return the acceptance under which the gate lets a case through that it stops, or "".
 
@@ -147,17 +141,18 @@ class Run(Workbench):
             return ""
 
     def _result(self, case: Case) -> CaseResult:
+        recordings = self.project.recordings
         report = CaseReport(
             kind=case.kind, experiment=case.experiment.id, model=case.model, stopped=False
         )
         if case.kind == "condition":
-            outcomes = self.replayed(case)
+            outcomes = recordings.replayed(case)
             if not carried_out(outcomes):
                 raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
-            self.check_manipulated(case)
+            recordings.check_manipulated(case)
             return CaseResult(report, None)
         analysis, digest = self.analysis(case)
-        outdated = self.stale(case, analysis.recording)
+        outdated = recordings.stale(case, analysis.recording)
         if outdated is not None and self.settings.gate != "off":
             raise outdated
         stale = "" if outdated is None else outdated.explanation
@@ -169,18 +164,21 @@ class Run(Workbench):
     def _of_control(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
         assert case.contrast is not None  # noqa: S101  (controls have one)
         control = analysis.control(case.contrast.id)
-        stopped = stopped_by_control(control, self.place(case), gate=self.settings.gate)
+        stopped = stopped_by_control(
+            control, self.project.recordings.place(case), gate=self.settings.gate
+        )
         return CaseResult(replace(report, id=control.id, stopped=stopped is not None), stopped)
 
     def _of_hypothesis(self, case: Case, report: CaseReport, analysis: Analysis) -> CaseResult:
         assert case.contrast is not None  # noqa: S101  (hypotheses have one)
         verdict = analysis.verdict(case.contrast.id)
-        players = self.players(case.experiment, case.model)
+        recordings = self.project.recordings
+        players = recordings.players(case.experiment, case.model)
         standing = self._baselines.beside(case, players, analysis, verdict)
         beside = standing.beside
         stopped = stopped_by(
             verdict,
-            self.place(case),
+            recordings.place(case),
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
             beside=beside,

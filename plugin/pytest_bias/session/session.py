@@ -218,7 +218,13 @@ class BiasSession:
         failed = call.excinfo is not None
         with untraced(item, call, self.state.portable) if failed else nullcontext():
             report = yield
-        amend(item, call, report, partial(self.run.missing, case), self.state.portable)
+        amend(
+            item,
+            call,
+            report,
+            partial(self.run.project.recordings.missing, case),
+            self.state.portable,
+        )
         return report
 
     # --- the controller -----------------------------------------------------------------------

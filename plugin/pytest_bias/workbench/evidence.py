@@ -22,7 +22,7 @@ from ..experiments.records import Record, Records
 
 if TYPE_CHECKING:
     from ..experiments.protocol import Subject
-    from .analyses import Workbench
+    from .project import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +61,18 @@ class Evidence:
     module: str
 
 
-def evidence_value(bench: Workbench, case: Case) -> Mapping[str, object]:
+def evidence_value(project: Project, case: Case) -> Mapping[str, object]:
     """The evidence of a case's experiment and model as JSON; :func:`evidence_from` reads it.
 
     Raises NotRecorded where a trial is not recorded.
     """
-    of, design, registered = case.experiment, case.design, bench.registry[case.experiment.id]
+    of, design, registered = case.experiment, case.design, project.registry[case.experiment.id]
     whole = Case("hypothesis", of, case.model, design)
-    outcomes, rows = bench.replayed(whole), bench.records(case).rows
-    players, replies = bench.players(of, case.model), bench.published(whole)
+    outcomes, rows = project.recordings.replayed(whole), project.records(case).rows
+    players, replies = (
+        project.recordings.players(of, case.model),
+        project.recordings.published(whole),
+    )
     asked, sampled = of.judged_by(players), of.terms(players)["subject"]
     conditions = {row.trial.condition.id: row.trial.condition for row in rows}
     places = {name: place for place, name in enumerate(conditions)}
@@ -118,7 +121,7 @@ def evidence_value(bench: Workbench, case: Case) -> Mapping[str, object]:
             for row in rows
         ],
         "recorded": [dates[0], dates[-1]] if dates else [],
-        "file_sha256": digest(read_file(bench.cassette(whole).path) or b"")
+        "file_sha256": digest(read_file(project.recordings.cassette(whole).path) or b"")
         if published is None
         else published.checksum,
         "module": getattr(sys.modules.get(registered.module or ""), "__file__", None) or "",

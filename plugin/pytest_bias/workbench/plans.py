@@ -23,7 +23,7 @@ from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, Teller, untold
 from ..recording.plan import PlanJob, RecordingPlan
 from ..settings.given import read_environment
-from .analyses import Workbench
+from .project import Project
 
 if TYPE_CHECKING:
     from ..cassettes.store import Cassette
@@ -67,7 +67,7 @@ def of_shard(report: CollectionReport, shard: Shard) -> Said:
 
 
 def record(
-    bench: Workbench,
+    project: Project,
     cases: Iterable[Case],
     progress: Progress,
     say: Callable[[str], None],
@@ -75,7 +75,7 @@ def record(
     told: Teller = untold,
 ) -> CollectionReport:
     """Record what the selected cases lack; see :func:`.collect`."""
-    settings = bench.settings
+    settings = project.settings
     assert settings.record != "none"  # noqa: S101  (the caller's condition)
     selected = list(cases)
     limits, words = capped(
@@ -83,12 +83,12 @@ def record(
     )
     if words:
         say(words)
-    experiments = (registered.experiment for registered in bench.registry)
-    terms = replace(terms_of(bench, experiments, limits), told=told)
-    jobs, refused = jobs_of(bench, selected)
+    experiments = (registered.experiment for registered in project.registry)
+    terms = replace(terms_of(project, experiments, limits), told=told)
+    jobs, refused = jobs_of(project, selected)
     report = collect(jobs, terms, progress, say, held)
     report.jobs += refused
-    bench.forget()
+    project.forget()
     return report
 
 
@@ -118,19 +118,19 @@ def capped(
     return replace(limits, max_calls=total, cap=cap), f"at most {total:,} calls, {words}"
 
 
-def jobs_of(bench: Workbench, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
+def jobs_of(project: Project, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
     """One job for each experiment and model, with the trials its selected cases need.
 
     And a report of each that is refused, as where nobody is named who grades, or where what is
     claimed could not be shown whatever is paid: the others go on.
     """
     jobs, refused = [], []
-    for case, trials in _in_shard(bench, cases):
+    for case, trials in _in_shard(project, cases):
         try:
-            bench.registry[case.experiment.id].check_control(case.design)
-            players = bench.players(case.experiment, case.model)
+            project.registry[case.experiment.id].check_control(case.design)
+            players = project.recordings.players(case.experiment, case.model)
         except (BadSetting, NoControl) as error:
-            path = cassette_path(bench.settings.cassettes, case.experiment.id, case.model)
+            path = cassette_path(project.settings.cassettes, case.experiment.id, case.model)
             report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
             refused.append(report)
         else:
@@ -138,41 +138,41 @@ def jobs_of(bench: Workbench, cases: Iterable[Case]) -> tuple[list[Job], list[Jo
     return jobs, refused
 
 
-def _in_shard(bench: Workbench, cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
+def _in_shard(project: Project, cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
     """For each experiment and model of ``cases`` one case, and its trials that are asked for."""
-    shard, wanted = bench.settings.shard, wanted_of(cases)
+    shard, wanted = project.settings.shard, wanted_of(cases)
     if shard is None:
         return wanted
     parts = [(case, shard.part(case.experiment.id, trials)) for case, trials in wanted]
     return [(case, part) for case, part in parts if part]
 
 
-def terms_of(bench: Workbench, experiments: Iterable[Experiment], limits: Limits) -> Terms:
+def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits) -> Terms:
     """Return on what terms models are called; simulated ones answer as ``experiments`` say."""
-    settings = bench.settings
+    settings = project.settings
     return Terms(
         mode=settings.record,
         folder=settings.cassettes,
         context=ProviderContext(
             environ=read_environment(settings.environ, settings.env_file),
             answers=[each.simulated for each in experiments if each.simulated is not None],
-            endpoints=bench.roster.endpoints,
+            endpoints=project.recordings.roster.endpoints,
             providers=settings.providers,
-            local=bench.roster.local,
+            local=project.recordings.roster.local,
             wires={
                 name: entry.wire
-                for name, entry in bench.roster.models.items()
+                for name, entry in project.recordings.roster.models.items()
                 if entry.wire is not None
             },
         ),
-        roster=bench.roster,
+        roster=project.recordings.roster,
         limits=limits,
         order_seed=settings.order_seed,
         gates=settings.gate != "off",
     )
 
 
-def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
+def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
     """Plan what recording the selected ``cases`` would do, and say what their designs pass.
 
     Raises BadSetting when the roster is none.
@@ -183,15 +183,15 @@ def make_plan(bench: Workbench, cases: Iterable[Case]) -> RecordingPlan:
             case.model,
             case.design,
             trials,
-            *_prospects(bench, case),
-            allocation=bench.allocation(case.experiment.id),
+            *_prospects(project, case),
+            allocation=project.allocation(case.experiment.id),
         )
-        for case, trials in _in_shard(bench, cases)
+        for case, trials in _in_shard(project, cases)
     ]
-    return bench.planned(jobs, "all" if bench.settings.record == "all" else "missing")
+    return project.planned(jobs, "all" if project.settings.record == "all" else "missing")
 
 
-def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
+def _prospects(project: Project, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
     """Return what the design gives each hypothesis, at the spread that is recorded where any is.
 
     And why its trials cannot be carried out, where the author's own code fails; and why what is
@@ -199,17 +199,17 @@ def _prospects(bench: Workbench, case: Case) -> tuple[tuple[Prospect, ...], str,
     """
     experiment = case.experiment
     problem = ""
-    registered = bench.registry[experiment.id]
+    registered = project.registry[experiment.id]
     try:
-        found = {verdict.id: verdict.finding for verdict in bench.analysed(case).verdicts}
+        found = {verdict.id: verdict.finding for verdict in project.analysed(case).verdicts}
     except BiasError:
         found = {}  # not recorded, or not as a whole: the plan says what of it
     except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
         found = {}
         problem = f"its protocol fails with {type(error).__name__}: {error}"
-    allocation = bench.allocation(experiment.id)
+    allocation = project.allocation(experiment.id)
     prospects = prospects_of(registered, case.design, allocation, found)
-    return prospects, problem, why_outdated(bench, case)
+    return prospects, problem, why_outdated(project, case)
 
 
 def prospects_of(
@@ -237,16 +237,18 @@ def prospects_of(
     )
 
 
-def why_outdated(bench: Workbench, case: Case) -> tuple[str, ...]:
+def why_outdated(project: Project, case: Case) -> tuple[str, ...]:
     """Return why recordings represent the model no longer; of a part only their age is known."""
     try:
-        recording = bench.analysed(case).recording
+        recording = project.analysed(case).recording
     except Exception:  # noqa: BLE001  (missing, damaged, or the author's code: told elsewhere)
         try:
-            recording = dated(bench.recording(case), _replies(bench.cassette(case)))
+            recording = dated(
+                project.recordings.recording(case), _replies(project.recordings.cassette(case))
+            )
         except (BiasError, OSError):
             return ()
-    found = bench.stale(case, recording)
+    found = project.recordings.stale(case, recording)
     return () if found is None else found.reasons
 
 

@@ -17,7 +17,7 @@ README = "README.md"
 _BELOW = b"<!-- pytest-bias writes what is above this line, and keeps what is below. -->"
 
 
-def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
+def dataset_file(recordings: Recordings, case: Case) -> tuple[str, bytes]:
     """Return the name and bytes of the data set of a case's experiment and model: all trials.
 
     Raises NotRecorded where one of them is not there, BadDesign or MissingPackage where it cannot
@@ -26,13 +26,13 @@ def dataset_file(bench: Recordings, case: Case) -> tuple[str, bytes]:
     from ..report.dataset import dataset_of, parquet_bytes  # noqa: PLC0415  (where one is written)
 
     whole = Case("hypothesis", case.experiment, case.model, case.design)
-    recording = bench.recording(whole)
+    recording = recordings.recording(whole)
     theirs = recording.published.licence if recording.published else ""
     data = dataset_of(
-        *(case.experiment, case.design, case.model, bench.replayed(whole)),
+        *(case.experiment, case.design, case.model, recordings.replayed(whole)),
         recording=recording,
         version=version("pytest-bias"),
-        licence=theirs or bench.settings.dataset_license,
+        licence=theirs or recordings.settings.dataset_license,
     )
     return f"{case.experiment.id}/{file_stem(case.model)}.parquet", parquet_bytes(data)
 

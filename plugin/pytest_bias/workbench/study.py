@@ -36,10 +36,10 @@ from ..tables.reader import ENDINGS
 from ..tables.subjects import read_table, source_words
 from ..verdicts.verdict import Control, Verdict
 from . import SUITE
-from .analyses import Workbench
 from .configuration import configured
 from .plans import check_ci, told
 from .plans import record as record_cases
+from .project import Project
 from .suite import declared_for
 
 if TYPE_CHECKING:
@@ -230,19 +230,21 @@ class Study:
         if not settings.models and asked.get("model") != []:
             problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
             raise BadSetting(option="--bias-model", value=None, problem=problem)
-        self.bench = Workbench(settings, registry)
+        self.project = Project(settings, registry)
         self.cases = [
-            self.bench.sized(Case("hypothesis", registry[name].experiment, model, design))
+            self.project.recordings.sized(
+                Case("hypothesis", registry[name].experiment, model, design)
+            )
             for name, design in self._designs(names, whole=not experiments)
             for model in settings.models
         ]
 
     def _designs(self, names: Iterable[str], *, whole: bool) -> list[tuple[str, Design]]:
         """The design of each experiment; of a whole suite those without it are left out."""
-        settings, found = self.bench.settings, []
+        settings, found = self.project.settings, []
         lacking: list[UnknownName] = []
         for name in names:
-            experiment = self.bench.registry[name].experiment
+            experiment = self.project.registry[name].experiment
             try:
                 found.append((name, experiment.design(settings.design, settings.replicates)))
             except UnknownName as unknown:
@@ -266,12 +268,12 @@ class Study:
         then.
         """
         self.check()
-        return record_cases(self.bench, self.cases, progress, progress.say, held, told)
+        return record_cases(self.project, self.cases, progress, progress.say, held, told)
 
     def check(self) -> None:
         """Raise what keeps the study from being recorded; see :meth:`record`."""
-        check_ci(self.bench.settings)
-        self.bench.shares  # noqa: B018  (refused where they do not fit)
+        check_ci(self.project.settings)
+        self.project.shares  # noqa: B018  (refused where they do not fit)
         for experiment in {case.experiment.id: case.experiment for case in self.cases}.values():
             for fault in faults(experiment):
                 raise fault
@@ -282,14 +284,14 @@ class Study:
         Raises NotRecorded when a trial of the design is not recorded; it says how to record what
         is missing. Raises StaleRecordings or SamePrompt when what is recorded is not to be judged.
         """
-        bench, experiment = self.bench, case.experiment
-        outcomes = bench.replayed(case)
+        recordings, experiment = self.project.recordings, case.experiment
+        outcomes = recordings.replayed(case)
         for condition in experiment.conditions_of(case.design):
             held = [each for each in outcomes if each.trial.condition is condition]
             if held and not carried_out(held):
                 raise all_capped(experiment.id, case.model, condition, len(held))
-        analysis = bench.analysed(case)
-        stale = bench.stale(case, analysis.recording)
+        analysis = self.project.analysed(case)
+        stale = recordings.stale(case, analysis.recording)
         if stale is not None:
             raise stale
         return Results(experiment=experiment, analysis=analysis, outcomes=outcomes)
@@ -321,14 +323,14 @@ def analyze_table(
     registry, names = declared_for([experiment], suite)
     of = registry[_only(experiment, names)].experiment
     study = Study([of.id], suite, registry=registry, **{**asked, "model": []})
-    found = study.bench.tables.named(table, of) if isinstance(table, str) else None
+    found = study.project.recordings.tables.named(table, of) if isinstance(table, str) else None
     if found is None:
         source = Path(table) if isinstance(table, str) else table
         judge = {"judge": asked["judge"]} if "judge" in asked else {}
         entry = table_entry(source_words(source), of.id, {**judge, **(keys or {})})
         found = read_table(source, of, entry)
     for replies in found.values():
-        study.bench.tables.hold(replies)
+        study.project.recordings.tables.hold(replies)
     cases = [Case("hypothesis", of, model, replies.design) for model, replies in found.items()]
     return [study.results(case) for case in cases]
 

@@ -10,7 +10,7 @@ from pytest_bias.contrasts.cases import Registered
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.verdicts.wording import allocation_words
-from pytest_bias.workbench.analyses import divided
+from pytest_bias.workbench.project import divided
 from pytest_bias.workbench.study import Study
 from pytest_bias.workbench.suite import registry_of, suite_modules
 
@@ -76,7 +76,7 @@ def test_each_shipped_experiment_has_the_same_part_whatever_is_named(
     monkeypatch.chdir(tmp_path)
     study = Study(named, ROOT / "bias_tests", model=["simulated/even"])
     for case in study.cases:
-        found = study.bench.allocation(case.experiment.id)
+        found = study.project.allocation(case.experiment.id)
         families = FAMILIES[case.experiment.id]
         assert found == Allocation(alarms=0.05, share=share, families=families)
     assert len(study.cases) == (1 if named else 6)

@@ -37,9 +37,8 @@ from pytest_bias.providers.simulated import WIRE
 from pytest_bias.recording.caller import Progress, Retries, silent
 from pytest_bias.recording.collector import CollectionReport, Terms, collect
 from pytest_bias.recording.job import Job, JobReport
-from pytest_bias.session.run import Run
-from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.settings import Limits, RecordMode, Settings
+from pytest_bias.workbench.recordings import Recordings
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint
@@ -359,7 +358,7 @@ def test_an_analysis_says_what_stands_only_in_a_journal(
 
     def source() -> Recording:
         settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
-        return Run(settings, Workspace(tmp_path / "work")).recording(case)
+        return Recordings(settings).recording(case)
 
     endpoint = Endpoint()
     recorded(of, tmp_path, endpoint, trials=plan(of, of.design())[:2])

@@ -25,10 +25,9 @@ from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.recording.job import JobReport
-from pytest_bias.session.run import Run
-from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.analysis import Analysis
+from pytest_bias.workbench.project import Project
 
 from ..core.factories import ask_once, experiment
 from ..support.server import Server, over_http, serving
@@ -55,16 +54,15 @@ def recorded(of: Experiment, folder: Path, server: Server, wire: str, **given: A
     return recorded_over(of, folder, None, **given)[0]
 
 
-def analysed(folder: Path, model: str, scratch: Path) -> Analysis:
+def analysed(folder: Path, model: str) -> Analysis:
     """The analysis of what is recorded in ``folder``, by the cases that the suite declares."""
     settings = Settings(cassettes=folder, models=(model,), report=None, results=None)
-    run = Run(settings, Workspace(scratch))
+    project = Project(settings)
     for function in vars(suite_of_cases).values():
         declared = getattr(function, ATTRIBUTE, None)
         if isinstance(declared, Declaration):
-            run.cases(declared)
-    found, _ = run.analysis(Case("hypothesis", ANCHORING, model, DESIGN))
-    return found
+            project.registry.add(declared)
+    return project.analysed(Case("hypothesis", ANCHORING, model, DESIGN))
 
 
 def replies(path: Path) -> dict[str, tuple[object, ...]]:
@@ -92,8 +90,8 @@ def test_the_anchoring_experiment_is_the_same_over_every_wire(tmp_path: Path, wi
 
     # The server is gone: what follows is offline.
     assert replies(job.cassette) == replies(own.cassette)
-    found = analysed(tmp_path / "cassettes", model, tmp_path / "found")
-    shipped = analysed(SHIPPED, model, tmp_path / "shipped")
+    found = analysed(tmp_path / "cassettes", model)
+    shipped = analysed(SHIPPED, model)
     assert f"{APIS[wire]} at {server.url}" in found.recording.wire
     # Three turns a trial, and those asked again because the reply was invalid.
     assert job.calls == found.recording.interactions

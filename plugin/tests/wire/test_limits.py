@@ -167,16 +167,14 @@ def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_pa
 
 def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> None:
     from pytest_bias.contrasts.cases import Case  # noqa: PLC0415  (for this test alone)
-    from pytest_bias.session.run import Run  # noqa: PLC0415
-    from pytest_bias.session.workspace import Workspace  # noqa: PLC0415
     from pytest_bias.settings.settings import Settings  # noqa: PLC0415
+    from pytest_bias.workbench.recordings import Recordings  # noqa: PLC0415
 
     of = experiment(replicates=10)
     with serving() as server:
         job, _ = recorded(of, tmp_path, server.url, max_calls=12)
     settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
-    run = Run(settings, Workspace(tmp_path / "work"))
-    outcomes = run.replayed(Case("hypothesis", of, MODEL, of.design()))
+    outcomes = Recordings(settings).replayed(Case("hypothesis", of, MODEL, of.design()))
     assert {o.trial.id for o in outcomes if o.missing == CAP} == job.lost
     assert sum(o.missing is None for o in outcomes) == 12
 

@@ -1,4 +1,4 @@
-"""Analyses of one process: what is declared, and what its recordings say of it."""
+"""A suite's experiments and the replies of models to them: the project that all faces stand on."""
 
 from __future__ import annotations
 
@@ -62,31 +62,35 @@ def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dic
     return {name: 1 / number if parts[name] is None else found[name] / alpha for name in found}
 
 
-class Workbench(Recordings):
+class Project:
     """The declarations, recordings and analyses of one process.
 
     Raises BadSetting or UnknownName for models or tables that will not do.
     """
 
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
-        super().__init__(settings)
-        check_models(settings, self.roster, settings.models)
+        self.settings = settings
+        self.recordings = Recordings(settings)
+        check_models(settings, self.recordings.roster, settings.models)
         if any(map(is_tabled, (*settings.models, settings.baseline or ""))):
-            self.tables.check(settings)
+            self.recordings.tables.check(settings)
         self.registry = registry or Registry()
         self._analyses: dict[tuple[str, str], Analysis] = {}
         self._records: dict[tuple[str, str], Records] = {}
 
     def analysed(self, case: Case) -> Analysis:
-        """The analysis of a case's experiment with its model, made once."""
+        """The analysis of a case's experiment with its model, made once.
+
+        Raises SamePrompt when two conditions told the subject the very same.
+        """
         key = (case.experiment.id, case.model)
         if key not in self._analyses:
-            self._analyses[key] = self.made(case)
+            self._analyses[key] = self._analysis(case)
         return self._analyses[key]
 
     def forget(self) -> None:
         """Read every cassette anew: they have been recorded into."""
-        super().forget()
+        self.recordings.forget()
         self._analyses.clear()
         self._records.clear()
 
@@ -95,24 +99,21 @@ class Workbench(Recordings):
         key = (case.experiment.id, case.model)
         if key not in self._records:
             whole = Case("hypothesis", case.experiment, case.model, case.design)
-            outcomes = self.replayed(whole)
+            outcomes = self.recordings.replayed(whole)
             measures = case.experiment.as_read(outcomes).measures
             self._records[key] = records_of(outcomes, tuple(measures))
         return self._records[key]
 
-    def made(self, case: Case) -> Analysis:
-        """Analyse a case's experiment with its model, whatever was analysed before.
-
-        Raises SamePrompt when two conditions told the subject the very same.
-        """
-        case = self.sized(case)  # an old model's, whatever the size of the new one's
+    def _analysis(self, case: Case) -> Analysis:
+        recordings = self.recordings
+        case = recordings.sized(case)  # an old model's, whatever the size of the new one's
         registered = self.registry[case.experiment.id]
         whole = Case("hypothesis", case.experiment, case.model, case.design)
-        outcomes = self.replayed(whole)
-        self.check_manipulated(whole)
-        tabled = self.published(case)
+        outcomes = recordings.replayed(whole)
+        recordings.check_manipulated(whole)
+        tabled = recordings.published(case)
         origins = (origin for outcome in outcomes for origin in outcome.origins)
-        recording = dated(self.recording(case), origins, copied_words(outcomes))
+        recording = dated(recordings.recording(case), origins, copied_words(outcomes))
         long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,
@@ -144,7 +145,7 @@ class Workbench(Recordings):
 
     def _dollars(self, case: Case) -> float:
         """US dollars that a replicate costs, by some of its trials; 0 without a price."""
-        if self.roster.entry(case.model).price is None:
+        if self.recordings.roster.entry(case.model).price is None:
             return 0.0
         from ..recording.plan import PlanJob  # noqa: PLC0415  (only where something costs)
 
@@ -162,20 +163,20 @@ class Workbench(Recordings):
         return plan_recording(
             jobs,
             folder=self.settings.cassettes,
-            roster=self.roster,
+            roster=self.recordings.roster,
             limits=self.settings.limits,
             mode=mode,
-            players_of=self.players,
+            players_of=self.recordings.players,
         )
 
     def replies(self, case: Case) -> TrialBlock:
         """Return the trials of a case's experiment with its model, as the page carries them."""
         from ..report.replies import replies_of  # noqa: PLC0415  (only where a page is written)
 
-        case = self.sized(case)
+        case = self.recordings.sized(case)
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         text = self.settings.report_replies != "off"
-        outcomes, rows = self.replayed(whole), self.records(case).rows
+        outcomes, rows = self.recordings.replayed(whole), self.records(case).rows
         return replies_of(case.experiment, case.model, outcomes, rows=rows, text=text)
 
     def allocation(self, experiment_id: str) -> Allocation:
