@@ -15,7 +15,6 @@ from pytest_bias import (
     Experiment,
     MeanDifference,
     Measure,
-    Misclassified,
     RateDifference,
     Subject,
     Transformed,
@@ -23,9 +22,9 @@ from pytest_bias import (
     WelchTest,
     is_refusal,
     log_length,
-    response_length,
     sentiment,
 )
+from pytest_bias.stats import Misclassified
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +80,7 @@ labelled ones, a fifth of its replies would be found to refuse, and a few per ce
 MEASURES = (
     Measure(
         "response_length",
-        lambda reply: response_length(reply.text),
+        lambda reply: len(reply.text),
         unit="characters",
         bounds=(0, LONGEST),
         whole=True,

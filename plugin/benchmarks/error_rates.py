@@ -40,7 +40,7 @@ from pytest_bias.contrasts.pairs import PairContrast
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.copies import copied_words
 from pytest_bias.experiments.design import Trial, is_control
-from pytest_bias.experiments.experiment import Players, simulated_text
+from pytest_bias.experiments.experiment import Players, plan, simulated_text
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Origin, Outcome, Recording, records_of
@@ -252,7 +252,7 @@ class Bench:
         self.design = experiment.design()
         self.told = {n: fingerprint_of(experiment, self.design, claim, "") for n, claim in claims}
         self.digest = digest(compact(self.told, sort_keys=True))
-        self.trials = bias.plan(experiment, self.design)
+        self.trials = plan(experiment, self.design)
 
     def drawn(self, row: Row, draw: str) -> Analysis:
         """Return the analysis of one draw; ``draw`` decides all chance."""

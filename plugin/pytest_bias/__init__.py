@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Hypothesis as Hypothesis,
         PositiveControl as PositiveControl,
     )
-    from .contrasts.estimate import Estimate as Estimate, Human as Human
+    from .contrasts.estimate import Human as Human
     from .contrasts.groups import GroupContrast as GroupContrast, TotalGap as TotalGap
     from .contrasts.interactions import Interaction as Interaction
     from .contrasts.pairs import (
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from .experiments.experiment import (
         Experiment as Experiment,
         SimulatedPrompt as SimulatedPrompt,
-        plan as plan,
     )
     from .experiments.figures import Heatmap as Heatmap, Means as Means
     from .experiments.judges import (
@@ -74,21 +73,17 @@ if TYPE_CHECKING:
         error_rates as error_rates,
         is_refusal as is_refusal,
         log_length as log_length,
-        response_length as response_length,
         sentiment as sentiment,
     )
     from .experiments.messages import Message as Message, Parameters as Parameters
     from .experiments.protocol import Reply as Reply, Subject as Subject, together as together
-    from .experiments.records import Outcome as Outcome, Record as Record, Records as Records
+    from .experiments.records import Record as Record, Records as Records
     from .experiments.replies import Within as Within
     from .experiments.stimuli import PromptTemplate as PromptTemplate, Stimuli as Stimuli
     from .providers.simulated import dice as dice
     from .report.escapes import csv_text as csv_text
-    from .stats.results import Misclassified as Misclassified
-    from .verdicts.analysis import Analysis as Analysis
     from .verdicts.verdict import Control as Control, Verdict as Verdict
-    from .workbench.evidence import Evidence as Evidence
-    from .workbench.study import Results as Results, analyze as analyze, run as run
+    from .workbench.study import analyze as analyze, run as run
 
 _HOMES = {
     name: f".{home}"
@@ -97,7 +92,7 @@ _HOMES = {
         "contrasts.against": "Mean Rate",
         "contrasts.cases": "Recorded conditions hypotheses positive_control",
         "contrasts.declared": "Hypothesis PositiveControl",
-        "contrasts.estimate": "Estimate Human",
+        "contrasts.estimate": "Human",
         "contrasts.groups": "GroupContrast TotalGap",
         "contrasts.interactions": "Interaction",
         "contrasts.pairs": "MeanDifference RateDifference RateRatio",
@@ -106,25 +101,22 @@ _HOMES = {
         "contrasts.selection": "Selection",
         "errors": "BadDesign BadStimuli BadTable BiasError InvalidReply",
         "experiments.design": "Condition Design Factor Items Trial",
-        "experiments.experiment": "Experiment SimulatedPrompt plan",
+        "experiments.experiment": "Experiment SimulatedPrompt",
         "experiments.figures": "Heatmap Means",
         "experiments.judges": "NOT_SCORED Agreement scored_again",
         "experiments.layouts": "TableLayout TableRow",
         "experiments.masking": "masked",
         "experiments.measures": "MISSING Measure Refusals count_words error_rates is_refusal "
-        "log_length response_length sentiment",
+        "log_length sentiment",
         "experiments.messages": "Message Parameters",
         "experiments.protocol": "Reply Subject together",
-        "experiments.records": "Outcome Record Records",
+        "experiments.records": "Record Records",
         "experiments.replies": "Within",
         "experiments.stimuli": "PromptTemplate Stimuli",
         "providers.simulated": "dice",
         "report.escapes": "csv_text",
-        "stats.results": "Misclassified",
-        "verdicts.analysis": "Analysis",
         "verdicts.verdict": "Control Verdict",
-        "workbench.evidence": "Evidence",
-        "workbench.study": "Results analyze run",
+        "workbench.study": "analyze run",
     }.items()
     for name in names.split()
 }

@@ -44,7 +44,7 @@ class Audit:
 
     @pytest.hookimpl(optionalhook=True, trylast=True)  # to know of other plugins' problems
     def pytest_bias_results(self, view: Any, evidence: Sequence[Any]) -> list[Path]:
-        """Write a record of each model; ``evidence`` is of `pytest_bias.Evidence`."""
+        """Write a record of each model of the run."""
         from .record import audit_record  # noqa: PLC0415  (only where one is written)
 
         partial = ".partial" * bool(view.partial)  # it overwrites no record of a full run

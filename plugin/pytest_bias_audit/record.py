@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pytest_bias import Analysis, Evidence, Verdict
+from pytest_bias import Verdict
 
 NOTICE = (
     "Whoever ran the tests made this record. It is not an independent audit, and not the bias "
@@ -33,7 +33,7 @@ _FINDING = (
 _DESIGN = ("factors", "items", "design", "subject", "judge")  # of a fingerprint
 
 
-def audit_record(view: Any, model: str, evidence: Iterable[Evidence]) -> dict[str, Any]:
+def audit_record(view: Any, model: str, evidence: Iterable[Any]) -> dict[str, Any]:
     """The record of one model of a run as JSON; ``docs/audit.md`` says what each key is.
 
     ``view`` and ``evidence`` are those of the hook.
@@ -88,7 +88,7 @@ def _digest(value: object) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _experiment(view: Any, analysis: Analysis, evidence: Evidence) -> dict[str, Any]:
+def _experiment(view: Any, analysis: Any, evidence: Any) -> dict[str, Any]:
     declared = evidence.hypotheses
     first: Any = next(iter(declared.values()), {}).get("fingerprint", {})
     design = {name: first.get(name) for name in _DESIGN}

@@ -11,7 +11,8 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias import Records, plan, recorded
+from pytest_bias import Records, recorded
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Record, record_of
 from tests.core.in_memory import answered
 

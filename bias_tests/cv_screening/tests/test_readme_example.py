@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, MeanDifference, PositiveControl, Subject, plan
+from pytest_bias import Experiment, MeanDifference, PositiveControl, Subject
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import drive_at_once
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.stats.equivalence import SideSummary
 from pytest_bias.stats.power import Chances, verdict_chances
 from pytest_bias.verdicts.analysis import analyse

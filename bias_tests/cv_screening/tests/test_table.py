@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import BadDesign, Outcome, Records, recorded
-from pytest_bias.experiments.records import record_of
+from pytest_bias import BadDesign, Records, recorded
+from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import Unrecorded
 
 from ..experiment import CV_SCREENING

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from pytest_bias import MeanDifference, RateDifference, WelchTest, error_rates, plan
+from pytest_bias import MeanDifference, RateDifference, WelchTest, error_rates
 from pytest_bias.baselines.gate import stopped_by
 from pytest_bias.contrasts.estimation.cells import Cell
 from pytest_bias.contrasts.published import Pooled
@@ -21,6 +21,7 @@ from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.protocol import Subject
 from tests.core.factories import Script

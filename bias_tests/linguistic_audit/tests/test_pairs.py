@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import SimulatedPrompt, plan
+from pytest_bias import SimulatedPrompt
 from pytest_bias.errors import BadDesign, BadStimuli
 from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message
 from tests import forked
 

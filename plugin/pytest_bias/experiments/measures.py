@@ -369,18 +369,11 @@ FORMAT = Measure(FORMAT_KEPT, meaning=_KEPT, kind="flag")
 """Follows the format; taken from the outcome, as no result says it."""
 
 
-def response_length(text: str) -> int:
-    """Number of characters of ``text``: Unicode code points, of all of it, with nothing stripped.
-
-    A carriage return and line feed are two, an emoji made of several code points is as many.
-    """
-    return len(text)
-
-
 def log_length(text: str) -> float:
-    """Natural logarithm of :func:`response_length`; 0 for an empty text, as for one character.
+    """Natural logarithm of the number of characters; 0 for an empty text, as for one character.
 
-    Differences of it are ratios of lengths: ±0.105 is ±10 %.
+    Characters are Unicode code points, with nothing stripped. Differences of it are ratios of
+    lengths: ±0.105 is ±10 %.
     """
     return math.log(max(len(text), 1))
 

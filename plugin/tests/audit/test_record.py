@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import Evidence, Records
+from pytest_bias import Records
 from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.records import Published
 from pytest_bias.verdicts.wording import estimated
+from pytest_bias.workbench.evidence import Evidence
 from pytest_bias_audit.plugin import audit_files, flat
 from pytest_bias_audit.record import audit_record
 

@@ -126,8 +126,6 @@ WRONG = {
     "cassettes verify no": "no",
     "cassettes prune no": "no",
     "cassettes join cassettes": "required: --into",
-    "local install nobody --roster none.md": "none.md",
-    "local install nobody": "unknown local model 'nobody'",
 }
 WRONG |= dict.fromkeys(
     (

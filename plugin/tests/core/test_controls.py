@@ -19,20 +19,19 @@ from pytest_bias import (
     Items,
     MeanDifference,
     Measure,
-    Outcome,
     PositiveControl,
     RateDifference,
     hypotheses,
-    plan,
     positive_control,
 )
 from pytest_bias.baselines.gate import stopped_by_control
 from pytest_bias.contrasts.cases import Registry, cases_of
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NoControl
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
-from pytest_bias.experiments.records import Record, Records
+from pytest_bias.experiments.records import Outcome, Record, Records
 from pytest_bias.report.terminal import control_lines
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, MeanDifference, PositiveControl, plan
+from pytest_bias import Experiment, MeanDifference, PositiveControl
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.verdicts.analysis import analyse
 
 from ..runs import run_here
@@ -75,7 +76,7 @@ def absurd(prompt: SimulatedPrompt) -> str | None:
     text = example().replace("simulated=answer,", "simulated=absurd,")
     text = text.replace("EGGS = Experiment(", f"{absurd}EGGS = Experiment(")
     seeds = """
-from pytest_bias import plan
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
 

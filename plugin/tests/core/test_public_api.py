@@ -16,19 +16,10 @@ from pydantic import BaseModel
 
 import pytest_bias
 import pytest_bias.stats
-from pytest_bias import (
-    Analysis,
-    Estimate,
-    Experiment,
-    Reply,
-    Results,
-    Subject,
-    Trial,
-    Verdict,
-    analyze,
-    run,
-    together,
-)
+from pytest_bias import Experiment, Reply, Subject, Trial, Verdict, analyze, run, together
+from pytest_bias.contrasts.estimate import Estimate
+from pytest_bias.verdicts.analysis import Analysis
+from pytest_bias.workbench.study import Results
 
 
 class _Number(BaseModel):

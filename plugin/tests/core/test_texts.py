@@ -17,7 +17,6 @@ from pytest_bias.experiments.measures import (
     error_rates,
     is_refusal,
     log_length,
-    response_length,
     sentiment,
 )
 from pytest_bias.stats.counts import wilson
@@ -46,13 +45,11 @@ LENGTHS = {
 @pytest.mark.requirement("AUDIT-10")
 @pytest.mark.parametrize(("text", "length"), LENGTHS.values(), ids=LENGTHS)
 def test_length_counts_code_points(text: str, length: int) -> None:
-    assert response_length(text) == length
     assert log_length(text) == pytest.approx(math.log(max(length, 1)), rel=1e-15)
 
 
 @given(TEXTS, TEXTS)
-def test_lengths_add_up_and_their_logarithm_is_finite(one: str, two: str) -> None:
-    assert response_length(one + two) == response_length(one) + response_length(two)
+def test_a_logarithm_of_length_is_finite_and_grows(one: str, two: str) -> None:
     assert 0 <= log_length(one) <= log_length(one + two) < math.inf
 
 
@@ -180,7 +177,6 @@ def test_rules_can_be_ones_own() -> None:
 
 def test_rules_are_measures() -> None:
     assert Measure("is_refusal", is_refusal).of(ANSWER) is False
-    assert Measure("response_length", response_length).of("abc") == 3.0
 
 
 BAD: dict[str, Callable[[], object]] = {

@@ -16,8 +16,8 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias import Experiment, plan
-from pytest_bias.experiments.experiment import Players
+from pytest_bias import Experiment
+from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.collector import Terms, collect
 from pytest_bias.recording.job import Job

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import pytest
 
-from pytest_bias import BiasError, Results, analyze, run
+from pytest_bias import BiasError, analyze, run
 from pytest_bias.errors import BadSetting, NotRecorded, UnknownName, WrongTable
 from pytest_bias.report.published import published_facts
+from pytest_bias.workbench.study import Results
 
 from .. import forked
 from .suites import Suite
