@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final, Literal
 
-from .constraints import CLOSED, Constraints
+from pydantic import ConfigDict, Field
+
+CLOSED = ConfigDict(extra="forbid")
+"""Configuration of a table whose keys are known."""
 
 PUBLISHED: Final = "published"
 """Stands before the slash in the names of subjects whose replies others published."""
@@ -26,9 +29,8 @@ NEEDED: Mapping[Section, tuple[str, ...]] = {
 }
 """What the roster must say of a table, by the section that declares it."""
 
-_Text = Annotated[str, Constraints(strict=True, pattern=r"^\S(?:.*\S)?$")]
-_Texts = Annotated[dict[_Text, _Text], Constraints(strict=True)]
-_Words = Annotated[dict[_Text, Annotated[str, Constraints(strict=True)]], Constraints(strict=True)]
+_Text = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
+_Texts = dict[_Text, _Text]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class TableEntry:
     missing: _Text | None = None
     layout: _Text | None = None
     columns: _Texts = field(default_factory=dict)
-    values: Annotated[dict[_Text, _Words], Constraints(strict=True)] = field(default_factory=dict)
+    values: dict[_Text, dict[_Text, str]] = field(default_factory=dict)
     judge: _Text | None = None
     note: _Text | None = None
     notes: _Texts = field(default_factory=dict)

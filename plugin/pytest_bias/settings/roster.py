@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
+from pydantic import AfterValidator, Field, StrictBool, TypeAdapter, ValidationError
+
 from ..errors import BadSetting, UnknownName
 from ..experiments.messages import Parameters
 from ..experiments.replies import ReplyPolicy
-from .constraints import CLOSED, Constraints, Truth, Validated
-from .published import NEEDED, PUBLISHED, TABLE, TableEntry
+from .published import CLOSED, NEEDED, PUBLISHED, TABLE, TableEntry
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
@@ -95,10 +96,10 @@ def _variable(name: str) -> str:
 
 
 # What is beyond these is a slip, and nothing could be worked out with it.
-_Count = Annotated[int, Constraints(strict=True, ge=1, le=10**12)]
-_Amount = Annotated[float, Constraints(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
-_Name = Annotated[str, Constraints(pattern=r"^\S(?:.*\S)?$")]
-_Text = Annotated[str, Constraints(pattern=r"\S")]
+_Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
+_Amount = Annotated[float, Field(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
+_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
+_Text = Annotated[str, Field(pattern=r"\S")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +136,11 @@ class ModelEntry:
     price: Price | None = None
     wire: Wire | None = None
     refuses: frozenset[ParameterName] = frozenset()
-    alias: Truth = False
-    shut_down: Annotated[date, Constraints(strict=True)] | None = None
+    alias: StrictBool = False
+    shut_down: Annotated[date, Field(strict=True)] | None = None
     served: frozenset[_Name] = frozenset()
     system: _Text | None = None
-    seeded: Truth = False
+    seeded: StrictBool = False
     replies: ReplyPolicy | None = None
     __pydantic_config__: ClassVar = CLOSED
 
@@ -158,8 +159,8 @@ class EndpointEntry:
     """
 
     wire: Wire
-    base_url: Annotated[str, Validated(_base_url)]
-    api_key_env: Annotated[str, Validated(_variable)] | None = None
+    base_url: Annotated[str, AfterValidator(_base_url)]
+    api_key_env: Annotated[str, AfterValidator(_variable)] | None = None
     replies: ReplyPolicy = "strict"
     __pydantic_config__: ClassVar = CLOSED
 
@@ -179,7 +180,7 @@ class LocalEntry:
     context: _Count = 4096
     processes: _Count | None = None
     threads: _Count = 1
-    draw: Annotated[int, Constraints(strict=True, ge=0, le=10**6)] = 0
+    draw: Annotated[int, Field(strict=True, ge=0, le=10**6)] = 0
     __pydantic_config__: ClassVar = CLOSED
 
     def __post_init__(self) -> None:
@@ -286,18 +287,22 @@ def parse_roster(text: str, path: Path) -> Roster:
 
 @dataclass(frozen=True, slots=True)
 class _Judges:
-    order: list[Annotated[str, Validated(_model_name)]] = field(default_factory=list)
+    order: list[Annotated[str, AfterValidator(_model_name)]] = field(default_factory=list)
     __pydantic_config__: ClassVar = CLOSED
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    models: dict[Annotated[str, Validated(_model_name)], ModelEntry] = field(default_factory=dict)
-    endpoints: dict[Annotated[str, Validated(_endpoint_name)], EndpointEntry] = field(
+    models: dict[Annotated[str, AfterValidator(_model_name)], ModelEntry] = field(
+        default_factory=dict
+    )
+    endpoints: dict[Annotated[str, AfterValidator(_endpoint_name)], EndpointEntry] = field(
         default_factory=dict
     )
     judges: _Judges = field(default_factory=_Judges)
-    local: dict[Annotated[str, Validated(_bare_name)], LocalEntry] = field(default_factory=dict)
+    local: dict[Annotated[str, AfterValidator(_bare_name)], LocalEntry] = field(
+        default_factory=dict
+    )
     published: dict[str, TableEntry] = field(default_factory=dict)
     table: dict[str, TableEntry] = field(default_factory=dict)
     __pydantic_config__: ClassVar = CLOSED
@@ -326,8 +331,6 @@ def table_entry(path: str, experiment: str, keys: Mapping[str, object]) -> Table
 def _valid(
     kind: type[_Read], raw: object, refused: Callable[[tuple[str | int, ...], str], BadSetting]
 ) -> _Read:
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  (most runs have no roster)
-
     try:
         return TypeAdapter(kind).validate_python(raw)
     except ValidationError as error:
