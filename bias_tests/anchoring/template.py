@@ -102,7 +102,7 @@ class Anchoring:
     BadDesign
         For anchors that are not two different numbers or more, bounds that do not rise, words or
         names that are not different.
-    BadTemplate
+    BadStimuli
         For a text that lacks a variable or has one too many.
     """
 

@@ -143,9 +143,8 @@ class Task:
     ------
     BadStimuli
         For corpora without the same features, with one id in two of them, with fewer posts than a
-        pool, or with posts that an average has no number for.
-    BadTemplate
-        For a prompt that uses another variable, or leaves one unused.
+        pool, or with posts that an average has no number for; for a prompt that uses another
+        variable, or leaves one unused.
     """
 
     corpora: Mapping[str, Corpus] = field(repr=False)

@@ -90,7 +90,7 @@ def _digest(value: object) -> str:
 
 def _experiment(view: Any, analysis: Any, evidence: Any) -> dict[str, Any]:
     declared = evidence.hypotheses
-    first: Any = next(iter(declared.values()), {}).get("fingerprint", {})
+    first: Any = next(iter(declared.values()), {"fingerprint": {}})["fingerprint"]
     design = {name: first.get(name) for name in _DESIGN}
     document = Path(evidence.module).parent / "README.md"
     is_written = bool(evidence.module) and document.is_file()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_bias import BadDesign, Experiment, SimulatedPrompt, Stimuli, dice
-from pytest_bias.errors import BadStimuli, BadTemplate
+from pytest_bias.errors import BadStimuli
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT, answered
@@ -236,5 +236,5 @@ def test_texts_that_lack_something_are_refused(salary: Mapping[str, Any], tmp_pa
     with pytest.raises(BadDesign, match=r"estimate\.txt asks for keys in another order than rec"):
         swapped.experiment(**given)
     (tmp_path / "salary" / "anchor.txt").write_text("$vignette", encoding="utf-8")
-    with pytest.raises(BadTemplate, match=r"does not use variable\(s\) anchor"):
+    with pytest.raises(BadStimuli, match=r"does not use variable\(s\) anchor"):
         replace(salary["SALARY"], stimuli=Stimuli(tmp_path / "salary"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_bias import BadStimuli, Trial
-from pytest_bias.errors import BadTemplate, InvalidReply
+from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import plan
@@ -286,5 +286,5 @@ def test_an_average_needs_a_number_of_every_post() -> None:
 
 
 def test_a_prompt_uses_exactly_its_variables() -> None:
-    with pytest.raises(BadTemplate, match="request"):
+    with pytest.raises(BadStimuli, match="request"):
         made(prompt="$size $platform $posts $picks")

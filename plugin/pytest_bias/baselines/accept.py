@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from filelock import Timeout
 
 from ..cassettes.files import alone, refuse_links, write_atomically
-from ..errors import BiasError, LinkedFile
+from ..errors import BiasError, FileProblem
 from ..errors.said import Said
 from ..verdicts.analysis import Analysis
 from ..verdicts.wording import number_words
@@ -119,7 +119,7 @@ def _changed(
             before[model] = read_baseline(folder, model)
             if model in judged:
                 refuse_links(baseline_path(folder, model))
-        except (DamagedBaseline, LinkedFile) as error:
+        except (DamagedBaseline, FileProblem) as error:
             damaged.append(str(error))
     if damaged:
         return refused(*damaged)

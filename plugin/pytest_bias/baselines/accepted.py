@@ -73,7 +73,7 @@ def _baseline_in(path: Path) -> Baseline | None:
     except UnicodeDecodeError:
         raise DamagedBaseline(path=path, problem="it is no text") from None
     except NotReadable as error:
-        problem, mend = error.problem, error.mend
+        problem, mend = error.problem, error.hint
         raise DamagedBaseline(path=path, problem=problem, mend=mend) from None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..errors import LinkedFile, NotReadable
+from ..errors import FileProblem, NotReadable
 from ..experiments.canonical import digest
 from ..settings.given import is_place
 
@@ -52,7 +52,7 @@ def read_file(path: Path) -> bytes | None:
         if not stat.S_ISREG(mode):
             kind = "folder" if stat.S_ISDIR(mode) else "pipe, socket or device"
             problem = f"it cannot be read (a {kind} stands there, and no file)"
-            raise NotReadable(path=path, problem=problem, mend="A file belongs there.")
+            raise NotReadable(path=path, problem=problem, hint="A file belongs there.")
         data = path.read_bytes()
     except FileNotFoundError:
         raise _dangling(path) from None
@@ -64,28 +64,28 @@ def read_file(path: Path) -> bytes | None:
     ):
         if data.startswith(start):
             problem = f"{tool} left a pointer to the file here"
-            mend = f"{command} fetches it, which costs nothing."
-            raise NotReadable(path=path, problem=problem, mend=mend)
+            hint = f"{command} fetches it, which costs nothing."
+            raise NotReadable(path=path, problem=problem, hint=hint)
     return data
 
 
 def _dangling(path: Path) -> NotReadable:
     target = path.readlink() if path.is_symlink() else Path("a file that has just gone")
-    mend = "Fetch what it leads to, or restore it from version control, which costs nothing."
+    hint = "Fetch what it leads to, or restore it from version control, which costs nothing."
     if _ANNEX in target.as_posix():
-        mend = f"git annex get {path} fetches it, which costs nothing."
+        hint = f"git annex get {path} fetches it, which costs nothing."
     problem = f"it is a link to {target}, where nothing is"
-    return NotReadable(path=path, problem=problem, mend=mend)
+    return NotReadable(path=path, problem=problem, hint=hint)
 
 
 def unread(path: Path, error: OSError) -> NotReadable:
     """The error for what this user may not read."""
     problem = f"it cannot be read ({error.strerror or error})"
-    return NotReadable(path=path, problem=problem, mend="Let this user read it.")
+    return NotReadable(path=path, problem=problem, hint="Let this user read it.")
 
 
 def refuse_links(*paths: Path) -> None:
-    """Raise LinkedFile when one of ``paths``, which are to be written, is a link.
+    """Raise FileProblem when one of ``paths``, which are to be written, is a link.
 
     NotReadable is raised of one that leads nowhere.
 
@@ -97,7 +97,11 @@ def refuse_links(*paths: Path) -> None:
             if not path.exists():
                 raise _dangling(path)
             target = path.readlink()
-            raise LinkedFile(path=path, target=target, annex=_ANNEX in target.as_posix())
+            hint = "Put the file itself there (a folder may be a link)"
+            if _ANNEX in target.as_posix():
+                hint = f"git annex unlock {path} puts the file itself there"
+            problem = f"is a link to {target}, and nothing is written through or instead of one"
+            raise FileProblem(path=path, problem=problem, hint=f"{hint}; then run again")
 
 
 def sync_folder(folder: Path) -> None:

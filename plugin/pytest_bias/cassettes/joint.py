@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import FileProblem, Unfinished
+from ..errors import FileProblem
 from ..settings.model_names import model_of
 from .files import is_there, kept_aside, refuse_links, remove_leftovers
 from .places import journals_of, packed_path
@@ -36,8 +36,8 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
     same again changes nothing. Replies that stand only in the journal of a recording that was
     killed are joined as well.
 
-    Raises CassettesDiffer where two do not fit together. Raises Unfinished where a recording made
-    anew has not come to its end, DamagedCassette, FileProblem, NotReadable or LinkedFile where
+    Raises FileProblem where two do not fit together. Raises FileProblem where a recording made
+    anew has not come to its end, DamagedCassette or FileProblem where
     one of them cannot be read or written.
     """
     found: dict[Path, list[Path]] = {}
@@ -66,7 +66,7 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
 def _finished(place: Path) -> Cassette:
     cassette = Cassette(place)
     if cassette.unfinished:
-        raise Unfinished(journal=cassette.rerecording_path)
+        raise cassette.unfinished_error()
     return cassette
 
 
@@ -74,7 +74,7 @@ def prune(place: Path, keys: frozenset[str]) -> Path:
     """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
 
     Raises FileProblem where a recording of it has not come to its end, or nothing would be
-    removed or left. Raises FileProblem, DamagedCassette or LinkedFile where it cannot be read or
+    removed or left. Raises FileProblem or DamagedCassette where it cannot be read or
     written.
     """
     with recording_lock(place, stays=False):

@@ -66,7 +66,7 @@ def standing(place: Path) -> Path | None:
     there = [path for path in (place, packed_path(place)) if is_there(path)]
     if len(there) > 1:
         problem = f"{packed_path(place).name} is there as well, and only one can count"
-        raise NotReadable(path=place, problem=problem, mend="Remove the one that is wrong")
+        raise NotReadable(path=place, problem=problem, hint="Remove the one that is wrong")
     return there[0] if there else None
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from ..errors import DamagedCassette, FileProblem, NotKept
+from ..errors import DamagedCassette, FileProblem, NotWritten
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from ..settings.model_names import model_of
@@ -129,10 +129,14 @@ class Recorder:
         """Have ``lines`` written; the number of lines that are written when these are."""
         if max(map(len, lines), default=0) > LONGEST_LINE:
             problem = f"a reply takes a line of more than {LONGEST_LINE:,} bytes"
-            raise NotKept(path=self.cassette.journal_path, problem=problem)
+            raise self._not_written(problem)
         self._pending += lines
         self._queued += len(lines)
         return self._queued
+
+    def _not_written(self, problem: str) -> NotWritten:
+        path = self.cassette.journal_path
+        return NotWritten(path=path, problem=problem, hint="Nothing more is called")
 
     def _lines(self, wanted: Wanted, completion: Completion) -> list[bytes]:
         texts = cassette_format.texts_of(wanted)
@@ -158,8 +162,7 @@ class Recorder:
             except OSError as error:
                 # A full disk: they are paid, so they stay here until there is room.
                 self._pending.extendleft(reversed(lines))
-                problem = error.strerror or str(error)
-                raise NotKept(path=self.cassette.journal_path, problem=problem) from error
+                raise self._not_written(error.strerror or str(error)) from error
             self._opening = []
             self._written += len(lines)
             self.cassette.journal(data)

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from ..errors import CassettesDiffer, DamagedCassette, FileProblem, conflict_words
+from ..errors import DamagedCassette, FileProblem, conflict_words
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from . import format as cassette_format
@@ -117,6 +117,15 @@ class Cassette:
         """Return whether a recording made anew has begun, and has not come to its end."""
         journal = self.rerecording_path
         return is_there(journal) and (not journal.is_file() or journal.stat().st_size > 0)
+
+    def unfinished_error(self) -> FileProblem:
+        """Return the error for what cannot be done while everything is being recorded anew."""
+        return FileProblem(
+            path=self.rerecording_path,
+            problem="is left of an interrupted --bias-record=all",
+            hint="Finish that with --bias-record=all, or delete the file to keep what was "
+            "recorded before",
+        )
 
     @property
     def interrupted(self) -> int:
@@ -295,7 +304,7 @@ class Cassette:
         They stand here as those of a journal do, until :meth:`merge` writes them. A trial that one
         lost to a cap and the other has is no longer lost.
 
-        Raises CassettesDiffer where both hold another thing under one key, of one trial, or one
+        Raises FileProblem where both hold another thing under one key, of one trial, or one
         holds what the other may not, or what something else has answered.
         """
         self._check_alike(other)
@@ -307,7 +316,7 @@ class Cassette:
                     f"trial {trial} was recorded for each, and the replies differ, be it in their "
                     f"times alone (key {key[:12]}…)"
                 )
-                raise CassettesDiffer(path=mine.path, other=line.path, problem=problem)
+                raise _differing(mine.path, line.path, problem)
         lost = self.lost | other.lost
         for each in (self, other):
             lost -= each.trials() - each.lost if lost else frozenset()
@@ -335,7 +344,7 @@ class Cassette:
             problem = f"the former was served by {' and '.join(sorted(by))}, the latter by {words}"
         if problem:
             first = next(iter(self._lines.values()))
-            raise CassettesDiffer(path=first.path, other=other.path, problem=problem)
+            raise _differing(first.path, other.path, problem)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -397,6 +406,11 @@ class Cassette:
         kept = f"; every reply that was kept stands in {journals}" if journals else ""
         problem = f"is left as it is: {problem}{kept}. Run again, and nothing is paid twice"
         return FileProblem(path=self.path, problem=problem)
+
+
+def _differing(path: Path | str, other: Path | str, problem: str) -> FileProblem:
+    hint = "Nothing was written. Leave out the wrong one, or keep them in folders of their own"
+    return FileProblem(path=path, problem=f"and {other} cannot be joined: {problem}", hint=hint)
 
 
 def read_header(line: bytes, path: str) -> Header:

@@ -9,7 +9,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
-from ..errors import ReportNotWritten
+from ..errors import NotWritten
 from ..report.escapes import terminal_text
 from ..settings.given import is_place
 
@@ -48,7 +48,7 @@ def check_apart(written: Sequence[Path | None], read: Sequence[Path | None] = ()
     ):
         for one, other in pairs:
             if one and other and one.resolve() == other.resolve() and is_place(one):
-                raise ReportNotWritten(path=other, problem=problem)
+                raise NotWritten(path=other, problem=problem)
 
 
 def write(path: Path, text: str) -> None:
@@ -56,7 +56,7 @@ def write(path: Path, text: str) -> None:
     try:
         write_atomically(path, text.encode())
     except OSError as error:
-        raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None
+        raise NotWritten(path=path, problem=error.strerror or str(error)) from None
 
 
 def from_here(path: Path) -> str:

@@ -7,7 +7,7 @@ import keyword
 import tempfile
 from pathlib import Path
 
-from ..errors import BadSetting, ReportNotWritten
+from ..errors import BadSetting, NotWritten
 from ..experiments.design import LABEL
 from ..workbench import SUITE
 from ..workbench.suite import TESTS
@@ -29,7 +29,7 @@ def _new(given: argparse.Namespace) -> int:
         configured = configure(Path())
     except OSError as error:
         path = error.filename2 or error.filename or target
-        raise ReportNotWritten(path=path, problem=error.strerror or str(error)) from None
+        raise NotWritten(path=path, problem=error.strerror or str(error)) from None
     model = f" --bias-model {SUBJECT}"
     tell("to record a simulated subject, a program that stands in for a model, once:")
     tell(f"  pytest {target}{model} --bias-record=missing")

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..cassettes.places import SUFFIX, packed_path, place_of
-from ..errors import FileProblem, ReportNotWritten, UnknownName
+from ..errors import FileProblem, NotWritten, UnknownName
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
 from ..workbench.configuration import PYTEST_FILES, pytest_section
@@ -79,7 +79,7 @@ def _init(given: argparse.Namespace) -> int:
         _copy(suite, into, [*units, _ROSTER])
         configured = configure(into)
     except OSError as error:
-        raise ReportNotWritten(
+        raise NotWritten(
             path=error.filename2 or error.filename or into, problem=error.strerror or str(error)
         ) from None
     workers = " -n 2" if find_spec("xdist") else ""

@@ -18,7 +18,7 @@ from typing import Any
 from ..baselines.accept import accept
 from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
-from ..errors import BadSetting, BiasError, NotRecorded, ReportNotWritten
+from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..errors.said import Said
 from ..experiments.experiment import Experiment
 from ..experiments.measures import kind_of
@@ -130,7 +130,7 @@ class _Lines:
         try:
             self._file = sys.stdout.fileno() if path is None else _opened(path)
         except OSError as error:
-            raise ReportNotWritten(path=str(path), problem=error.strerror or "") from None
+            raise NotWritten(path=str(path), problem=error.strerror or "") from None
 
     def __call__(self, experiment: Experiment, outcome: Outcome, error: str = "") -> None:
         row: dict[str, object] = {"experiment": experiment.id, **self._of}
@@ -168,7 +168,7 @@ def _check_place(path: Path, cassettes: Path) -> None:
     elif not os.access(path if path.exists() else path.parent, os.W_OK):
         problem = "may not be written"
     if problem:
-        raise ReportNotWritten(path=path, problem=problem)
+        raise NotWritten(path=path, problem=problem)
 
 
 @_told
@@ -222,7 +222,7 @@ def _lines_of(study: Study, record: str, lines: _Lines) -> int:
             lines(case.experiment, lost_to_cap(wanted.trial), "not recorded")
     if lines.problem:
         place = lines.path or "standard output"
-        words = f"{ReportNotWritten(path=place, problem=lines.problem)}; every reply is recorded"
+        words = f"{NotWritten(path=place, problem=lines.problem)}; every reply is recorded"
         tell(f"pytest-bias: {words}: the same command writes it again without a call", wrong=True)
         status = status or 2
     return status

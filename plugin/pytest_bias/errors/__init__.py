@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import groupby, islice
 from pathlib import Path
@@ -80,18 +80,6 @@ class BadStimuli(BiasError):
         where += [f"line {line}"] if line is not None else []
         where += [f"column {column!r}"] if column is not None else []
         super().__init__(f"{', '.join(where)}: {problem}")
-
-
-class BadTemplate(BiasError):
-    """A stimulus template names a variable nobody gives it, or is given one it does not use."""
-
-    def __init__(self, *, name: str, unknown: Collection[str], unused: Collection[str]) -> None:
-        parts = []
-        if unknown:
-            parts.append(f"uses unknown variable(s) {', '.join(sorted(unknown))}")
-        if unused:
-            parts.append(f"does not use variable(s) {', '.join(sorted(unused))}")
-        super().__init__(f"template {name!r} {' and '.join(parts)}")
 
 
 class Unserialisable(BiasError):
@@ -236,10 +224,6 @@ class JudgeNotBlind(BiasError):
         )
 
 
-class BadLabels(BadStimuli):
-    """A file of labels that people gave is not what it must be; its place as of stimuli."""
-
-
 class SamePrompt(BiasError):
     """Two conditions, or two exemplars of one, put the same prompt before the subject.
 
@@ -326,12 +310,26 @@ def conflict_words(text: str, path: object) -> str:
 
 
 class FileProblem(BiasError):
-    """A file or folder cannot be used as it is; ``problem`` says why, and what to do."""
+    """A file or folder cannot be used as it is: ``problem`` says why, ``hint`` what to do."""
 
-    words: ClassVar[str] = "{path} {problem}"
+    says: ClassVar[str] = ""
 
-    def __init__(self, *, path: Path | str, problem: str) -> None:
-        super().__init__(self.words.format(path=path, problem=problem))
+    def __init__(self, *, path: Path | str, problem: str, hint: str = "") -> None:
+        self.problem = problem
+        self.hint = hint
+        super().__init__(f"{path}{self.says} {problem}{f'. {hint}' if hint else ''}")
+
+
+class NotReadable(FileProblem):
+    """What stands in a file's place cannot be read as one; it may be whole elsewhere."""
+
+    says = ":"
+
+
+class NotWritten(FileProblem):
+    """A reply, a report or what processes share could not be written."""
+
+    says = " was not written:"
 
 
 class DamagedCassette(BiasError):
@@ -357,55 +355,6 @@ class DamagedCassette(BiasError):
             f"costs nothing. Where there is none, {again}"
         )
         super().__init__(f"{path}, line {line}: {problem}. {mend or restore}")
-
-
-class NotReadable(BiasError):
-    """Something stands in a file's place that cannot be read as one; it may be whole elsewhere."""
-
-    def __init__(self, *, path: Path | str, problem: str, mend: str) -> None:
-        self.problem = problem
-        self.mend = mend
-        super().__init__(f"{path}: {problem}. {mend}")
-
-
-class LinkedFile(BiasError):
-    """A file that is to be written is a link: what it leads to may belong to others."""
-
-    def __init__(self, *, path: Path | str, target: Path, annex: bool) -> None:
-        mend = (
-            f"git annex unlock {path} puts the file itself there"
-            if annex
-            else "Put the file itself there (a folder may be a link)"
-        )
-        super().__init__(
-            f"{path} is a link to {target}, and nothing is written through a link or instead of "
-            f"one. {mend}; then run again"
-        )
-
-
-class CassettesDiffer(BiasError):
-    """Recordings of one experiment with one model that cannot stand in one cassette."""
-
-    def __init__(self, *, path: Path | str, other: Path | str, problem: str) -> None:
-        super().__init__(
-            f"{path} and {other} cannot be joined: {problem}. Nothing was written. Leave out the "
-            "one that is wrong, or keep them in folders of their own"
-        )
-
-
-class NotKept(FileProblem):
-    """A reply could not be written."""
-
-    words = "{path} cannot be written to: {problem}; nothing more is called"
-
-
-class NoWorkspace(FileProblem):
-    """The temporary folder that the processes of a session share cannot be written to."""
-
-    words = (
-        "{path} cannot be written to: {problem}. Make room there, or name another temporary "
-        "folder (TMPDIR)"
-    )
 
 
 class PaperNotWritten(BiasError):
@@ -497,18 +446,6 @@ class NotRecorded(BiasError):
         self.summary = summary
         self.explanation = explanation
         super().__init__(summary)
-
-
-class ReportNotWritten(FileProblem):
-    """A report could not be written where it was asked for."""
-
-    words = "{path} was not written: {problem}"
-
-
-class DamagedResults(FileProblem):
-    """A file of results is not what a run has written."""
-
-    words = "{path}: {problem}. Run the tests again that have written it."
 
 
 class DamagedReport(BiasError):
@@ -607,13 +544,6 @@ class MissingPackage(BiasError):
         super().__init__(f"{what}; install it with: pip install 'pytest-bias[{extra}]'")
 
 
-class MissingKey(BiasError):
-    """A provider's credential is not in the environment."""
-
-    def __init__(self, *, provider: str, variable: str) -> None:
-        super().__init__(f"{provider} needs the environment variable {variable}, which is not set")
-
-
 FailureKind = Literal["rate_limit", "transient", "reply", "parameter", "fatal"]
 """Why a call failed: HTTP 429; a server's error, time-out or lost connection; a reply that is
 none; a parameter the model refuses; or what no later call can mend. The first three are tried
@@ -651,16 +581,6 @@ class CallFailed(BiasError):
     def fatal(self) -> bool:
         """Return whether no later call of this model can succeed either."""
         return self.kind in ("parameter", "fatal")
-
-
-class Unfinished(BiasError):
-    """Missing trials cannot be recorded while everything is being recorded anew."""
-
-    def __init__(self, *, journal: Path | str) -> None:
-        super().__init__(
-            f"{journal} is left of an interrupted --bias-record=all. Finish that recording with "
-            "--bias-record=all, or delete the file to keep what was recorded before"
-        )
 
 
 class RecordingRefused(BiasError):

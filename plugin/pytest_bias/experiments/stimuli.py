@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import TypeVar
 
-from ..errors import BadStimuli, BadTemplate, NotAsWritten
+from ..errors import BadStimuli, NotAsWritten
 from .canonical import TwiceNamed, once_each, parsed_as
 from .fields import need_text, shortly
 
@@ -46,7 +46,7 @@ class Stimuli:
         return _text(self._path(name, ".txt")).strip()
 
     def template(self, name: str, *variables: str) -> PromptTemplate:
-        """Return ``name.txt`` as a template; BadTemplate unless it uses exactly ``variables``."""
+        """Return ``name.txt`` as a template; BadStimuli unless it uses exactly ``variables``."""
         return PromptTemplate(name, self.text(name), variables)
 
     def json(self, name: str, of: type[Content]) -> Content:
@@ -140,7 +140,7 @@ def _text(path: Path) -> str:
 class PromptTemplate:
     """Text with ``$variables`` (``string.Template`` syntax; ``$$`` is a dollar sign).
 
-    Raises BadTemplate when the text uses a variable that is not given, or does not use one that
+    Raises BadStimuli when the text uses a variable that is not given, or does not use one that
     is.
 
     Parameters
@@ -174,7 +174,7 @@ class PromptTemplate:
     def fill(self, /, **values: object) -> str:
         """The text with every variable replaced.
 
-        Raises BadTemplate when the names of ``values`` are not exactly the variables.
+        Raises BadStimuli when the names of ``values`` are not exactly the variables.
         """
         if values.keys() != self.variables:
             given, known = set(values), set(self.variables)
@@ -182,5 +182,8 @@ class PromptTemplate:
         return self._form % values
 
     def _check(self, *, unknown: Collection[str], unused: Collection[str]) -> None:
-        if unknown or unused:
-            raise BadTemplate(name=self.name, unknown=unknown, unused=unused)
+        problems = [f"uses unknown variable(s) {', '.join(sorted(unknown))}"] * bool(unknown)
+        problems += [f"does not use variable(s) {', '.join(sorted(unused))}"] * bool(unused)
+        if problems:
+            source = f"template {self.name!r}"
+            raise BadStimuli(source=source, problem=" and ".join(problems))

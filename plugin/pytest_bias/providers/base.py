@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, cast
 
-from ..errors import BadSetting, BiasError, MissingKey, UnknownName
+from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.experiment import SimulatedAnswer
 from ..experiments.messages import Completion, Request
 from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
@@ -165,7 +165,7 @@ def open_provider(name: str, context: ProviderContext) -> Provider:
 
 
 Factory = Callable[[ProviderContext], Provider]
-"""Opens a provider; raises MissingKey, MissingPackage or BadSetting where it cannot."""
+"""Opens a provider; raises MissingPackage or BadSetting where it cannot."""
 
 
 def open_wire(wire: str, endpoint: Endpoint) -> Provider:
@@ -182,12 +182,13 @@ def open_wire(wire: str, endpoint: Endpoint) -> Provider:
 def api_key(environ: Mapping[str, str], provider: str, variable: str) -> str:
     """The key in ``variable``, without the white space around it.
 
-    Raises MissingKey when it is not set, or empty. Raises BadSetting when no header can hold it:
-    the transport's own error would quote it.
+    Raises BadSetting when it is not set, or empty, or when no header can hold it: the transport's
+    own error would quote it.
     """
     key = environ.get(variable, "").strip()
     if not key:
-        raise MissingKey(provider=provider, variable=variable)
+        problem = f"{provider} needs this environment variable, which is not set"
+        raise BadSetting(option=variable, value=None, problem=problem)
     if not key.isascii() or not key.isprintable():
         raise BadSetting(option=variable, value="…", problem="it holds characters no key has")
     return key

@@ -12,7 +12,6 @@ from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
-from ..errors import MissingKey
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
@@ -79,9 +78,8 @@ def open_google(context: ProviderContext) -> Provider:
     is never Vertex AI, which has other models, terms and credentials.
     """
     environ = context.environ
-    variable = next((name for name in _KEYS if environ.get(name, "").strip()), None)
-    if variable is None:
-        raise MissingKey(provider=GOOGLE.name, variable=" or ".join(_KEYS))
+    either = " or ".join(_KEYS)  # where neither is set
+    variable = next((name for name in _KEYS if environ.get(name, "").strip()), either)
     key = api_key(environ, GOOGLE.name, variable)
     return GoogleContents(Endpoint(GOOGLE.name, key, base_url(environ, GOOGLE)))
 

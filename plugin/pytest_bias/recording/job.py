@@ -26,9 +26,8 @@ from ..errors import (
     ForeignAwait,
     InvalidReply,
     JudgeNotBlind,
-    NotKept,
+    NotWritten,
     ReplayDiffers,
-    Unfinished,
 )
 from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
@@ -325,7 +324,7 @@ class JobRecording:
             # One story that slipped through a mask ends no recording: the others are whole.
             self._failed(kept.words(error))
             return
-        except (ReplayDiffers, ForeignAwait, NotKept) as error:
+        except (ReplayDiffers, ForeignAwait, NotWritten) as error:
             self._give_up(kept.words(error))
             return
         except Halted:
@@ -460,14 +459,14 @@ def same_first(trials: Sequence[Trial]) -> list[Trial]:
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial], Copies]:
     """The cassette of a job, the trials that have no recording, or only a part of one; its copies.
 
-    Raises Unfinished when what is missing cannot be told from what is being recorded anew. Raises
-    LinkedFile when nothing can be written, because a file of it is a link.
+    Raises FileProblem when what is missing cannot be told from what is being recorded anew, or
+    nothing can be written, because a file of it is a link.
     """
     refuse_links(path, packed_path(path), *journals_of(path))
     remove_leftovers(path)
     cassette = Cassette(path, anew=anew)
     if not anew and cassette.unfinished:
-        raise Unfinished(journal=cassette.rerecording_path)
+        raise cassette.unfinished_error()
     copies = Copies()
     wanted = [
         each for each in job.trials if not _recorded(job, each, cassette, anew=anew, copies=copies)

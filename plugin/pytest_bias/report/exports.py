@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from ..cassettes.files import write_atomically
-from ..errors import BiasError, NotExported, ReportNotWritten
+from ..errors import BiasError, NotExported, NotWritten
 from ..experiments.experiment import Experiment
 from ..experiments.fields import author_line
 from ..experiments.records import Records
@@ -50,7 +50,7 @@ def write_exports(
 ) -> list[Path]:
     """Write each file below ``folder``, whole or not at all, and return their paths.
 
-    ``shown`` gives a path as the user would write it. Raises ReportNotWritten for the first that
+    ``shown`` gives a path as the user would write it. Raises NotWritten for the first that
     cannot be written.
     """
     for name, data in files.items():
@@ -58,7 +58,7 @@ def write_exports(
             write_atomically(folder / name, data)
         except OSError as error:
             problem = error.strerror or str(error)
-            raise ReportNotWritten(path=shown(folder / name), problem=problem) from error
+            raise NotWritten(path=shown(folder / name), problem=problem) from error
     return [folder / name for name in files]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
-from ..errors import BiasError, DamagedResults
+from ..errors import BiasError, NotReadable
 from ..experiments.canonical import compact, digest, parsed_as, plain
 from .view import RunView
 
+_AGAIN = "Run the tests again that have written it"
 FORMAT = 9
 
 _VALUES = (*("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade"),)
@@ -36,19 +37,19 @@ def results_text(view: RunView) -> str:
 def view_of(text: str, path: str) -> RunView:
     """The view from the text :func:`results_text` made of it; ``path`` names it in errors.
 
-    Raises DamagedResults when the text is not what was written: cut off, changed by hand, or of
+    Raises NotReadable when the text is not what was written: cut off, changed by hand, or of
     another format.
     """
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
         problem = f"it is no JSON ({error}); it may be cut off"
-        raise DamagedResults(path=path, problem=problem) from error
+        raise NotReadable(path=path, problem=problem, hint=_AGAIN) from error
     if not isinstance(raw, dict) or "pytest_bias" not in raw:
-        raise DamagedResults(path=path, problem="these are no results of pytest-bias")
+        raise NotReadable(path=path, problem="these are no results of pytest-bias", hint=_AGAIN)
     if raw.get("format") != FORMAT:
         problem = f"its format is {raw.get('format')}, this version reads {FORMAT}"
-        raise DamagedResults(path=path, problem=problem)
+        raise NotReadable(path=path, problem=problem, hint=_AGAIN)
     fields = {name: raw.get(name) for name in (*_VALUES, *_WORDS, "exit_status")}
     fields["expired"] = raw.get("expired", [])
     cases = raw.get("cases")
@@ -60,7 +61,7 @@ def view_of(text: str, path: str) -> RunView:
     # Values refuse what they cannot be in errors of their own, which name no file.
     except (BiasError, ValueError, RecursionError) as error:
         problem = f"a part of it is missing or makes no sense: {error}"
-        raise DamagedResults(path=path, problem=problem) from error
+        raise NotReadable(path=path, problem=problem, hint=_AGAIN) from error
     if again != text:
-        raise DamagedResults(path=path, problem="it was changed after it had been written")
+        raise NotReadable(path=path, problem="it was changed after it was written", hint=_AGAIN)
     return view

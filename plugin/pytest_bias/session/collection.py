@@ -184,7 +184,7 @@ class Collection:
         selects = state.is_worker and bool(state.refused or state.concerned)
         if not selects and not self.exporting:
             return ""
-        from ..errors import NoWorkspace  # noqa: PLC0415
+        from ..errors import NotWritten  # noqa: PLC0415
         from .workspace import Selected  # noqa: PLC0415
 
         try:
@@ -202,7 +202,7 @@ class Collection:
                 from .exports import announce  # noqa: PLC0415
 
                 announce(state.workspace, self.exporting)
-        except NoWorkspace as error:
+        except NotWritten as error:
             return str(error)
         return ""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..cassettes.files import write_atomically
-from ..errors import ReportNotWritten
+from ..errors import NotWritten
 from ..errors.said import Said
 from ..report.results import results_text
 from ..settings.given import is_place
@@ -144,7 +144,7 @@ def _put(state: State, path: Path, text: str, *, asked: bool) -> Said:
         write_atomically(path, text.encode())
     except OSError as error:
         problem = error.strerror or str(error)
-        words = (str(ReportNotWritten(path=state.shown(path), problem=problem)),)
+        words = (str(NotWritten(path=state.shown(path), problem=problem)),)
         return Said(problems=words) if asked or path.is_file() else Said(notes=words)
     return Said(written=(path,))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cassettes.files import write_atomically
-from ..errors import NotAsWritten, NotRecorded, NoWorkspace
+from ..errors import NotAsWritten, NotRecorded, NotWritten
 from ..experiments.canonical import compact, digest, dumps, parsed_as
 from ..verdicts.analysis import Analysis
 
@@ -57,7 +57,7 @@ class Workspace:
 
         Raises NotRecorded when ``compute`` did; it is kept too, so that it is looked for once.
         Raises Unserialisable when the analysis holds a value that cannot be written as JSON.
-        Raises NoWorkspace when it cannot be kept for the others.
+        Raises NotWritten when it cannot be kept for the others.
         """
         name = f"analysis-{_hashed([experiment_id, model])}.json"
         if name not in self._known:
@@ -106,7 +106,7 @@ class Workspace:
         make = cache(make)  # it may be made before the folder turns out to be full
         try:
             return json.loads(self.once(file, lambda: compact(make()), timeout=timeout))
-        except NoWorkspace:
+        except NotWritten:
             return make()
 
     def write_selected(self, selected: Selected) -> None:
@@ -124,7 +124,7 @@ class Workspace:
         """The text of a file in the folder: made by the first process that asks, read by others.
 
         Raises Timeout when another process has been at it for ``timeout`` seconds. Raises
-        NoWorkspace when the folder cannot be written to.
+        NotWritten when the folder cannot be written to.
         """
         from filelock import FileLock  # noqa: PLC0415  (not in who only reads)
 
@@ -153,7 +153,8 @@ class Workspace:
             if isinstance(error, Timeout):
                 raise
             problem = error.strerror or str(error)
-            raise NoWorkspace(path=self.folder, problem=problem) from None
+            hint = "Make room there, or name another temporary folder (TMPDIR)"
+            raise NotWritten(path=self.folder, problem=problem, hint=hint) from None
 
     def _made(self, text: str) -> Made:
         """The analysis that a text is; the same text is parsed once."""

@@ -198,7 +198,7 @@ class Project:
         return divided(self.settings.alpha, self.settings.experiments, parts)
 
     def _labels(self, case: Case, outcomes: Iterable[Outcome]) -> Labels | None:
-        """Return people's labels of an experiment with a model; BadLabels for a bad file."""
+        """Return people's labels of an experiment with a model; BadStimuli for a bad file."""
         folder = self.settings.labels
         if folder is None:
             return None

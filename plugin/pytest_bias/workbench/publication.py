@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..cassettes.files import write_atomically
 from ..contrasts.cases import Case
-from ..errors import MissingPackage, ReportNotWritten
+from ..errors import MissingPackage, NotWritten
 from ..errors.said import Said
 from ..settings.model_names import file_stem
 from .recordings import Recordings
@@ -70,6 +70,6 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
                 notes.append(f"{shown(path)} {what}; without it one is written")
     except (OSError, MissingPackage) as error:
         problem = getattr(error, "strerror", None) or str(error)
-        words = str(ReportNotWritten(path=shown(path), problem=problem))
+        words = str(NotWritten(path=shown(path), problem=problem))
         return Said(tuple(written), tuple(notes), (words,))
     return Said(tuple(written), tuple(notes))

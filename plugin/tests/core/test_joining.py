@@ -18,11 +18,8 @@ from pytest_bias.cli.entry import main
 from pytest_bias.errors import (
     BadSetting,
     BiasError,
-    CassettesDiffer,
     DamagedCassette,
     FileProblem,
-    LinkedFile,
-    Unfinished,
 )
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
@@ -143,31 +140,31 @@ def test_what_one_lost_to_a_cap_and_another_has_is_lost_no_more(tmp_path: Path) 
 def other_reply(path: Path) -> type[BiasError]:
     record(path.parents[1] / "again", GAME, lambda *_: '{"score": 6}', trials=TRIALS[:1])
     (path.parents[1] / "again" / GAME.id / path.name).replace(path)
-    return CassettesDiffer
+    return FileProblem
 
 
 def other_weights(path: Path) -> type[BiasError]:
     cassette = Cassette(path)
     served = replace(PROVENANCE, wire=f"made{SERVED_BY}b.gguf")
     write_cassette(cassette, GAME.id, MODEL, served)
-    return CassettesDiffer
+    return FileProblem
 
 
 def program(path: Path) -> type[BiasError]:
     write_cassette(Cassette(path), GAME.id, MODEL, replace(PROVENANCE, simulated=True))
-    return CassettesDiffer
+    return FileProblem
 
 
 def without_text(path: Path) -> type[BiasError]:
     quiet = replace(GAME, retention="measures")
     path.unlink()
     test_measured.record(path.parents[1], quiet, trials=TRIALS[:2])
-    return CassettesDiffer
+    return FileProblem
 
 
 def recorded_anew(path: Path) -> type[BiasError]:
     path.with_name(path.name + REJOURNAL_SUFFIX).write_bytes(SCOPE_START)
-    return Unfinished
+    return FileProblem
 
 
 def damaged(path: Path) -> type[BiasError]:
@@ -194,7 +191,7 @@ def test_what_does_not_fit_is_named_and_nothing_is_written(
     kind = spoil(parts[1])
     with pytest.raises(kind) as caught:
         join([good, first, parts[1]], tmp_path / "all")
-    if kind is CassettesDiffer:
+    if spoil in WRONG[:4]:
         assert str(caught.value).startswith(f"{first} and {parts[1]} cannot be joined: ")
     if spoil is other_reply:
         assert "the replies differ, be it in their times alone" in str(caught.value)
@@ -211,7 +208,7 @@ def test_a_target_that_cannot_be_written(parts: list[Path], tmp_path: Path) -> N
         join(parts, tmp_path / "all")
     target.parent.mkdir(parents=True)
     target.symlink_to(parts[0])
-    with pytest.raises(LinkedFile):
+    with pytest.raises(FileProblem):
         join(parts, tmp_path / "all")
     with pytest.raises(SystemExit):
         main(["cassettes", "join", str(parts[0]), "--into", str(parts[0])])

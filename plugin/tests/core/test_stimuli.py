@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import Stimuli, Within
-from pytest_bias.errors import BadStimuli, BadTemplate, InvalidReply
+from pytest_bias.errors import BadStimuli, InvalidReply
 from pytest_bias.experiments.replies import accept_object, reply_schema
 from pytest_bias.experiments.stimuli import PromptTemplate
 
@@ -39,15 +39,15 @@ BAD = {
 def test_variables_are_checked_when_a_template_is_made(
     text: str, variables: set[str], problem: str
 ) -> None:
-    with pytest.raises(BadTemplate) as caught:
+    with pytest.raises(BadStimuli) as caught:
         PromptTemplate("vignette", text, variables)
-    assert str(caught.value).startswith("template 'vignette' ")
+    assert str(caught.value).startswith("template 'vignette': ")
     assert problem in str(caught.value)
 
 
 @pytest.mark.parametrize("values", [{}, {"b": 1}, {"a": 1, "b": 2}], ids=repr)
 def test_and_when_it_is_filled(values: dict[str, object]) -> None:
-    with pytest.raises(BadTemplate):
+    with pytest.raises(BadStimuli):
         PromptTemplate("t", "$a", {"a"}).fill(**values)
 
 
@@ -82,7 +82,7 @@ def test_a_text_is_read_without_the_white_space_around_it(stimuli: Stimuli) -> N
 def test_a_template_is_checked_when_it_is_read(stimuli: Stimuli) -> None:
     write(stimuli, "plea.txt", "He demands $months.\n")
     assert stimuli.template("plea", "months").fill(months=3) == "He demands 3."
-    with pytest.raises(BadTemplate, match="'plea' uses unknown"):
+    with pytest.raises(BadStimuli, match="'plea': uses unknown"):
         stimuli.template("plea")
 
 

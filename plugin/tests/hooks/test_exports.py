@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn
 import pytest
 
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.errors import BadDesign, NotExported, ReportNotWritten
+from pytest_bias.errors import BadDesign, NotExported, NotWritten
 from pytest_bias.report.exports import exported_files, write_exports
 
 from ..core.factories import experiment
@@ -245,7 +245,7 @@ def test_without_plots_no_image_is_made() -> None:
 def test_what_is_written_and_where(tmp_path: Path) -> None:
     assert write_exports(tmp_path, {"a/b.txt": b"b"}) == [tmp_path / "a" / "b.txt"]
     assert (tmp_path / "a" / "b.txt").read_bytes() == b"b"
-    with pytest.raises(ReportNotWritten, match="shown"):
+    with pytest.raises(NotWritten, match="shown"):
         write_exports(tmp_path / "a" / "b.txt", {"c": b""}, lambda _: "shown")
 
 

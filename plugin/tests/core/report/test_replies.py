@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.errors import DamagedResults
+from pytest_bias.errors import NotReadable
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Completion, Message, Place
 from pytest_bias.experiments.records import Outcome
@@ -163,6 +163,6 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
 def test_damaged_results_are_refused(damage: str) -> None:
     change, problem = DAMAGES[damage]
     changed = change(results_text(run("a", biased=True)))
-    with pytest.raises(DamagedResults, match=r"^here\.json: .*Run the tests again") as error:
+    with pytest.raises(NotReadable, match=r"^here\.json: .*Run the tests again") as error:
         view_of(changed, "here.json")
     assert problem in str(error.value)
