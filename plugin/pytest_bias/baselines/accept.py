@@ -126,8 +126,7 @@ def _changed(
     if after and (followed := before[after]) is None:
         path = baseline_path(folder, after)
         return refused(
-            f"--bias-accept-after={after}: there is no {path}, so nobody knows what was accepted "
-            "of it"
+            f"--bias-baseline={after}: there is no {path}, so nobody knows what was accepted of it"
         )
     said = Said()
     for model, entries in sorted(judged.items()):

@@ -200,8 +200,8 @@ def _of_studies(group: _Group[Any]) -> None:
         'pytest-bias accept cv-screening --model openai/gpt-5.1-2025-11-13 --reason "names" '
         "--owner ethics --until 2027-06-30")
     accept.study("*")
-    accept.option("baselines")
-    for name in ("reason", "owner", "until", "after"):
+    accept.option("baseline", "baselines")
+    for name in ("reason", "owner", "until"):
         of = OPTIONS[f"accept_{name}"]
         accept.takes(f"--{name}", metavar=of.takes, help=of.meaning.replace("--bias-accept", "it"))
 

@@ -48,7 +48,7 @@ _TO_RECORD = (
     "pytest <the same arguments, no --bias-plan> --bias-record=",
     "pytest-bias record <the same arguments> --record=",
 )
-_ACCEPTED = ("reason", "owner", "until", "after")
+_ACCEPTED = ("reason", "owner", "until")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "baselines", "env_file")
 
 
@@ -252,6 +252,7 @@ def _writer(given: argparse.Namespace, study: Study) -> str:
 @_told
 def _accept(given: argparse.Namespace) -> int:
     words = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
+    words["baseline"] = given.baseline
     study = Study(given.experiments, given.suite, **_asked(given), accept=True, **words)
     project, analyses, reports = study.project, [], []
     held = Baselines(project.settings, project.recordings.lookup, project.recordings.source)

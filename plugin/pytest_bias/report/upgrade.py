@@ -92,7 +92,7 @@ def hint_words(upgrade: Upgrade) -> str:
     if upgrade.stopped or not improved:
         return ""
     models = " and ".join(model for model in upgrade.new if model in improved)
-    after = f" --bias-accept-after={upgrade.old}"
+    after = f" --bias-baseline={upgrade.old}"
     said = f"to hold the next version to what is improved, accept {models}"
     own = not upgrade.file or upgrade.old in upgrade.new
     return f"{said}: --bias-accept{'' if own else after}"

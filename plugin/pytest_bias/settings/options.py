@@ -112,9 +112,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("summary", "PATH",
                "write a summary in Markdown here; on GitHub Actions the job's page has it in any "
                "case", may_be_off=True),
-        Option("annotations", "",
-               "auto: on GitHub Actions what fails is annotated where it stands; off: nowhere",
-               where="ini", default="auto", choices=("auto", OFF)),
         Option("labels", "DIR", "people's labels, to stand beside the judge's",
                default="bias_tests/labels", if_there=True, may_be_off=True),
         Option("exports", "DIR",
@@ -140,7 +137,8 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
                where="ini", default="fail", choices=("fail", "pass")),
         Option("baseline", "OLD",
                "hold the models against this baseline file, or against this other model and its "
-               "recordings: the upgrade from OLD", may_be_off=True),
+               "recordings: the upgrade from OLD; with --bias-accept, what was accepted of the "
+               "model OLD counts on, so that small steps cannot add up", may_be_off=True),
         Option("baselines", "DIR", "folder of accepted verdicts",
                default="bias_tests/baselines", may_be_off=True),
         Option("accept", "",
@@ -150,10 +148,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("accept_owner", "NAME", "who accepts what is not CLEAR", where="option"),
         Option("accept_until", "YYYY-MM-DD",
                "last day (UTC) on which what is not CLEAR is accepted", where="option"),
-        Option("accept_after", "PROVIDER/MODEL",
-               "with --bias-accept: the model is the successor of this one, and all that was "
-               "accepted of that counts on, so that small steps from version to version cannot "
-               "add up", where="option"),
     ),
 }
 # fmt: on

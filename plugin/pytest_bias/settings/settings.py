@@ -23,7 +23,7 @@ OnInconclusive = Literal["fail", "pass"]
 ReportReplies = Literal["auto", "inline", "beside", "off"]
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
-_WORDS = ("reason", "owner", "until", "after")
+_WORDS = ("reason", "owner", "until")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,10 @@ class Accept:
         return tuple(f"--bias-accept-{name}" for name, value in given.items() if not value)
 
 
-def read_accept(given: Given, baselines: Path | None) -> Accept | None:
+def read_accept(given: Given, baselines: Path | None, after: str) -> Accept | None:
     """Return what is to be accepted and in what words; None where nothing is.
+
+    ``after`` is the model whose successor is accepted.
 
     Raises BadSetting where a word says nothing, or does not go with what else is asked for.
     """
@@ -74,7 +76,7 @@ def read_accept(given: Given, baselines: Path | None) -> Accept | None:
     ):
         if clashes:
             raise given.refusal(name, f"does not go with --bias-accept: {why}")
-    return Accept(**words)
+    return Accept(**words, after=after)
 
 
 def is_day(text: str) -> bool:
@@ -96,16 +98,12 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
     typed, value = given.is_typed("baseline"), given.text("baseline")
     if value in ("", OFF):
         return None
-    if typed and given.is_typed("baselines"):
+    if typed and given.is_typed("baselines") and not given.is_typed("accept"):
         raise given.refusal("baseline", "takes the place of --bias-baselines; give one of them")
-    if given.is_typed("accept"):
-        problem = (
-            "does not go with --bias-accept: what is accepted is not held against anything; look "
-            "at the comparison first, then accept"
-        )
-        raise given.refusal("baseline", problem)
     path = (given.invocation_dir if typed else given.rootdir) / value
     if names_file(path):
+        if given.is_typed("accept"):
+            raise given.refusal("baseline", "name the model with --bias-accept, not its file")
         return str(path)
     if value in models:
         problem = (
@@ -251,7 +249,7 @@ def read_settings(given: Given) -> Settings:
         own, path = OPTIONS[name].option, read[name]
         if path and (other := taken.setdefault(realpath(path), own)) != own and is_place(path):
             raise given.refusal(name, f"is also the place of {other}", path)
-    on_github = given.environ.get("GITHUB_ACTIONS") == "true"
+    accepts = given.is_typed("accept")
     limits = OPTIONS.keys() & {each.name for each in fields(Limits)}
     return Settings(
         **read,
@@ -260,11 +258,11 @@ def read_settings(given: Given) -> Settings:
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
         limits=Limits(**{name: given.value(name) for name in limits}),
-        baseline=old,
-        baseline_asked=given.is_typed("baseline"),
-        accept=read_accept(given, read["baselines"]),
+        baseline=None if accepts else old,
+        baseline_asked=given.is_typed("baseline") and not accepts,
+        accept=read_accept(given, read["baselines"], (accepts and old) or ""),
         job_summary=job_summary,
-        annotations=given.choice("annotations") == "auto" and on_github,
+        annotations=given.environ.get("GITHUB_ACTIONS") == "true",
         today=given.today,
         environ=given.environ,
     )

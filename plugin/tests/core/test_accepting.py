@@ -124,7 +124,7 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
     path.unlink()
     baseline_path(tmp_path, "simulated/old").write_text(text, encoding="utf-8")
 
-    chosen = settings(tmp_path, accept_after="simulated/old")
+    chosen = settings(tmp_path, baseline="simulated/old")
     does_not = f"what was accepted of simulated/old does not count for {MODEL}, "
     for partial in (True, False):  # what is there already follows, too
         found = accept_now(chosen, "one", "two", partial=partial)
@@ -138,9 +138,9 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
 
 
 def test_there_must_be_something_to_follow(tmp_path: Path) -> None:
-    chosen = settings(tmp_path, accept_after="simulated/old")
+    chosen = settings(tmp_path, baseline="simulated/old")
     (problem,) = accept_now(chosen, "one").problems
-    assert problem.startswith("nothing was accepted: --bias-accept-after=simulated/old: there is")
+    assert problem.startswith("nothing was accepted: --bias-baseline=simulated/old: there is")
     baseline_path(tmp_path, "simulated/old").parent.mkdir(exist_ok=True)
     baseline_path(tmp_path, "simulated/old").write_text("{}", encoding="utf-8")
     (problem,) = accept_now(chosen, "one").problems

@@ -494,7 +494,6 @@ def test_what_is_accepted_and_where() -> None:
     [
         ({"accept_owner": "ann"}, "--bias-accept-owner=ann: goes with --bias-accept"),
         ({"accept_owner": ""}, "--bias-accept-owner=: says nothing"),
-        ({"accept_after": "openai/m"}, "--bias-accept-after=openai/m: goes with --bias-accept"),
         (WORDS | {"accept_owner": " "}, "--bias-accept-owner= : says nothing"),
         (WORDS | {"accept_until": "soon"}, "=soon: must be a day, as YYYY-MM-DD"),
         (WORDS | {"accept_until": "2999-02-30"}, "must be a day, as YYYY-MM-DD"),

@@ -237,14 +237,15 @@ def test_the_path_of_a_baseline_is_taken_from_where_it_was_written(tmp_path: Pat
     ):
         apart = replace(asked, rootdir=root, invocation_dir=here)
         assert read_old(apart, []) == str(place / "old.json")
+    accepting = replace(apart, options={"accept": True})
+    with pytest.raises(BadSetting, match="name the model with --bias-accept, not its file"):
+        read_old(accepting, [])
 
 
 @pytest.mark.parametrize(
     ("options", "ini", "words"),
     [
         ({"baseline": "a/b", "baselines": "kept"}, {}, "takes the place of --bias-baselines"),
-        ({"baseline": "a/b", "accept": True}, {}, "does not go with --bias-accept"),
-        ({"accept": True}, {"baseline": "a/b"}, "does not go with --bias-accept"),
         ({"baseline": "simulated/drifted"}, {}, "is the model under test itself"),
     ],
 )

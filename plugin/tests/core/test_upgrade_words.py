@@ -144,7 +144,7 @@ def test_of_several_models_the_heading_names_those_that_are_stopped() -> None:
     [
         (UPGRADE, f"accept {NEW}: --bias-accept"),
         (replace(UPGRADE, new=("openai/three", NEW)), f"accept {NEW}: --bias-accept"),
-        (replace(UPGRADE, file=True), f"accept {NEW}: --bias-accept --bias-accept-after={OLD}"),
+        (replace(UPGRADE, file=True), f"accept {NEW}: --bias-accept --bias-baseline={OLD}"),
         (replace(UPGRADE, file=True, old=NEW), f"accept {NEW}: --bias-accept"),
     ],
 )
