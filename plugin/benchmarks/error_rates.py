@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 
 import pytest_bias as bias
 from benchmarks.common import Share, note, say
-from pytest_bias.baselines.accepted import beside_entry
 from pytest_bias.baselines.entries import Acceptance, Entry, entry_of, is_stopped
 from pytest_bias.baselines.fingerprints import fingerprint_of
+from pytest_bias.baselines.gate import compare
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.contrasts.declared import levels_of
 from pytest_bias.contrasts.pairs import PairContrast
@@ -338,9 +338,12 @@ class Bench:
     def _worse(self, analysis: Analysis, accepted: Mapping[str, Entry]) -> dict[str, str]:
         """Return hypothesis → what its verdict is beside the accepted one, if the gate stops."""
         known = sum(each.accepted is not None for each in accepted.values())
-        beside = partial(beside_entry, analysis, today="2000-01-01", known=known)
-        held = [v for v in analysis.verdicts if is_stopped(v.status, v.claim)]
-        found = {v.id: beside(v, self.told[v.id], accepted[v.id]) for v in held}
+        stopped = [v for v in analysis.verdicts if is_stopped(v.status, v.claim)]
+        found = {}
+        for v in stopped:
+            new = entry_of(v, analysis.recording, self.told[v.id])
+            old = accepted[v.id]
+            found[v.id] = compare(v.named, new, old, today="2000-01-01", known=known)
         return {name: each.outcome for name, each in found.items() if not each.tolerated}
 
 

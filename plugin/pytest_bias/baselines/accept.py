@@ -52,7 +52,9 @@ def accept(
     """
     assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
-    told = {each.named: each.standing.fingerprint for each in results if each.kind == "hypothesis"}
+    told = {
+        each.named: each.comparison.fingerprint for each in results if each.kind == "hypothesis"
+    }
     acceptance = acceptance_of(settings)
     judged: dict[str, dict[Claimed, Entry]] = {}
     for analysis in analyses:

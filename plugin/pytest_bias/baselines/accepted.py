@@ -1,7 +1,8 @@
-"""Baselines beside the verdicts of a run: read, and compared with each."""
+"""Baselines of a run: read, and compared with each of its verdicts; and those of an upgrade."""
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -12,13 +13,14 @@ from ..cassettes.files import read_file
 from ..cassettes.staleness import served_otherwise
 from ..contrasts.declared import Hypothesis
 from ..contrasts.estimate import no_effect_of
-from ..errors import NotReadable
+from ..errors import BadSetting, NotReadable
 from ..experiments.checks.prompts import Told, told_by
 from ..experiments.design import Design
 from ..settings.model_names import file_stem
-from ..settings.published import PUBLISHED
+from ..settings.options import OPTIONS
+from ..settings.published import PUBLISHED, is_tabled
+from ..settings.settings import FILE_SUFFIX, names_file
 from ..verdicts.analysis import Analysis
-from .case_report import Standing
 from .entries import (
     Acceptance,
     Baseline,
@@ -26,6 +28,7 @@ from .entries import (
     Entry,
     baseline_from,
     entry_of,
+    following,
     is_stopped,
 )
 from .fingerprints import differences, fingerprint_of
@@ -83,11 +86,40 @@ def _parsed(data: bytes, path: Path) -> Baseline:
     return baseline_from(data.decode(), path)
 
 
+def old_baseline(settings: Settings) -> Baseline | None:
+    """Read the baseline file that ``baseline`` names; None where it names a model, or nothing.
+
+    Nothing has been analysed or paid for then. Raises BadSetting when it is neither a baseline
+    file nor a model of which anything is recorded, DamagedBaseline when the file is not what was
+    written.
+    """
+    old = settings.baseline
+    if old is None:
+        return None
+    if names_file(Path(old)):
+        return needed_baseline(Path(old))
+    if is_tabled(old):
+        return None  # whoever reads the tables says whether it is there
+    stem = glob.escape(file_stem(old))
+    if "/" not in old or not any(settings.cassettes.glob(f"*/{stem}.jsonl*")):
+        problem = (
+            f"is no baseline file (a file that exists and ends in {FILE_SUFFIX}), and no model "
+            f"of which anything is recorded (<experiment>/{file_stem(old)}.jsonl in the folder "
+            "of cassettes)"
+        )
+        option = OPTIONS["baseline"]
+        written = option.option if settings.baseline_asked else option.ini
+        raise BadSetting(option=written, value=old, problem=problem)
+    return None
+
+
 class Baselines:
-    """The baselines of a run's models, in one process.
+    """Compares the verdicts of a run, in one process, with accepted ones or with an old model's.
 
     ``recorded`` gives the replies of a case's cassette by key, None where no text is kept;
-    ``published`` says of a case what others published its replies as, "" where we recorded them.
+    ``published`` says of a case what others published its replies as, "" where we recorded them;
+    ``analysed`` gives an old model's analysis of a case, its digest and who answers in it, None
+    where nothing of that model is recorded.
     """
 
     def __init__(
@@ -95,50 +127,78 @@ class Baselines:
         settings: Settings,
         recorded: Callable[[Case], Lookup | None],
         published: Callable[[Case], str],
+        analysed: Callable[[Case], tuple[Analysis, str, Players] | None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._recorded = recorded
         self._published = published
-        self._told: dict[tuple[object, ...], Told] = {}
+        self._analysed = analysed
+        self._file = old_baseline(settings)
+        self._prompts: dict[tuple[object, ...], Told] = {}
 
-    def beside(
+    def compare(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
-    ) -> Standing:
-        """The verdict of a case beside the accepted one.
+    ) -> Comparison:
+        """Compare the verdict of a case with the accepted one, or with an old model's.
 
-        Raises DamagedBaseline, BaselineDiffers or StaleRecordings when the two cannot be compared.
+        Raises BaselineDiffers, NotRecorded, DamagedCassette, DamagedBaseline or StaleRecordings
+        when the two cannot be compared.
         """
         settings, recording = self._settings, analysis.recording
+        if settings.baseline is not None:
+            return self._compared_with_old(case, players, analysis, verdict)
         if settings.accept is not None:
-            # What is accepted in this run is not held against what was accepted before.
-            beside, acceptance = ABSOLUTE, acceptance_of(settings)
-            if acceptance is not None and is_stopped(verdict.status, verdict.claim):
-                words = f"{acceptance}, in this run"
-                beside = Comparison(words=words, accepted=acceptance, tolerated=True)
-            return Standing(beside=beside, fingerprint=self.fingerprint(case, players))
-        baseline = None if settings.gate == "off" else self.baseline(case.model)
+            # What is accepted in this run is not compared with what was accepted before.
+            told, acceptance = self.fingerprint(case, players), acceptance_of(settings)
+            if acceptance is None or not is_stopped(verdict.status, verdict.claim):
+                return Comparison(fingerprint=told)
+            words = f"{acceptance}, in this run"
+            return Comparison(words=words, acceptance=acceptance, tolerated=True, fingerprint=told)
+        baseline = None if settings.gate == "off" else self._accepted(case.model)
         if baseline is None:
-            return Standing()
+            return ABSOLUTE
         entry = baseline.entry(verdict.experiment, verdict.id)
         if case.design.screens:
-            return Standing(beside=self._beside_screen(case, players, verdict, entry))
-        told = self.fingerprint(case, players)
+            return self._screened(case, players, verdict, entry)
+        new = entry_of(verdict, recording, self.fingerprint(case, players))
         known = baseline.known(verdict.experiment)
-        beside = beside_entry(analysis, verdict, told, entry, today=settings.today, known=known)
-        if entry is not None and (
-            other := served_otherwise(
-                verdict.experiment, case.model, recording, accepted=entry.served
-            )
-        ):
+        found = compare(verdict.named, new, entry, today=settings.today, known=known)
+        served = () if entry is None else entry.served
+        other = served_otherwise(verdict.experiment, case.model, recording, accepted=served)
+        if entry is not None and other:
             raise other
-        return Standing(beside=beside)
+        return found
 
-    def _beside_screen(
+    def _compared_with_old(
+        self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
+    ) -> Comparison:
+        """Compare with the old model's entry, and what was accepted of that model before."""
+        new = entry_of(verdict, analysis.recording, self.fingerprint(case, players))
+        named, today = (verdict.experiment, verdict.id), self._settings.today
+        if self._file is not None:
+            entry, known = self._file.entry(*named), self._file.known(verdict.experiment)
+            found = compare(verdict.named, new, entry, today=today, known=known)
+            return replace(found, old="")
+        entry, known, digest, old = None, 0, "", str(self._settings.baseline)
+        before = replace(case, model=old)
+        if (made := self._analysed(before)) is not None:
+            of_old, digest, who = made
+            told = self.fingerprint(before, who)
+            own = self._accepted(old)
+            entry = following(
+                entry_of(of_old.verdict(verdict.id), of_old.recording, told),
+                None if own is None else own.entry(*named),
+            )
+            known = sum(is_stopped(each.status, each.claim) for each in of_old.verdicts)
+        found = compare(verdict.named, new, entry, today=today, against=old, known=known)
+        return replace(found, old=digest)
+
+    def _screened(
         self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
     ) -> Comparison:
-        """A bias that a screen found beside the one that was accepted of the gate design.
+        """Compare a bias that a screen found with the one that was accepted of the gate design.
 
-        It is let through while its acceptance lasts, where it is a bias of the same design in the
+        It is tolerated while its acceptance lasts, where it is a bias of the same design in the
         same direction; whether it is worse, the gate design says.
         """
         if entry is None or entry.accepted is None or {verdict.status, entry.status} != {"BIASED"}:
@@ -150,14 +210,14 @@ class Baselines:
             return Comparison(words=words)
         if accepted.until < self._settings.today:
             words = f"{accepted} ({accepted.reason}), which is past"
-            return Comparison(outcome="expired", words=words, accepted=accepted)
+            return Comparison(outcome="expired", words=words, acceptance=accepted)
         more = {e.estimate > no_effect_of(e.scale) for e in (now, before) if e is not None}
         if now is None or before is None or len(more) > 1:
             words = "new: what was accepted points the other way"
             return Comparison(outcome="new", words=words)
         words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design "
         words += "says whether it is worse"
-        return Comparison(outcome="known", words=words, accepted=accepted, tolerated=True)
+        return Comparison(outcome="known", words=words, acceptance=accepted, tolerated=True)
 
     def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
@@ -174,11 +234,11 @@ class Baselines:
             case.contrast,
             experiment.judged_by(players),
             sampled=experiment.terms(players)["subject"],
-            told=self._prompts(case, players),
+            told=self._prompts_of(case, players),
             lenient="subject" in players.lenient,
         )
 
-    def _prompts(self, case: Case, players: Players) -> Told:
+    def _prompts_of(self, case: Case, players: Players) -> Told:
         """Return the prompts of a case's experiment: made once for each of its designs."""
         experiment = case.experiment
         recorded = None
@@ -187,11 +247,11 @@ class Baselines:
         # Only where the way to the judge leads through recorded replies does it depend on them.
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)
-        if key not in self._told:
-            self._told[key] = told_by(experiment, case.design, players, recorded)
-        return self._told[key]
+        if key not in self._prompts:
+            self._prompts[key] = told_by(experiment, case.design, players, recorded)
+        return self._prompts[key]
 
-    def any(self, model: str) -> bool:
+    def may_tolerate(self, model: str) -> bool:
         """Return whether a verdict of a model may be tolerated."""
         settings = self._settings
         if settings.accept is not None or settings.baseline is not None:
@@ -200,28 +260,10 @@ class Baselines:
             settings.baselines is not None and baseline_path(settings.baselines, model).is_file()
         )
 
-    def baseline(self, model: str) -> Baseline | None:
+    def _accepted(self, model: str) -> Baseline | None:
         """Return a model's accepted verdicts; None without any, or where none are kept."""
         folder = self._settings.baselines
         return None if folder is None else read_baseline(folder, model)
-
-
-def beside_entry(
-    analysis: Analysis,
-    verdict: Verdict,
-    fingerprint: Mapping[str, object],
-    entry: Entry | None,
-    *,
-    today: str,
-    known: int,
-    against: str = "",
-) -> Comparison:
-    """Return what :func:`compare` makes of a verdict of ``analysis`` beside an entry.
-
-    Raises BaselineDiffers when they were reached with different designs.
-    """
-    new = entry_of(verdict, analysis.recording, fingerprint)
-    return compare(verdict.named, new, entry, today=today, against=against, known=known)
 
 
 def acceptance_of(settings: Settings) -> Acceptance | None:

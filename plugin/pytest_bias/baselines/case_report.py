@@ -6,7 +6,6 @@ version, and is checked when it arrives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -14,7 +13,6 @@ from typing import Literal
 from ..errors import DamagedReport, NotAsWritten
 from ..experiments.canonical import Strict, dumps, parsed_as
 from ..verdicts.verdict import HypothesisName, Status
-from .entries import Acceptance
 from .gate import ABSOLUTE, Comparison
 
 FORMAT = 1
@@ -22,32 +20,8 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing(Strict):
-    """How a verdict stands ``beside`` what it is held against, as far as the books must know.
-
-    Of a run that accepts, ``fingerprint`` is what the verdict depends on besides replies. Of an
-    upgrade ``old`` is the digest of the old model's analysis, empty where there is none; None
-    where nothing is held against another model.
-    """
-
-    beside: Comparison = ABSOLUTE
-    fingerprint: Mapping[str, object] | None = None
-    old: str | None = None
-
-    @property
-    def accepted(self) -> Acceptance | None:
-        """What let through what the gate stopped."""
-        return self.beside.accepted if self.beside.tolerated else None
-
-    @property
-    def expired(self) -> Acceptance | None:
-        """What did so until it ended, where nothing else has changed."""
-        return self.beside.accepted if self.beside.outcome == "expired" else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport(Strict):
-    """What a case found.
+    """The result of a case.
 
     ``analysis`` is the digest of the analysis it rests on, ``id`` the hypothesis or control, both
     empty of a condition. ``stopped`` is whether the gate stopped it, ``stale`` why its recordings
@@ -62,7 +36,7 @@ class CaseReport(Strict):
     status: Status | None = None
     analysis: str = ""
     stale: str = ""
-    standing: Standing = Standing()
+    comparison: Comparison = ABSOLUTE
     format: int = FORMAT
 
     @property
@@ -73,14 +47,14 @@ class CaseReport(Strict):
     @property
     def known(self) -> bool:
         """Whether it says itself why it passes: an acceptance, or what the old model shows too."""
-        standing = self.standing
-        return standing.beside.tolerated and (standing.accepted or standing.old) is not None
+        found = self.comparison
+        return found.tolerated and (found.acceptance or found.old) is not None
 
     @property
     def fails(self) -> bool:
-        """Tell whether it stops an upgrade, which no xfail of the user's covers."""
-        standing = self.standing
-        return self.stopped and standing.old is not None and not standing.beside.tolerated
+        """Whether it stops an upgrade, which no xfail of the user's covers."""
+        upgrade = self.comparison.old is not None
+        return self.stopped and upgrade and not self.comparison.tolerated
 
     def to_json(self) -> str:
         """Return the text that :func:`case_report` reads."""

@@ -6,7 +6,7 @@ and what is *shown* of the change: that the effect is no worse, that it is worse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -75,21 +75,35 @@ class BaselineDiffers(BiasError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison(Strict):
-    """A verdict beside the baseline.
+    """A verdict compared with the baseline.
 
     ``outcome`` and ``words`` say how the two compare. ``tolerated`` is whether the gate lets the
-    verdict through although it stops it: somebody accepted it, or the other model it is held
-    against shows as much. ``accepted`` is the acceptance that does so, or did until it expired.
-    ``before`` is what it is held against, without its units, ``compared`` the comparison with all
-    that was accepted.
+    verdict through although it stops it: somebody accepted it, or the other model it is compared
+    with shows as much. ``acceptance`` is the one that does so, or did until it expired.
+    ``before`` is what it is compared with, without its units, ``compared`` the effects of both.
+    Of a run that accepts, ``fingerprint`` is what the verdict depends on besides replies. Of an
+    upgrade ``old`` is the digest of the old model's analysis, empty where there is none; None
+    where there is no old model.
     """
 
     outcome: Change = ""
     words: str = ""
-    accepted: Acceptance | None = None
+    acceptance: Acceptance | None = None
     tolerated: bool = False
     before: Past | None = None
     compared: Compared | None = None
+    fingerprint: Mapping[str, object] | None = None
+    old: str | None = None
+
+    @property
+    def accepted(self) -> Acceptance | None:
+        """Return the acceptance that lets through what the gate stopped."""
+        return self.acceptance if self.tolerated else None
+
+    @property
+    def expired(self) -> Acceptance | None:
+        """Return the acceptance that did so until it ended, where nothing else has changed."""
+        return self.acceptance if self.outcome == "expired" else None
 
 
 ABSOLUTE = Comparison()
@@ -136,7 +150,7 @@ def compare(
     return Comparison(
         outcome=outcome,
         words=_words(outcome, new, old, why, against),
-        accepted=old.accepted if tolerated or outcome == "expired" else None,
+        acceptance=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
         before=replace(past_of(old), effect=old.effect and replace(old.effect, by_unit=())),
         compared=found,

@@ -262,7 +262,7 @@ def _accept(given: argparse.Namespace) -> int:
         analyses.append(analysis)
         for contrast in project.registry[case.experiment.id].hypotheses.values():
             of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
-            standing = held.beside(of, players, analysis, verdict)
+            comparison = held.compare(of, players, analysis, verdict)
             reports.append(
                 CaseReport(
                     kind="hypothesis",
@@ -270,7 +270,7 @@ def _accept(given: argparse.Namespace) -> int:
                     model=case.model,
                     id=verdict.id,
                     stopped=False,
-                    standing=standing,
+                    comparison=comparison,
                 )
             )
     whole = len(study.cases) == len([*project.registry]) * len(project.settings.models)

@@ -12,9 +12,8 @@ from ..experiments.fields import need_number
 from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
 from ..stats.results import Matters
-from .contrast import LinearContrast
 from .estimate import Estimate
-from .linear import Side
+from .linear import LinearContrast, Side
 
 _WORDS: Mapping[Matters, str] = {"either": "is", "below": "at-least", "above": "at-most"}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
-from ..errors import BadDesign
+from ..errors import BadDesign, NoFinding
 from ..experiments.design import LABEL, frozen_mapping
 from ..experiments.fields import (
     need,
@@ -140,6 +140,22 @@ class Hypothesis(ABC):
     @abstractmethod
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """The estimate; NoFinding when there is too little to compute one."""
+
+    def estimate(self, experiment: Experiment, records: Records) -> Estimate:
+        """Analyse it, and each cell in which it must hold too; one with too little is bare.
+
+        Raises NoFinding when there is too little to compute the whole.
+        """
+        finding = self.analyse(experiment, records)
+        if not self.within:
+            return finding
+        cells, bare, records = {}, [], records.for_verdicts
+        for name, _, confined in self.confined(experiment):
+            try:
+                cells[name] = confined.analyse(experiment, records)
+            except NoFinding:
+                bare.append(name)
+        return replace(finding, cells=cells, bare_cells=tuple(bare))
 
     def compared(self, experiment: Experiment) -> Mapping[str, Sequence[str]]:  # noqa: ARG002
         """The levels it compares, by factor or items: of none where it compares no levels."""

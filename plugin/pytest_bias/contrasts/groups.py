@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_number, need_several, wrong
-from .contrast import LinearContrast
 from .declared import Levels, levels_of
-from .linear import Side
+from .linear import LinearContrast, Side
 from .published import ChiSquareTest, PublishedMethod, SumOfGaps
 from .weights import Parts, weights_between
 

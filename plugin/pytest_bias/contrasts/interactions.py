@@ -9,9 +9,8 @@ from typing import ClassVar
 from ..experiments.design import frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import is_pair, need_mapping, shortly, wrong
-from .contrast import LinearContrast
 from .declared import Levels, levels_of
-from .linear import Side
+from .linear import LinearContrast, Side
 from .published import bracketed
 
 Pair = tuple[Levels, Levels]

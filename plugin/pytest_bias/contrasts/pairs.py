@@ -12,10 +12,9 @@ from ..experiments.fields import is_pair, need, wrong
 from ..experiments.measures import MeasureKind
 from ..experiments.records import Records
 from ..stats.results import Interval
-from .contrast import LinearContrast
 from .declared import Levels, levels_of
 from .estimate import Estimate, Human, Index, Scale
-from .linear import Side
+from .linear import LinearContrast, Side
 from .published import ChiSquareTest, PublishedMethod, WelchTest
 
 
@@ -114,10 +113,12 @@ class MeanDifference(PairContrast):
         """The estimate; NoFinding when there are too few replies, or a condition has none."""
         finding = PairContrast.analyse(self, experiment, records)
         if not records.lean and self.target == "fixed":
-            from .estimation.people import bootstrap  # noqa: PLC0415  (numpy)
+            from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
+            from .estimation.people import bootstrap  # noqa: PLC0415
 
-            found = bootstrap(self.asked(experiment), records)
-            finding = replace(finding, bootstrap=found)
+            at = self.where(experiment)
+            grid = grid_of(experiment, records, self.measure, at, self.eligible)
+            finding = replace(finding, bootstrap=bootstrap(grid, self.weights(experiment)))
         return replace(finding, index=self._index(experiment, finding))
 
     def _index(self, experiment: Experiment, finding: Estimate) -> Index | None:

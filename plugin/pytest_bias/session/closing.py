@@ -128,7 +128,7 @@ def _let_through(
     found = {  # one hypothesis may have several cases
         result.named: (result, acceptance)
         for case, result in ledger.results.items()
-        if result.stopped and (acceptance := getattr(result.standing, how)) is not None
+        if result.stopped and (acceptance := getattr(result.comparison, how)) is not None
         if ledger.outcomes.get(case) == outcome
     }
     for _, (result, acceptance) in sorted(found.items()):
@@ -172,7 +172,7 @@ def _failed_all_the_same(state: State) -> Iterator[str]:
     ledger = state.ledger
     if not state.config.option.runxfail:
         for case in ledger.stopped:
-            accepted = ledger.results[case].standing.accepted
+            accepted = ledger.results[case].comparison.accepted
             if accepted is not None and ledger.outcomes[case] == "failed":
                 yield case
 
@@ -185,11 +185,11 @@ def _leniencies(state: State) -> Iterator[str]:
             yield f"accepted by xfail: {case}"
         if (
             result is not None
-            and result.standing.beside.outcome == "improved"
-            and result.standing.old is None
+            and result.comparison.outcome == "improved"
+            and result.comparison.old is None
         ):
             where = f"{result.experiment} × {result.model}, {result.id}"
-            yield f"{where}: {result.standing.beside.words}"  # of an upgrade its table says so
+            yield f"{where}: {result.comparison.words}"  # of an upgrade its table says so
     if state.settings.gate == "off":
         yield "the gate is off: no verdict fails this run"
     if state.settings.inconclusive == "pass":

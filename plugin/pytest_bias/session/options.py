@@ -180,9 +180,9 @@ def check_settings(config: pytest.Config) -> None:
 
             arrow()
         if config.getoption("bias_baseline"):
-            from ..baselines.upgrade import check_old  # noqa: PLC0415  (not for an ini key alone)
+            from ..baselines.accepted import old_baseline  # noqa: PLC0415  (not for an ini key alone)
 
-            check_old(settings)
+            old_baseline(settings)
         recording = settings.record != "none" and not settings.plan
         if recording:
             from ..workbench.plans import check_ci  # noqa: PLC0415  (calls models)

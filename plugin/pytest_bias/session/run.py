@@ -54,16 +54,9 @@ class Run:
         self.takes_evidence = takes_evidence
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
-        self._baselines = self._held_against()
-        self._results: dict[tuple[str, str, str, str], CaseResult] = {}
-
-    def _held_against(self) -> Baselines:
         recordings = self.project.recordings
-        if self.settings.baseline is None:
-            return Baselines(self.settings, recordings.lookup, recordings.source)
-        from ..baselines.upgrade import Against  # noqa: PLC0415  (only for an upgrade)
-
-        return Against(self.settings, recordings.lookup, recordings.source, self._of_old)
+        self._baselines = Baselines(settings, recordings.lookup, recordings.source, self._of_old)
+        self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
     def _of_old(self, case: Case) -> tuple[Analysis, str, Players] | None:
         """An old model's analysis, its digest, and who answers; None without a recording."""
@@ -133,7 +126,7 @@ class Run:
 
         What cannot be judged is tolerated by nobody: it is raised when the body has run.
         """
-        if case.kind != "hypothesis" or not self._baselines.any(case.model):
+        if case.kind != "hypothesis" or not self._baselines.may_tolerate(case.model):
             return ""
         try:
             return self.result(case).tolerated
@@ -174,21 +167,20 @@ class Run:
         verdict = analysis.verdict(case.contrast.id)
         recordings = self.project.recordings
         players = recordings.players(case.experiment, case.model)
-        standing = self._baselines.beside(case, players, analysis, verdict)
-        beside = standing.beside
+        comparison = self._baselines.compare(case, players, analysis, verdict)
         stopped = stopped_by(
             verdict,
             recordings.place(case),
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
-            beside=beside,
+            beside=comparison,
         )
         report = replace(
             report,
             id=verdict.id,
             status=verdict.status,
             stopped=stopped is not None,
-            standing=standing,
+            comparison=comparison,
         )
-        tolerated = beside.words if stopped is not None and beside.tolerated else ""
-        return CaseResult(report, stopped, properties_of(verdict, beside.words), tolerated)
+        tolerated = comparison.words if stopped is not None and comparison.tolerated else ""
+        return CaseResult(report, stopped, properties_of(verdict, comparison.words), tolerated)

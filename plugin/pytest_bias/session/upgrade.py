@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..baselines.accepted import read_baseline
+from ..baselines.accepted import old_baseline, read_baseline
 from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
-from ..baselines.upgrade import check_old
 from ..cassettes.places import SUFFIX, place_of
 from ..errors.said import Said
 from ..report.upgrade import unasked_words, uncompared_words
@@ -34,7 +33,7 @@ def upgrade_of_run(
     ledger, settings = state.ledger, state.settings
     if settings.baseline is None:
         return None, Said()
-    accepted = check_old(settings)
+    accepted = old_baseline(settings)
     name = settings.baseline if accepted is None else accepted.model
     known = {(each.experiment, each.model): each for each in analyses}
     rows = worst_first(_rows(ledger, known))
@@ -44,7 +43,7 @@ def upgrade_of_run(
     answered += [(each.model, who) for each in (*new, *old) for who in each.recording.served]
     notes = answered_words(answered)
     if accepted is None:
-        alone = {r.experiment for r in ledger.results.values() if r.standing.old == ""}
+        alone = {r.experiment for r in ledger.results.values() if r.comparison.old == ""}
         words = f"{name} has no recordings of {{}}: its hypotheses are judged by themselves"
         notes += tuple(map(words.format, sorted(alone)))
     upgrade = Upgrade(
@@ -70,9 +69,9 @@ def _rows(ledger: Ledger, known: Mapping[tuple[str, str], Analysis]) -> Iterator
     """The hypotheses that gate; what the gate stops is tolerated where its case says so."""
     for case, result in ledger.results.items():
         analysis = known.get((result.experiment, result.model))
-        if result.standing.old is None or analysis is None:
+        if result.comparison.old is None or analysis is None:
             continue
-        verdict, beside = analysis.verdict(result.id), result.standing.beside
+        verdict, beside = analysis.verdict(result.id), result.comparison
         if verdict.gates:
             let = not result.stopped or ledger.outcomes.get(case) == "xfailed"
             yield row_of(
@@ -88,7 +87,7 @@ def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     """The old model's analyses that cases speak of, and the experiments whose is another now."""
     found, lost = [], []
     told = {
-        (r.experiment, r.standing.old) for r in state.ledger.results.values() if r.standing.old
+        (r.experiment, r.comparison.old) for r in state.ledger.results.values() if r.comparison.old
     }
     for experiment, digest in sorted(told):
         made = state.workspace.read(experiment, name)

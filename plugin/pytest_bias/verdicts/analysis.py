@@ -17,7 +17,6 @@ from ..contrasts.estimate import (
     MeasureSummary,
     PublishedColumn,
 )
-from ..contrasts.linear import with_cells
 from ..contrasts.reach import items_of, names_of
 from ..errors import NoFinding
 from ..experiments.allocation import Allocation
@@ -170,7 +169,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         asked = control.contrast
         there = control.is_asked(experiment, design)
         rows = without_controls(experiment, records, asked)
-        finding = _found(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
+        finding = _estimate(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
         why = _held(held, asked.measures)
         judged.append(judged_control(control, finding, why, asked=there))
     drafts: list[Verdict] = []
@@ -178,7 +177,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     screen = dict.fromkeys([Reason.SCREEN] * design.screens, "")
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
-        finding = _found(_as_screened(hypothesis, design), experiment, rows)
+        finding = _estimate(_as_screened(hypothesis, design), experiment, rows)
         rests = hypothesis.measures
         against = {
             Reason.COPIES: recording.copied,
@@ -296,9 +295,11 @@ def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
     return next((why for measure, why in held.items() if measure in measures), "")
 
 
-def _found(contrast: Hypothesis, experiment: Experiment, records: Records) -> Estimate | NoFinding:
+def _estimate(
+    contrast: Hypothesis, experiment: Experiment, records: Records
+) -> Estimate | NoFinding:
     try:
-        return with_cells(contrast, experiment, records)
+        return contrast.estimate(experiment, records)
     except NoFinding as none:
         return none
 

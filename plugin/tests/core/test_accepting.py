@@ -13,8 +13,9 @@ from filelock import FileLock
 from pytest_bias.baselines import accept as accepting
 from pytest_bias.baselines.accept import accept
 from pytest_bias.baselines.accepted import baseline_path, read_baseline
-from pytest_bias.baselines.case_report import CaseReport, Standing
+from pytest_bias.baselines.case_report import CaseReport
 from pytest_bias.baselines.entries import Baseline, baseline_text
+from pytest_bias.baselines.gate import Comparison
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.errors.said import Said
 from pytest_bias.report.terminal import closing_lines
@@ -52,7 +53,7 @@ def accept_now(
             stopped=True,
             id=one.id,
             status=one.status,
-            standing=Standing(fingerprint={"hypothesis": {"id": one.id}}),
+            comparison=Comparison(fingerprint={"hypothesis": {"id": one.id}}),
         )
         for one in verdicts
     ]

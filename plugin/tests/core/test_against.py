@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_bias.baselines.accepted import Baselines
 from pytest_bias.baselines.gate import BaselineDiffers
-from pytest_bias.baselines.upgrade import Against
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.experiments.experiment import Players
 from pytest_bias.settings.settings import Settings
@@ -20,7 +20,7 @@ from .report.factory import analysis, finding, verdict
 OLD, NEW = "openai/old", "openai/new"
 
 
-class Fingerprinted(Against):
+class Fingerprinted(Baselines):
     """A case's fingerprint is who graded its replies; ``judge`` did so those of OLD."""
 
     judge = 0
@@ -33,7 +33,7 @@ class Fingerprinted(Against):
 PLAYERS = Players(OLD)
 
 
-def against(folder: Path, judge: int = 0) -> Against:
+def against(folder: Path, judge: int = 0) -> Baselines:
     """Held against OLD, of which there is a recording."""
     (folder / "anchoring").mkdir()
     (folder / "anchoring" / "openai--old.jsonl").touch()
@@ -48,12 +48,12 @@ def against(folder: Path, judge: int = 0) -> Against:
     return made
 
 
-def held(by: Against) -> str:
+def held(by: Baselines) -> str:
     now = replace(verdict(finding()), model=NEW)
     case = Case("hypothesis", cast("Any", None), NEW, cast("Any", None))
-    standing = by.beside(case, PLAYERS, analysis(now), now)
-    assert standing.old == "digest"
-    return standing.beside.outcome
+    found = by.compare(case, PLAYERS, analysis(now), now)
+    assert found.old == "digest"
+    return found.outcome
 
 
 def test_an_old_model_of_the_same_design_is_compared(tmp_path: Path) -> None:

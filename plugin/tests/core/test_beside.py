@@ -289,7 +289,7 @@ def test_what_is_only_described_or_not_in_the_baseline_is_held_against_nothing(
 def test_an_acceptance_holds_to_the_end_of_its_day(then: Status) -> None:
     assert beside(verdict(then), entry(verdict(then))).tolerated
     past = beside(verdict(then), entry(verdict(then), PAST))
-    assert (past.outcome, past.tolerated, past.accepted) == ("expired", False, PAST)
+    assert (past.outcome, past.tolerated, past.expired) == ("expired", False, PAST)
     assert past.words == ("accepted by Ann until 2026-12-30 (known since spring), which is past")
     assert beside(verdict("CLEAR"), entry(verdict(then), PAST)).outcome == "improved"
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias import errors
-from pytest_bias.baselines.case_report import CaseReport, Standing, case_report
+from pytest_bias.baselines.case_report import CaseReport, case_report
 from pytest_bias.baselines.entries import Acceptance
 from pytest_bias.baselines.gate import Comparison
 from pytest_bias.errors import (
@@ -120,12 +120,10 @@ FOUND = CaseReport(
     status="BIASED",
     analysis="0" * 64,
     stale="too old",
-    standing=Standing(
-        beside=Comparison(
-            outcome="known",
-            accepted=Acceptance(reason="known", owner="ann", until="2999-12-31"),
-            tolerated=True,
-        ),
+    comparison=Comparison(
+        outcome="known",
+        acceptance=Acceptance(reason="known", owner="ann", until="2999-12-31"),
+        tolerated=True,
         fingerprint={"hypothesis": {"margin": 0.5, "arms": ["a", "b"]}},
         old="1" * 64,
     ),

@@ -87,8 +87,9 @@ class Grid:
 
     @property
     def magnitude(self) -> float:
-        """Largest absolute value, against which rounding is told from difference."""
-        return max((float(np.abs(c.values).max()) for c in self.cells if c.values.size), default=0)
+        """Return the largest absolute value, beside which rounding is no difference."""
+        sizes = (float(np.abs(cell.values).max()) for cell in self.cells if cell.values.size)
+        return once(self.memo, "magnitude", lambda: max(sizes, default=0.0))
 
     def at(self, levels: Mapping[str, Sequence[str]]) -> Grid:
         """The cells at some levels only, of those factors that are named."""

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from ...experiments.records import Records
 from ...stats.means import difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
 from ..estimate import Estimate, Human, HumanComparison, Relation
-from ..linear import Asked
-from .cells import grid_of
+from .cells import Grid, Weights
 from .estimator import SEED
 
 
-def bootstrap(asked: Asked, records: Records) -> Bootstrap | None:
-    """The percentile bootstrap interval of the difference of two cells; None of more."""
-    of = asked.declared
-    grid = grid_of(asked.experiment, records, of.measure, asked.at, of.eligible)
-    cells = asked.weights.used(grid).cells
+def bootstrap(grid: Grid, weights: Weights) -> Bootstrap | None:
+    """Return the percentile bootstrap interval of the difference of two cells; None of more."""
+    cells = weights.used(grid).cells
     if len(cells) != 2:  # noqa: PLR2004  (two groups)
         return None
-    high, low = cells if asked.weights.of(cells[0]) > 0 else reversed(cells)
+    high, low = cells if weights.of(cells[0]) > 0 else reversed(cells)
     return bootstrap_difference(high.values, low.values, seed=SEED)
 
 
