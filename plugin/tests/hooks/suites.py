@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +31,13 @@ REPLICATES = 30
 """So few clear a margin of 2 on a scale of 16 where replies vary by 1."""
 MODELS = ("simulated/even", "simulated/biased")
 """``even`` has no effect, ``biased`` one of three margins."""
+UNTIL = "2999-12-31"
+WORDS = (
+    *("--bias-accept", "--bias-accept-reason=known since spring"),
+    *("--bias-accept-owner=ann", f"--bias-accept-until={UNTIL}"),
+)
+ACCEPT = shlex.join(WORDS)
+BY_ANN = f"accepted by ann until {UNTIL}"
 BOTH = (*(f"--bias-model={model}" for model in MODELS), "--bias-gate=off")
 
 EXPERIMENT = '''\
@@ -261,6 +270,29 @@ class Suite:
                 return self.pytester.runpytest_subprocess(*plugins, *arguments)
             return run_here(self.pytester, *plugins, *arguments)
 
+    def check(
+        self, options: str, ret: int, outcomes: str = "", *lines: str, **run: Any
+    ) -> pytest.RunResult:
+        """Run, and look at the exit status, at the outcomes where any are given, and for lines.
+
+        A line has the parts of each text (``part … part``) in their order, and none that of
+        ``!text``.
+        """
+        result = self.run(*shlex.split(options), **run)
+        printed = [*result.outlines, *result.errlines]
+        assert result.ret == ret
+        if outcomes:
+            expected = {word: int(count) for count, word in re.findall(r"(\d+) (\w+)", outcomes)}
+            found = result.parseoutcomes()
+            for word in {"deselected", "warnings"} - {*expected}:
+                found.pop(word, None)
+            assert found == expected
+        for text in lines:
+            parts = text.removeprefix("!").split(" … ")
+            pattern = ".*".join(map(re.escape, parts))
+            assert any(re.search(pattern, line) for line in printed) != text.startswith("!"), text
+        return result
+
     @contextmanager
     def held(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
         """Run pytest in a process of its own, from when it says that it is held back.
@@ -296,6 +328,31 @@ class Suite:
         """The JSON results the last run has written."""
         text = self.results_path(partial=partial).read_text(encoding="utf-8")
         return cast("dict[str, Any]", json.loads(text))
+
+
+class Scenario:
+    """A suite as ``change`` leaves it, and a run of it: the arguments of :meth:`Suite.check`."""
+
+    def __init__(
+        self,
+        change: Callable[[Suite], object] | None,
+        options: str,
+        ret: int,
+        *more: str,
+        **run: Any,
+    ) -> None:
+        self.change = change
+        self.options, self.ret, self.more, self.run = options, ret, more, run
+
+    def check(self, suite: Suite) -> pytest.RunResult:
+        if self.change:
+            self.change(suite)
+        return suite.check(self.options, self.ret, *self.more, **self.run)
+
+
+def scenarios(table: Mapping[str, Scenario]) -> pytest.MarkDecorator:
+    """Have a test for each scenario of a table."""
+    return pytest.mark.parametrize("scenario", table.values(), ids=table)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -1,150 +1,120 @@
-"""What is declared wrongly, prompts at fault too, is one collection error with its place."""
+"""What is declared wrongly, or can never be CLEAR, is said before anything is paid."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from .suites import REPLICATES, Suite, experiment_source
+from .suites import REPLICATES, TESTS, Scenario, Suite, scenarios
 
-EVERYWHERE = pytest.mark.parametrize("workers", [0, 1])
-SAME = (
-    "game-coin: conditions 'low' and 'high' put the same prompt before the subject, so nothing is "
-    "manipulated between them"
-)
+SAME = "game-coin: conditions 'low' and 'high' put the same prompt before the subject, so nothing"
 EXPERIMENT = "bias_tests/coin/experiment.py"
+DRIFTED = "--bias-model=simulated/drifted"
+BOTH = "--bias-model=simulated/even --bias-model=simulated/biased"
+COLLECTING = " ERROR collecting bias_tests/coin/test_coin.py "
+GO_ON = "--continue-on-collection-errors"
 
 
-def unmanipulated(suite: Suite, name: str = "coin") -> Suite:
-    """The suite, whose cue is forgotten in the prompt."""
+def forget(suite: Suite, name: str = "coin") -> Suite:
+    """Have the cue forgotten in the prompt."""
     file = f"bias_tests/{name}/experiment.py"
     return suite.change(file, 'The cue is {trial["cue"]}.', "The cue is here.")
 
 
-def said(result: pytest.RunResult, words: str) -> int:
-    """How many lines say something, pytest's short summary left out."""
-    lines = (*result.outlines, *result.errlines)
-    return sum(words in line for line in lines if not line.startswith("ERROR "))
+def beside(suite: Suite) -> None:
+    forget(suite.write(name="card"))
 
 
-def test_same_prompts_are_one_collection_error(suite: Suite) -> None:
-    result = unmanipulated(suite).run(
-        "--bias-model=simulated/even", "--bias-model=simulated/biased"
-    )
-    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
-    result.assert_outcomes(errors=1)
-    assert result.outlines.count(SAME) == 1
-    assert said(result, " ERROR collecting bias_tests/coin/test_coin.py ") == 1
-    assert said(result, "NO VERDICT") > 0
-    assert not suite.results_path().exists()
-    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+def forget_both(suite: Suite) -> None:
+    forget(forget(suite.write(name="card")), "card")
 
 
-@pytest.mark.parametrize("option", ["--bias-plan", "--bias-record=missing"])
-def test_whatever_is_asked_for(suite: Suite, option: str) -> None:
-    result = unmanipulated(suite).run(option, "--bias-model=simulated/drifted")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert result.outlines.count(SAME) == 1
-    assert said(result, "bias plan:") == 0
-    assert sorted(path.name for path in suite.cassettes.rglob("*.jsonl")) == [
-        "simulated--biased.jsonl",
-        "simulated--even.jsonl",
-    ]
+def ask_nothing(suite: Suite) -> None:
+    answer = "    if trial.replicate == 2:\n        return Answer(number=10, cue='low')\n"
+    suite.change(EXPERIMENT, "    reply = await", f"{answer}    reply = await")
 
 
-@pytest.mark.parametrize("option", ["", "--bias-record=missing", "--bias-record=all"])
-def test_a_later_trial_that_asks_nothing_is_no_reply(suite: Suite, option: str) -> None:
-    given = "    if trial.replicate == 2:\n        return Answer(number=10, cue='low')\n"
-    suite.change(EXPERIMENT, "    reply = await", f"{given}    reply = await")
-    result = suite.run(*filter(None, [option]))
-    assert result.ret not in {0, pytest.ExitCode.INTERNAL_ERROR}
-    assert said(result, "game-coin: trial low#2 asks nothing of the subject") > 0
-    assert said(result, "NO VERDICT") > 0
+def mistake(right: str, wrong: str) -> Callable[[Suite], Suite]:
+    return lambda suite: suite.change(EXPERIMENT, right, wrong)
 
 
-def test_a_list_of_cases_carries_out_no_prompt(suite: Suite) -> None:
-    result = unmanipulated(suite).run("--collect-only", "-q")
-    assert result.ret == pytest.ExitCode.OK
-    assert said(result, SAME) == 0
-    assert said(result, "4 tests collected") == 1
+ASKS = "game-coin: trial low#2 asks nothing of the subject"
+ERRORS = SAME, COLLECTING, "NO VERDICT"
+LEFT_OUT = "NO VERDICT: ", "bias_tests/coin/test_coin.py::test_number[simulated/even]"
+SAME_PROMPTS = {
+    "two models": Scenario(forget, BOTH, 2, "1 errors", *ERRORS),
+    "plan": Scenario(forget, f"--bias-plan {DRIFTED}", 2, "", SAME, "!bias plan:"),
+    "recording": Scenario(forget, f"--bias-record=missing {DRIFTED}", 2, "", SAME),
+    "only listed": Scenario(forget, "--collect-only -q", 0, "", "4 tests collected", f"!{SAME}"),
+    "two experiments": Scenario(forget_both, "", 1, "2 errors", *ERRORS, workers=2),
+    "not selected": Scenario(beside, "-k card", 0, "4 passed", "!same prompt"),
+    "not selected, with workers": Scenario(
+        beside, "-k card", 0, "4 passed", "!same prompt", workers=1
+    ),
+    "left out": Scenario(beside, GO_ON, 1, "4 passed, 1 errors", *LEFT_OUT),
+    "left out, with workers": Scenario(
+        beside, GO_ON, 1, "4 passed, 1 errors", *LEFT_OUT, workers=1
+    ),
+    "asks nothing": Scenario(ask_nothing, "", 1, "", ASKS, "NO VERDICT"),
+    "asks nothing when recorded": Scenario(
+        ask_nothing, "--bias-record=missing", 1, "", ASKS, "NO VERDICT"
+    ),
+    "asks nothing when recorded anew": Scenario(
+        ask_nothing, "--bias-record=all", 1, "", ASKS, "NO VERDICT"
+    ),
+}
+
+
+@scenarios(SAME_PROMPTS)
+def test_same_prompts_and_none(suite: Suite, scenario: Scenario) -> None:
+    result = scenario.check(suite)
+    assert sum(line.startswith(SAME) for line in result.outlines) <= 1
+    assert not list(suite.cassettes.rglob("*drifted*.jsonl"))
 
 
 def test_nothing_of_it_is_recorded_where_the_run_goes_on(suite: Suite) -> None:
-    suite.write(name="card")
-    result = unmanipulated(suite).run(
-        "--bias-record=missing",
-        "--bias-model=simulated/drifted",
-        "--continue-on-collection-errors",
-    )
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(passed=3, failed=1, errors=1)
+    beside(suite)
+    suite.check(f"--bias-record=missing {DRIFTED} {GO_ON}", 1, "3 passed, 1 failed, 1 errors")
     recorded = [path.parent.name for path in suite.cassettes.rglob("simulated--drifted.jsonl")]
     assert recorded == ["game-card"]
 
 
-def test_one_message_for_each_experiment(suite: Suite) -> None:
-    unmanipulated(unmanipulated(suite).write(name="card"), "card")
-    result = suite.run(workers=2)
-    assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
-    result.assert_outcomes(errors=2)
-    assert result.outlines.count(SAME) == 1
-    assert result.outlines.count(SAME.replace("coin", "card")) == 1
-    assert said(result, " ERROR collecting bias_tests/coin/test_coin.py ") == 1
-    assert said(result, "NO VERDICT") > 0
-    assert suite.results(partial=True)["suite"] == "NO VERDICT"
-
-
-@EVERYWHERE
-def test_only_experiments_with_selected_cases_are_held_to_it(suite: Suite, workers: int) -> None:
-    unmanipulated(suite).write(name="card")
-    result = suite.run("-k", "card", workers=workers)
-    assert result.ret == 0
-    result.assert_outcomes(passed=4, deselected=0 if workers else 4)
-    assert said(result, "same prompt") == 0
-
-
-@EVERYWHERE
-def test_a_case_that_is_left_out_leaves_no_verdict(suite: Suite, workers: int) -> None:
-    suite.write(name="card")
-    result = unmanipulated(suite).run("--continue-on-collection-errors", workers=workers)
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(passed=4, errors=1)
-    assert said(result, "NO VERDICT: ") == 1
-    assert said(result, "bias_tests/coin/test_coin.py::test_number[simulated/even]") > 0
-
-
 def test_prompts_are_carried_out_once_for_all_workers(suite: Suite) -> None:
     asked = suite.path / "asked"
-    suite.change(
-        EXPERIMENT,
-        "    reply = await",
-        f"    with open({str(asked)!r}, 'a') as file:\n        file.write('x')\n    reply = await",
-    )
-    result = suite.run("-k", "asked and low", workers=2)
-    assert result.ret == 0
+    mark = f"    with open({str(asked)!r}, 'a') as file:\n        file.write('x')\n"
+    suite.change(EXPERIMENT, "    reply = await", f"{mark}    reply = await")
+    suite.check("-k 'asked and low'", 0, workers=2)
     # A walk of two trials, one more whose measures are taken, and the replayed trials of the
     # one case with its counterpart.
     assert len(asked.read_text(encoding="utf-8")) == 2 + 1 + REPLICATES + 1
 
 
+AWAIT = mistake("reply = await subject.ask(", "reply = subject.ask("), "was never awaited"
 MISTAKES = {
     "a list of measures": (
-        'Measure("number", bounds=(2, 18))',
-        '"number"',
-        "measures must be a list",
+        mistake('Measure("number", bounds=(2, 18))', '"number"'),
+        *("measures must be a list", None),
     ),
-    "levels": ('{"low": "low", "high": "high"}', '"low"', "levels must be a mapping"),
-    "no await": ("reply = await subject.ask(", "reply = subject.ask(", "was never awaited"),
-    "no model of a reply": ("reply=Answer", "reply=int", "reply must be a pydantic model"),
+    "levels": (
+        mistake('{"low": "low", "high": "high"}', '"low"'),
+        *("levels must be a mapping", None),
+    ),
+    "no await": (*AWAIT, None),
+    "no await, with workers": (*AWAIT, 2),
+    "no model of a reply": (
+        mistake("reply=Answer", "reply=int"),
+        *("reply must be a pydantic model", None),
+    ),
 }
 
 
 @pytest.mark.fail_closed
-@pytest.mark.parametrize(
-    ("mistake", "workers"), [*((name, None) for name in MISTAKES), ("no await", 2)]
-)
-def test_it_is_shown_in_one_line(suite: Suite, mistake: str, workers: int | None) -> None:
-    right, wrong, words = MISTAKES[mistake]
-    suite.change("bias_tests/coin/experiment.py", right, wrong)
+@pytest.mark.parametrize(("change", "words", "workers"), MISTAKES.values(), ids=MISTAKES)
+def test_it_is_shown_in_one_line(
+    suite: Suite, change: Callable[[Suite], Suite], words: str, workers: int | None
+) -> None:
+    change(suite)
     result = suite.run(workers=workers)
     assert result.ret != pytest.ExitCode.OK
     (line,) = {line for line in result.outlines if words in line and not line.startswith("ERROR")}
@@ -153,18 +123,47 @@ def test_it_is_shown_in_one_line(suite: Suite, mistake: str, workers: int | None
     assert "importlib" not in result.stdout.str()
 
 
-@pytest.mark.fail_closed
-@pytest.mark.parametrize("workers", [None, 1])
-def test_a_simulated_subject_that_there_is_not_is_one_error(
-    suite: Suite, workers: int | None
-) -> None:
-    suite.change("pytest.ini", "simulated/even", "simulated/evne")
-    result = suite.run(workers=workers)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    (line,) = {line for line in result.outlines + result.errlines if "evne" in line}
-    assert "did you mean 'simulated/even'?" in line
+# --- without a positive control ------------------------------------------------------------------
+
+_, START, REST = TESTS.partition("@positive_control")
+WHY = (
+    "game-coin: number-high-low claims to be clear, and without a positive control of number "
+    "nothing can be CLEAR there"
+)
+
+
+def uncontrolled(suite: Suite) -> None:
+    suite.tests(START + REST.partition("@hypotheses")[0], "")
+
+
+def unrecorded(suite: Suite) -> None:
+    uncontrolled(suite)
+    for path in (suite.cassettes / "game-coin").iterdir():
+        path.unlink()
+
+
+def detecting(suite: Suite) -> None:
+    unrecorded(suite)
+    suite.tests('claim="clear"', 'claim="detect"')
+
+
+OF_RECORDING = f"recording game-coin with simulated/even: {WHY}"
+UNCONTROLLED = {
+    "judged": Scenario(uncontrolled, "", 1, "", f"warning: {WHY}"),
+    "judged by a worker": Scenario(uncontrolled, "", 1, "", f"warning: {WHY}", workers=1),
+    "plan": Scenario(
+        uncontrolled, "--bias-plan", 0, "", "!CLEAR 0.", "!it clears with probability"
+    ),
+    "recording": Scenario(unrecorded, "--bias-record=missing", 1, "", OF_RECORDING),
+    "detects": Scenario(detecting, "--bias-record=missing", 0, "", "!claims to be clear"),
+    "screen": Scenario(uncontrolled, "--bias-design=screen", 0, "", f"!{WHY}"),
+}
 
 
 @pytest.mark.fail_closed
-def test_the_game_itself_is_declared_rightly() -> None:
-    assert all(right in experiment_source() for right, _, _ in MISTAKES.values())
+@scenarios(UNCONTROLLED)
+def test_without_a_positive_control(suite: Suite, scenario: Scenario) -> None:
+    result = scenario.check(suite)
+    assert result.stdout.str().count(f"warning: {WHY}") <= 1
+    if scenario.change is unrecorded:
+        assert list((suite.cassettes / "game-coin").iterdir()) == []

@@ -1,14 +1,19 @@
-"""A run of a part of the suite never passes for a run of the whole."""
+"""A run of a part of the suite, or of a screen, never passes for a run of the whole."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from .suites import REPLICATES, Suite, section
+from .suites import REPLICATES, Scenario, Suite, scenarios, section
+from .test_fail_closed import BIASED
 
 pytestmark = pytest.mark.fail_closed
 
 MODULE = "bias_tests/coin/test_coin.py"
+EXPERIMENT = "bias_tests/coin/experiment.py"
 CONTROL = f"{MODULE}::test_noticed[simulated/even]"
 LOW = f"{MODULE}::test_asked[simulated/even-low]"
 DROPPING = "def pytest_collection_modifyitems(items):\n    del items[0]\n"
@@ -23,185 +28,198 @@ FAMILY = (
 )
 
 
-PARTS: dict[str, tuple[list[str], int | None, list[str]]] = {
+def prepared(suite: Suite) -> None:
+    """Have a mark, a plugin that drops a case, and a design of its own."""
+    suite.mark("@pytest.mark.slow").file("dropping.py", DROPPING)
+    suite.change("pytest.ini", "addopts = -ra", "addopts = -ra\nmarkers = slow\npythonpath = .")
+    count = f"    replicates={REPLICATES},\n"
+    designs = f'{count}    designs={{"screen": Design(replicates=10)}},\n'
+    suite.change(EXPERIMENT, count, designs)
+    suite.change(EXPERIMENT, "import Experiment", "import Design, Experiment")
+
+
+def two_models(suite: Suite) -> None:
+    prepared(suite)
+    suite.change("pytest.ini", "simulated/even", "simulated/even simulated/biased")
+
+
+def several(paths: str) -> Callable[[Suite], object]:
+    """Have another suite in ``more``, and these test paths."""
+
+    def change(suite: Suite) -> None:
+        suite.write(name="card")
+        (suite.path / "bias_tests/card").rename(suite.path / "more")
+        suite.change("pytest.ini", "testpaths = bias_tests\n", paths and f"testpaths = {paths}\n")
+        (suite.path / "plain").mkdir()
+
+    return change
+
+
+def not_asked(suite: Suite) -> None:
+    suite.tests("assert all(", "assert not all(")
+
+
+OTHERWISE = (
+    f"bias_tests/coin --lf --ignore={MODULE}x -o bias_gate=off --bias-design=screen "
+    "--bias-replicates=12 --bias-model=simulated/even"
+)
+NONE = "nothing could be analysed"
+UNJUDGED = "NO VERDICT: 2 cases failed for another reason than a verdict"
+PARTS: dict[str, tuple[Scenario, list[str]]] = {
     "some cases": (
-        ["-k", "number or asked", "-m", "bias and not slow", "--deselect", LOW],
-        None,
+        Scenario(prepared, f"-k 'number or asked' -m 'bias and not slow' --deselect {LOW}", 0),
         ["3 cases not selected"],
     ),
     "one": (
-        [CONTROL, "--bias-gate=off"],
-        1,
+        Scenario(prepared, f"{CONTROL} --bias-gate=off", 0, workers=1),
         [f"only {CONTROL} was asked for", "3 cases not selected", "--bias-gate=off"],
     ),
-    "dropped": (["-p", "dropping"], 2, ["1 case not selected"]),
-    "by import": (["--pyargs", "bias_tests.coin"], None, ["only bias_tests.coin was asked for"]),
+    "dropped": (Scenario(prepared, "-p dropping", 0, workers=2), ["1 case not selected"]),
+    "by import": (
+        Scenario(prepared, "--pyargs bias_tests.coin", 0),
+        ["only bias_tests.coin was asked for"],
+    ),
     "otherwise": (
-        [
-            *("bias_tests/coin", "--lf", f"--ignore={MODULE}x", "-o", "bias_gate=off"),
-            *("--bias-design=screen", "--bias-replicates=12", "--bias-model=simulated/even"),
-        ],
-        None,
+        Scenario(two_models, OTHERWISE, 0),
         [
             *("--lf", "--ignore", "only bias_tests/coin was asked for", "--bias-design=screen"),
             *("--bias-replicates=12", "-o bias_gate", "only simulated/even of bias_models"),
         ],
     ),
+    "one of several suites": (
+        Scenario(several("bias_tests more plain"), "bias_tests", 0),
+        ["only bias_tests was asked for"],
+    ),
+    "a folder above one": (
+        Scenario(several("bias_tests/coin more"), "bias_tests", 0),
+        ["only bias_tests was asked for"],
+    ),
+    "one folder of two": (
+        Scenario(several("bias_tests/coin more"), "bias_tests/coin", 0),
+        ["only bias_tests/coin was asked for"],
+    ),
+    "a package without testpaths": (
+        Scenario(several(""), "bias_tests/coin", 0),
+        ["only bias_tests/coin was asked for"],
+    ),
+    "conditions only": (
+        Scenario(None, "-k asked", 0, "2 passed", "NOT JUDGED: no hypothesis was selected"),
+        ["2 cases not selected"],
+    ),
+    "failed conditions": (
+        Scenario(not_asked, "-k asked", 1, "", UNJUDGED),
+        ["2 cases not selected", NONE],
+    ),
+    "failed conditions, with a worker": (
+        Scenario(not_asked, "-k asked", 1, "", UNJUDGED, workers=1),
+        ["2 cases not selected", NONE],
+    ),
+    "nothing analysed": (
+        Scenario(None, "--bias-model=simulated/drifted", 1, "", "NO VERDICT: 4 cases failed"),
+        [NONE],
+    ),
 }
 
 
-@pytest.mark.parametrize(("arguments", "workers", "reasons"), PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize(("scenario", "reasons"), PARTS.values(), ids=PARTS)
 def test_leaves_the_full_results_alone(
-    suite: Suite, arguments: list[str], workers: int | None, reasons: list[str]
+    suite: Suite, scenario: Scenario, reasons: list[str]
 ) -> None:
-    suite.mark("@pytest.mark.slow").change(
-        "pytest.ini", "addopts = -ra", "addopts = -ra\nmarkers = slow\npythonpath = ."
-    )
-    (suite.path / "dropping.py").write_text(DROPPING, encoding="utf-8")
-    suite.change(
-        "bias_tests/coin/experiment.py",
-        f"    replicates={REPLICATES},\n",
-        f'    replicates={REPLICATES},\n    designs={{"screen": Design(replicates=10)}},\n',
-    ).change("bias_tests/coin/experiment.py", "import Experiment", "import Design, Experiment")
-    if "--lf" in arguments:
-        suite.change("pytest.ini", "simulated/even", "simulated/even simulated/biased")
     suite.results_path().write_text("of a full run", encoding="utf-8")
-    result = suite.run(*arguments, workers=workers)
-    assert result.ret == 0
+    lines = section(scenario.check(suite))
     assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
     assert sorted(suite.results(partial=True)["partial"]) == sorted(reasons)
-    lines = section(result)
-    for reason in reasons:
-        assert f"partial run: {reason}" in lines
-    assert "written: bias-results.partial.json" in lines
+    assert {f"partial run: {reason}" for reason in reasons} <= {*lines}
 
 
-def test_one_of_several_suites_is_a_part(suite: Suite) -> None:
-    suite.write(name="card")
-    (suite.path / "bias_tests/card").rename(suite.path / "more")
-    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests more plain")
-    (suite.path / "plain").mkdir()
-    suite.run("bias_tests")
-    assert suite.results(partial=True)["partial"] == ["only bias_tests was asked for"]
-    suite.change("pytest.ini", "bias_tests more plain", "bias_tests plain")
-    suite.run("bias_tests")
+def below(suite: Suite) -> None:
+    (suite.path / "elsewhere").mkdir()
+    suite.monkeypatch.chdir(suite.path / "elsewhere")
+
+
+WHOLE = {
+    "the folder": Scenario(None, "bias_tests", 0),
+    "the top": Scenario(None, ".", 0),
+    "from elsewhere": Scenario(below, "../bias_tests", 0),
+    "twice": Scenario(None, "bias_tests bias_tests", 0),
+    "beside an empty folder": Scenario(several("bias_tests plain"), "bias_tests", 0),
+    "both of two": Scenario(several("bias_tests/coin more"), "bias_tests more", 0),
+    "without testpaths": Scenario(several(""), "bias_tests", 0),
+}
+
+
+@scenarios(WHOLE)
+def test_the_whole_suite_asked_for_is_a_full_run(suite: Suite, scenario: Scenario) -> None:
+    scenario.check(suite)
     assert suite.results()["partial"] == []
 
 
-@pytest.mark.parametrize("where", ["bias_tests", "bias_tests/coin"])
-def test_a_folder_above_one_of_several_suites_is_a_part(suite: Suite, where: str) -> None:
-    suite.write(name="card")
-    (suite.path / "bias_tests/card").rename(suite.path / "more")
-    suite.change("pytest.ini", "= bias_tests\n", "= bias_tests/coin more\n")
-    suite.run(where)
-    assert suite.results(partial=True)["partial"] == [f"only {where} was asked for"]
-    suite.run("bias_tests", "more")
-    assert suite.results()["partial"] == []
-
-
-@pytest.mark.parametrize("stop", ["-x", "interrupt"])
+@pytest.mark.parametrize("stop", ["-x", ""])
 def test_stopped_early(suite: Suite, stop: str) -> None:
     suite.write(name="card")
-    if stop == "interrupt":
+    if not stop:
         suite.conftest(INTERRUPTING)
     first = "bias_tests/card/test_card.py::test_asked[simulated/even-low]"
     suite.change("bias_tests/card/test_card.py", "assert all(", "assert not all(")
-    result = suite.run(*([stop] if stop.startswith("-") else []))
-    assert result.ret == (pytest.ExitCode.INTERRUPTED if stop == "interrupt" else 1)
-    lines = section(result)
-    assert f"failed first: {first}" in lines
+    more = f"failed first: {first}", "and 2 more without a verdict"
+    result = suite.check(stop, 1 if stop else pytest.ExitCode.INTERRUPTED, "", *more)
     start = "without a verdict, no report: "
-    names = [line.removeprefix(start) for line in lines if line.startswith(start)]
+    names = [line.removeprefix(start) for line in section(result) if line.startswith(start)]
     assert len(names) == 5
-    assert "and 2 more without a verdict" in lines
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
     assert not suite.results_path().exists()
     (suite.path / "conftest.py").unlink(missing_ok=True)
-    again = suite.run(*names)
-    assert sum(again.parseoutcomes().values()) == len(names)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "where"),
-    [
-        (["bias_tests"], "."),
-        (["."], "."),
-        (["../bias_tests"], "elsewhere"),
-        (["bias_tests", "bias_tests"], "."),
-    ],
-)
-def test_the_whole_suite_asked_for_is_a_full_run(
-    suite: Suite, arguments: list[str], where: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (suite.path / where).mkdir(exist_ok=True)
-    monkeypatch.chdir(suite.path / where)
-    result = suite.run(*arguments)
-    assert result.ret == 0
-    assert suite.results()["partial"] == []
-
-
-def test_package_is_a_part_even_without_testpaths(suite: Suite) -> None:
-    suite.change("pytest.ini", "testpaths = bias_tests\n", "")
-    suite.run("bias_tests/coin")
-    assert suite.results(partial=True)["partial"] == ["only bias_tests/coin was asked for"]
-    suite.run("bias_tests")
-    assert suite.results()["partial"] == []
+    assert sum(suite.run(*names).parseoutcomes().values()) == len(names)
 
 
 def test_verdict_is_that_of_the_whole_family(suite: Suite) -> None:
     suite.tests("hypotheses(GAME, NUMBER)", FAMILY)
     suite.run()
-    result = suite.run("-v", "-k", "number-high-low")
+    suite.check("-v -k number-high-low", 0, "1 passed", "1 CLEAR", "(not selected in this run)")
     whole, part = suite.results(), suite.results(partial=True)
     assert part["analyses"] == whole["analyses"]
     assert len(whole["analyses"][0]["verdicts"]) == 2
-    lines = section(result)
-    assert "PASS: 1 hypothesis, 1 CLEAR" in lines
-    assert len([line for line in lines if line.endswith("(not selected in this run)")]) == 1
 
 
 def test_of_no_case_at_all_is_silent(suite: Suite) -> None:
-    result = suite.run("-k", "nothing")
-    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    assert section(result) == []
+    assert section(suite.check("-k nothing", pytest.ExitCode.NO_TESTS_COLLECTED)) == []
     assert not suite.results_path(partial=True).exists()
 
 
-def test_of_conditions_only(suite: Suite) -> None:
-    result = suite.run("-k", "asked")
-    assert result.ret == 0
-    assert "NOT JUDGED: no hypothesis was selected in this run" in section(result)
-    assert suite.results(partial=True)["suite"] == "NOT JUDGED"
-
-
-def test_in_which_nothing_could_be_analysed(suite: Suite) -> None:
-    suite.results_path().write_text("of a full run", encoding="utf-8")
-    result = suite.run("--bias-model=simulated/drifted")
-    assert result.ret == 1
-    assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
-    assert suite.results(partial=True)["partial"] == ["nothing could be analysed"]
-    lines = section(result)
-    assert "partial run: nothing could be analysed" in lines
-    assert "NO VERDICT: 4 cases failed for another reason than a verdict" in lines
-
-
-@pytest.mark.parametrize("workers", [None, 1])
-def test_failed_conditions_only(suite: Suite, workers: int | None) -> None:
-    suite.tests("assert all(", "assert not all(")
-    result = suite.run("-k", "asked", workers=workers)
-    assert result.ret == 1
-    assert "NO VERDICT: 2 cases failed for another reason than a verdict" in section(result)
-
-
-@pytest.mark.parametrize(
-    "asked", [["bias_tests/coin"], [MODULE, "-k", "number"], ["-k", "coin"], ["bias_tests"]]
-)
+@pytest.mark.parametrize("asked", ["bias_tests/coin", f"{MODULE} -k number", "-k coin", ""])
 def test_alpha_is_divided_over_twelve_experiments_whatever_is_selected(
-    suite: Suite, asked: list[str]
+    suite: Suite, asked: str
 ) -> None:
-    suite.write(name="dice")
-    suite.run(*asked)
-    partial = asked != ["bias_tests"]
-    found = suite.results(partial=partial)["analyses"]
+    suite.write(name="dice").run(*asked.split())
+    found = suite.results(partial=bool(asked))["analyses"]
     (coin,) = [each for each in found if each["experiment"] == "game-coin"]
     assert coin["allocation"]["share"] == 1 / 12
+
+
+# --- screens and other designs ---------------------------------------------------------------
+
+
+def only_coin_is_small(suite: Suite) -> None:
+    suite.write(name="card")
+    suite.change(EXPERIMENT, "replicates=30,", 'replicates=30, designs={"small": Design(30)},')
+    suite.change(EXPERIMENT, "import Experiment,", "import Design, Experiment,")
+
+
+def verdicts(suite: Suite) -> list[dict[str, Any]]:
+    return [each for of in suite.results(partial=True)["analyses"] for each in of["verdicts"]]
+
+
+def test_a_screen_passes_what_it_does_not_find_and_fails_what_it_finds(suite: Suite) -> None:
+    screen = "--bias-design=screen"
+    suite.check(screen, 0, "4 passed", "PASS: … 1 INCONCLUSIVE, a screen … clears nothing")
+    (verdict,) = verdicts(suite)
+    assert verdict["claim"] == "detect"
+    assert verdict["open_words"].startswith("a screen can only find large effects")
+    suite.check(f"{screen} {BIASED}", 1, "3 passed, 1 failed")
+
+
+def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) -> None:
+    only_coin_is_small(suite)
+    note = "left out, for want of a design 'small': game-card", "partial run: 4 cases not selected"
+    suite.check("--bias-design=small", 0, "4 passed", *note, workers=1)
+    assert len(verdicts(suite)) == 1

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from .suites import INI, Suite
+from .suites import Scenario, Suite, scenarios
 
-USAGE = pytest.ExitCode.USAGE_ERROR
+DRIFTED = "--bias-model=simulated/drifted"
+RECORD = f"{DRIFTED} --bias-record=missing"
 
 
 def error_lines(result: pytest.RunResult) -> list[str]:
@@ -14,28 +17,111 @@ def error_lines(result: pytest.RunResult) -> list[str]:
     return [line for line in lines if "error: " in line and "error: usage: " not in line]
 
 
-@pytest.mark.parametrize(
-    ("argument", "words"),
-    [
-        (
-            "--bias-model=acme/gpt",
-            "'acme'; known: anthropic, codex, google, local, openai, published, simulated",
-        ),
-        ("--bias-model=simulated/even", "names one twice"),
-        ("--bias-model=simulated/judge", "this program grades simulated subjects and is none"),
-        ("--bias-max-age=", "says nothing; leave the option out, or say off"),
-        ("--bias-design=huge", "unknown design of game-coin 'huge'; known: "),
-        ("--bias-record=sometimes", "invalid choice: 'sometimes'"),
-        (f"--bias-report {'x' * 300}", "x: is too long a name"),
-    ],
-)
-def test_on_the_command_line(suite: Suite, argument: str, words: str) -> None:
-    twice = [argument] if argument == "--bias-model=simulated/even" else []
-    result = suite.run(*argument.split(), *twice)
-    assert result.ret == USAGE
-    (line,) = error_lines(result)
-    assert words in line
-    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+def ini(keys: str) -> Callable[[Suite], Suite]:
+    """Another model, or more keys, in the ini file."""
+    old = "bias_models = simulated/even"
+    new = keys if keys.startswith("bias_models") else f"{old}\n{keys}"
+    return lambda suite: suite.change("pytest.ini", old, new)
+
+
+def two(keys: str = "") -> Callable[[Suite], Suite]:
+    """A second experiment as well."""
+    return lambda suite: ini(keys)(suite.write(name="dice"))
+
+
+def in_ci(suite: Suite) -> None:
+    suite.monkeypatch.setenv("CI", "true")
+
+
+def with_key(suite: Suite) -> None:
+    suite.file("bias_models.toml", '[endpoints.mine]\napi_key = "sk-secret"\n')
+
+
+def refused(
+    options: str,
+    words: str,
+    change: Callable[[Suite], object] | None = None,
+    workers: int | None = None,
+) -> Scenario:
+    return Scenario(change, options, 4, "", words, workers=workers)
+
+
+KNOWN = "'acme'; known: anthropic, codex, google, local, openai, published, simulated"
+HUGE = "unknown design of game-coin 'huge'; known: "
+ALPHA = "must be a number from 0.001 to 0.05"
+PARTS = "bias_experiments=1: the suite has 2: "
+REFUSED = {
+    "provider": refused("--bias-model=acme/gpt", KNOWN),
+    "twice": refused("--bias-model=simulated/even " * 2, "names one twice"),
+    "judge": refused("--bias-model=simulated/judge", "this program grades simulated subjects"),
+    "alias": refused(
+        "--bias-model=openai/gpt-latest --bias-record=missing",
+        "openai/gpt-latest … may mean another model tomorrow … --bias-gate=off",
+    ),
+    "age": refused("--bias-max-age=", "says nothing; leave the option out, or say off"),
+    "design": refused("--bias-design=huge", HUGE),
+    "no design": refused("--bias-design=small", "game-coin 'small'; known: gate, screen", two()),
+    "record": refused("--bias-record=sometimes", "invalid choice: 'sometimes'"),
+    "record in CI": refused(RECORD, "CI is set … --bias-record-in-ci", in_ci),
+    "record in CI, with workers": refused(RECORD, "CI is set", in_ci, 1),
+    "long": refused(f"--bias-report {'x' * 300}", "x: is too long a name"),
+    "budget": refused(f"{RECORD} --bias-budget=$5", "--bias-budget=$5: must be a"),
+    "budget in the ini file": refused(RECORD, "must be a", ini("bias_budget = free")),
+    "order": refused(f"{RECORD} --bias-order-seed=-1", "--bias-order-seed=-1: must be a"),
+    "env file": refused(f"{RECORD} --bias-env-file=no/such.env", "no/such.env"),
+    "labels": refused("--bias-labels=nowhere", "--bias-labels= … nowhere: is no folder"),
+    "screen": refused(
+        "--bias-design=screen --bias-baseline=simulated/biased", "a screen compares nothing"
+    ),
+    "baseline": refused("--bias-baseline=lost.json", "--bias-baseline=lost.json: is no baseline"),
+    "baseline in the ini file": refused(
+        "", "bias_baseline=lost.json: … no model of which", ini("bias_baseline = lost.json")
+    ),
+    "shard": refused(f"{DRIFTED} --bias-shard=1/2", "goes with --bias-record=missing or"),
+    "no shard": refused(f"{RECORD} --bias-shard=3/2", "must be K/N"),
+    "shard anew": refused(
+        f"{DRIFTED} --bias-record=all --bias-shard=1/2", "does not go with --bias-record=all"
+    ),
+    "key": refused("--bias-plan", "keys belong in the environment", with_key),
+    "no model": refused("", "no model is named", ini("bias_models =")),
+    "model": refused("", "unknown provider 'acme'", ini("bias_models = acme/gpt")),
+    "model, with workers": refused("", "provider 'acme'", ini("bias_models = acme/gpt"), 1),
+    "gate": refused("", "must be one of absolute, off", ini("bias_gate = maybe")),
+    "annotations": refused("", "must be one of auto, off", ini("bias_annotations = on")),
+    "design in the ini file": refused("", HUGE, ini("bias_design = huge")),
+    # found in each worker, said once
+    "design, with workers": refused("", HUGE, ini("bias_design = huge"), 2),
+    "small alpha": refused("", f"bias_alpha=1e-12: {ALPHA}", two("bias_alpha = 1e-12")),
+    "large alpha": refused("", f"bias_alpha=0.06: {ALPHA}", two("bias_alpha = 0.06")),
+    "few experiments": refused("", PARTS, two("bias_experiments = 1")),
+    "few experiments, with workers": refused("", PARTS, two("bias_experiments = 1"), 1),
+    "many experiments": refused(
+        "", "each part must be 0.00005 or more", two("bias_experiments = 5000")
+    ),
+}
+
+
+@pytest.mark.fail_closed
+@scenarios(REFUSED)
+def test_it_is_one_line_and_nothing_is_recorded(suite: Suite, scenario: Scenario) -> None:
+    before = sorted(suite.cassettes.rglob("*.jsonl*"))
+    result = scenario.check(suite)
+    assert len(error_lines(result)) == 1
+    said = result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in said
+    assert "sk-secret" not in said
+    assert sorted(suite.cassettes.rglob("*.jsonl*"))[: len(before)] == before
+    assert not suite.results_path().exists()
+
+
+@pytest.mark.fail_closed
+@pytest.mark.parametrize("workers", [None, 1])
+def test_a_simulated_subject_that_there_is_not(suite: Suite, workers: int | None) -> None:
+    suite.change("pytest.ini", "simulated/even", "simulated/evne")
+    result = suite.run(workers=workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (line,) = {line for line in result.outlines + result.errlines if "evne" in line}
+    assert "did you mean 'simulated/even'?" in line
 
 
 @pytest.mark.parametrize(
@@ -44,96 +130,34 @@ def test_on_the_command_line(suite: Suite, argument: str, words: str) -> None:
 def test_a_path_apart_from_its_option_that_would_lead_pytest_elsewhere(
     suite: Suite,
     tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
     option: str,
     through: str,
 ) -> None:
     path = tmp_path_factory.mktemp("elsewhere") / "r.json"
     path.write_text("{}", encoding="utf-8")
-    arguments = [f"--bias-{option}", str(path)]
+    arguments = f"--bias-{option} {path}"
     if through == "PYTEST_ADDOPTS":
-        monkeypatch.setenv(through, " ".join(arguments))
-        arguments = []
-    result = suite.run(*arguments)
-    assert result.ret == USAGE
-    (line,) = error_lines(result)
-    assert f"--bias-{option}={path}: write it so, with '='" in line
-    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+        suite.monkeypatch.setenv(through, arguments)
+        arguments = ""
+    result = suite.check(arguments, 4, "", f"--bias-{option}={path}: write it so, with '='")
+    assert len(error_lines(result)) == 1
 
 
 def test_the_same_path_leads_nowhere_else_with_an_equals_sign_or_below_the_ini_file(
     suite: Suite, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    within = suite.path / "out"
-    within.mkdir()
+    (suite.path / "out").mkdir()
     for _ in range(2):  # the second time the file is there
-        assert suite.run(f"--bias-results={elsewhere / 'r.json'}").ret == pytest.ExitCode.OK
-        assert suite.run("--bias-results", "out/r.json").ret == pytest.ExitCode.OK
-    assert (within / "r.json").read_bytes() == (elsewhere / "r.json").read_bytes()
+        suite.check(f"--bias-results={elsewhere / 'r.json'}", 0)
+        suite.check("--bias-results out/r.json", 0)
+    written = suite.path / "out/r.json"
+    assert written.read_bytes() == (elsewhere / "r.json").read_bytes()
     assert {path.name for path in suite.path.iterdir()}.isdisjoint({"r.json", "bias-results.json"})
-
-
-HUGE = ("bias_models = simulated/even\nbias_design = huge", "unknown design of game-coin 'huge'")
-
-
-@pytest.mark.parametrize(
-    ("ini", "words", "workers"),
-    [
-        ("bias_models =", "no model is named", None),
-        ("bias_models = acme/gpt", "unknown provider 'acme'", None),
-        ("bias_models = acme/gpt", "unknown provider 'acme'", 1),
-        ("bias_models = simulated/even\nbias_gate = maybe", "must be one of absolute, off", None),
-        (*HUGE, None),
-        (*HUGE, 2),  # found in each worker, said once
-    ],
-)
-def test_in_the_ini_file(suite: Suite, ini: str, words: str, workers: int | None) -> None:
-    suite.change("pytest.ini", "bias_models = simulated/even", ini)
-    result = suite.run(workers=workers)
-    assert result.ret == USAGE
-    (line,) = error_lines(result)
-    assert words in line
-    assert "Traceback" not in result.stdout.str() + result.stderr.str()
-    assert not suite.results_path().exists()
 
 
 @pytest.mark.requirement("ANCHOR-39")
 def test_two_experiments_of_one_id(suite: Suite) -> None:
     suite.write(name="card")
     suite.change("bias_tests/card/experiment.py", 'id="game-card"', 'id="game-coin"')
-    result = suite.run()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "Experiment('game-coin'): two experiments have this id" in result.outlines
-
-
-@pytest.mark.parametrize("workers", [None, 1])
-def test_recording_in_ci_is_refused(
-    suite: Suite, workers: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CI", "true")
-    result = suite.run("--bias-record=missing", workers=workers)
-    assert result.ret == USAGE
-    (line,) = error_lines(result)
-    assert "recording refused: ci is set" in line
-    assert "--bias-record-in-ci" in line
-
-
-@pytest.mark.parametrize(
-    ("keys", "words", "workers"),
-    [
-        ("bias_alpha = 1e-12", "bias_alpha=1e-12: must be a number from 0.001 to 0.05", None),
-        ("bias_alpha = 0.06", "bias_alpha=0.06: must be a number from 0.001 to 0.05", None),
-        ("bias_experiments = 1", "bias_experiments=1: the suite has 2: ", None),
-        ("bias_experiments = 1", "bias_experiments=1: the suite has 2: ", 1),
-        ("bias_experiments = 5000", "bias_alpha=0.05: each part must be 0.00005 or more", None),
-    ],
-)
-def test_an_alpha_or_its_parts_that_will_not_do(
-    suite: Suite, keys: str, words: str, workers: int | None
-) -> None:
-    suite.write(name="dice", ini=f"{INI}{keys}\n")
-    result = suite.run(workers=workers)
-    assert result.ret == USAGE
-    (line,) = error_lines(result)
-    assert words in line
+    suite.check("", 2, "", "Experiment('game-coin'): two experiments have this id")

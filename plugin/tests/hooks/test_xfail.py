@@ -2,107 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from .suites import Suite, section
-from .test_fail_closed import BIASED, no_verdict
+from .suites import Scenario, Suite, scenarios
+from .test_fail_closed import BIASED
 
 pytestmark = pytest.mark.fail_closed
 
+DRIFTED = "--bias-model=simulated/drifted"
+NAME = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
 MARKS = (
     *("xfail", "xfail(strict=True)", "xfail(run=False)", "xfail(raises=Exception)"),
     "xfail(raises=AssertionError)",
 )
+PASSING = """
+    import pytest
+
+    class Passing:
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(self, item, call):
+            report = yield
+            report.outcome = "passed"
+            return report
+
+    def pytest_collection_finish(session):
+        session.config.pluginmanager.register(Passing())
+    """
+
+
+def marked(mark: str = "xfail") -> Callable[[Suite], Suite]:
+    return lambda suite: suite.mark(f"@pytest.mark.{mark}")
+
+
+def damaged(suite: Suite, phase: str) -> None:
+    cassette = suite.cassettes / "game-coin" / "simulated--even.jsonl"
+    cassette.write_bytes(cassette.read_bytes()[:-200])
+    marked()(suite).body("pass", phase)
+
+
+ACCEPTED = "3 passed, 1 xfailed", f"accepted by xfail: {NAME}", "1 BIASED, accepted by xfail"
+FAILED = "3 passed, 1 failed"
+OVER = {
+    "bias": Scenario(marked(), BIASED, 0, *ACCEPTED),
+    "bias, strictly": Scenario(
+        marked("xfail(strict=True, raises=AssertionError)"), BIASED, 0, *ACCEPTED, workers=1
+    ),
+    "bias with runxfail": Scenario(marked(), f"{BIASED} --runxfail", 1, FAILED),
+    "bias that is not run": Scenario(
+        marked("xfail(run=False)"), BIASED, 1, "", "nothing was tested, and an xfail does not"
+    ),
+    "bias that is taken for a pass": Scenario(
+        lambda suite: marked("xfail(run=False)")(suite).conftest(PASSING),
+        *(BIASED, 1, "", "NO VERDICT: "),
+    ),
+    "own assertion": Scenario(
+        lambda suite: marked()(suite).body("assert verdict.finding.estimate == 0"),
+        *("", 0, ACCEPTED[0], "PASS: "),
+    ),
+    "pass, strictly": Scenario(marked("xfail(strict=True)"), "", 1, FAILED),
+    "no recording": Scenario(
+        lambda suite: suite.body('pytest.xfail("known")', ""),
+        f"{DRIFTED} -k number",
+        1,
+        "1 failed",
+    ),
+    "damage": Scenario(lambda suite: damaged(suite, ""), "-k number", 1, "1 failed"),
+    "damage, read first": Scenario(
+        lambda suite: damaged(suite, "verdict"), "-k number", 1, "1 errors"
+    ),
+}
+
+
+@scenarios(OVER)
+def test_over(suite: Suite, scenario: Scenario) -> None:
+    scenario.check(suite)
 
 
 @pytest.mark.parametrize("workers", [None, 1])
 def test_over_a_missing_recording(suite: Suite, workers: int | None) -> None:
-    marked = [
+    cases = [
         f"@pytest.mark.{mark}\n@conditions(GAME)\ndef test_{number}():\n    pass\n\n\n"
         for number, mark in enumerate(MARKS)
     ]
-    suite.mark("@pytest.mark.xfail").tests("@conditions(", "".join(marked) + "@conditions(")
-    result = suite.run("--bias-model=simulated/drifted", workers=workers)
-    assert result.ret == 1
+    suite.mark("@pytest.mark.xfail").tests("@conditions(", "".join(cases) + "@conditions(")
+    names = (*map("test_{}".format, range(len(MARKS))), "test_number")
+    lines = [f"::{name}[simulated/drifted … - NotRecorded: no record" for name in names]
+    result = suite.check(DRIFTED, 1, "", *lines, workers=workers)
     assert result.parseoutcomes().keys() == {"failed", "errors"}
-    lines = section(result)
-    assert len([line for line in lines if "there is no cassette" in line]) == 1
-    for name in (*map("test_{}".format, range(len(MARKS))), "test_number"):
-        result.stdout.fnmatch_lines([f"*::{name}[[]simulated/drifted*] - NotRecorded: no record*"])
-
-
-@pytest.mark.parametrize("phase", ["", "verdict"])
-def test_over_a_damaged_cassette(suite: Suite, phase: str) -> None:
-    cassette = suite.cassettes / "game-coin" / "simulated--even.jsonl"
-    cassette.write_bytes(cassette.read_bytes()[:-200])
-    suite.mark("@pytest.mark.xfail").body("pass", phase)
-    result = suite.run("-k", "number")
-    assert result.ret == 1
-    assert "xfailed" not in result.parseoutcomes()
-
-
-@pytest.mark.parametrize(
-    ("mark", "workers"), [("xfail", None), ("xfail(strict=True, raises=AssertionError)", 1)]
-)
-def test_over_a_bias_accepts_it(suite: Suite, mark: str, workers: int | None) -> None:
-    suite.mark(f"@pytest.mark.{mark}")
-    result = suite.run(BIASED, workers=workers)
-    assert result.ret == 0
-    result.assert_outcomes(passed=3, xfailed=1)
-    name = "bias_tests/coin/test_coin.py::test_number[simulated/biased]"
-    assert f"accepted by xfail: {name}" in section(result)
-    assert "FAIL: 1 hypothesis, 1 BIASED, accepted by xfail" in section(result)
-    assert suite.results()["cases"][name] == "xfailed"
-
-
-def test_runxfail_accepts_nothing(suite: Suite) -> None:
-    result = suite.mark("@pytest.mark.xfail").run(BIASED, "--runxfail")
-    assert result.ret == 1
-    result.assert_outcomes(passed=3, failed=1)
-
-
-def test_imperative_xfail_over_a_missing_recording(suite: Suite) -> None:
-    suite.body('pytest.xfail("known")', "")
-    result = suite.run("--bias-model=simulated/drifted", "-k", "number")
-    assert result.ret == 1
-    result.assert_outcomes(failed=1, deselected=3)
-
-
-def test_run_false_over_a_bias_tests_nothing(suite: Suite) -> None:
-    result = suite.mark("@pytest.mark.xfail(run=False)").run(BIASED)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["nothing was tested, and an xfail does not cover that"])
-
-
-def test_of_the_users_own_assertion_keeps_the_numbers(suite: Suite) -> None:
-    suite.mark("@pytest.mark.xfail").body("assert verdict.finding.estimate == 0")
-    result = suite.run()
-    assert result.ret == 0
-    result.assert_outcomes(passed=3, xfailed=1)
-    assert suite.results()["suite"] == "PASS"
-
-
-def test_passing_under_a_strict_xfail_fails(suite: Suite) -> None:
-    result = suite.mark("@pytest.mark.xfail(strict=True)").run()
-    assert result.ret == 1
-    result.assert_outcomes(passed=3, failed=1)
-
-
-def test_xfail_that_is_taken_for_a_pass(suite: Suite) -> None:
-    suite.mark("@pytest.mark.xfail(run=False)")
-    suite.conftest(
-        """
-        import pytest
-
-        class Passing:
-            @pytest.hookimpl(wrapper=True, tryfirst=True)
-            def pytest_runtest_makereport(self, item, call):
-                report = yield
-                report.outcome = "passed"
-                return report
-
-        def pytest_collection_finish(session):
-            session.config.pluginmanager.register(Passing())
-        """
-    )
-    no_verdict(suite.run(BIASED))
