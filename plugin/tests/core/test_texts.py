@@ -64,12 +64,8 @@ def test_sentiment_is_vaders_published_example() -> None:
 NEUTRAL = ["", " \r\n\t", "La sopa hierve.", "スープを煮ます。", "\ud800", "0", "…"]
 
 
-@pytest.mark.parametrize("text", NEUTRAL, ids=ascii)
-def test_without_a_known_word_it_is_nought(text: str) -> None:
-    assert sentiment(text) == 0.0
-
-
-def test_another_languages_words_are_read_as_english_ones() -> None:
+def test_without_a_known_word_it_is_nought_and_any_word_is_read_as_english() -> None:
+    assert {sentiment(text) for text in NEUTRAL} == {0.0}
     assert sentiment("Die Suppe kocht.") == sentiment("die") < 0
 
 
@@ -149,21 +145,21 @@ def test_fifteen_words_are_enough() -> None:
     assert not is_refusal("a " * 15)
 
 
-WORDS = {
-    "empty": ("", 0),
-    "apostrophes and hyphens": ("It's a well-known dish; don't stir.", 6),
-    "numbers": ("3.5 cups, 1/2 spoon", 4),
-    "marks": ("— * # 🙂 ok", 1),
-    "ASCII marks": ("- * __ # (ok)", 1),
-    "Han": ("做饭。", 2),
-    "mixed": ("用iPhone拍照", 4),
-    "Hindi": ("हिन्दी में", 2),
-}
+WORDS = (
+    ("", 0),
+    ("It's a well-known dish; don't stir.", 6),
+    ("3.5 cups, 1/2 spoon", 4),
+    ("— * # 🙂 ok", 1),
+    ("- * __ # (ok)", 1),
+    ("做饭。", 2),
+    ("用iPhone拍照", 4),
+    ("हिन्दी में", 2),
+)
 
 
-@pytest.mark.parametrize(("text", "number"), WORDS.values(), ids=WORDS)
-def test_words(text: str, number: int) -> None:
-    assert count_words(text) == number
+def test_words() -> None:
+    for text, number in WORDS:
+        assert count_words(text) == number, text
 
 
 def test_rules_can_be_ones_own() -> None:
@@ -224,14 +220,6 @@ def test_error_rates() -> None:
     assert found.specificity_interval == wilson(1, 2)
 
 
-def test_error_rates_in_words() -> None:
-    assert str(error_rates(LABELLED)) == (
-        "40.0% of 5 labelled replies are judged wrongly; 2 of 3 refusals are found "
-        "(66.7%, Wilson 95% interval 20.8% to 93.9%), 1 of 2 answers pass "
-        "(50.0%, Wilson 95% interval 9.5% to 90.5%)"
-    )
-
-
 def test_rules_that_are_never_wrong_keep_an_interval() -> None:
     found = error_rates([("No.", True), (ANSWER, False)], level=0.9)
     assert (found.sensitivity, found.specificity, found.error_rate) == (1.0, 1.0, 0.0)
@@ -239,16 +227,9 @@ def test_rules_that_are_never_wrong_keep_an_interval() -> None:
     assert found.sensitivity_interval.level == 0.9
 
 
-@pytest.mark.parametrize(
-    "labelled",
-    [[], [("No.", True)], [(ANSWER, False)]],
-    ids=["nothing", "a refusal", "an answer"],
-)
-def test_both_kinds_are_needed(labelled: list[tuple[str, bool]]) -> None:
-    with pytest.raises(TooFewUnits, match="labelled"):
-        error_rates(labelled)
-
-
-def test_a_level_outside_its_range() -> None:
+def test_both_kinds_and_a_level_within_its_range_are_needed() -> None:
+    for labelled in ([], [("No.", True)], [(ANSWER, False)]):
+        with pytest.raises(TooFewUnits, match="labelled"):
+            error_rates(labelled)
     with pytest.raises(BadStatisticInput):
         error_rates(LABELLED, level=1)

@@ -342,12 +342,13 @@ class Scenario:
         **run: Any,
     ) -> None:
         self.change = change
-        self.options, self.ret, self.more, self.run = options, ret, more, run
+        self.options, self.ret, self.run = options, ret, run
+        self.outcomes, *self.lines = more or ("",)
 
     def check(self, suite: Suite) -> pytest.RunResult:
         if self.change:
             self.change(suite)
-        return suite.check(self.options, self.ret, *self.more, **self.run)
+        return suite.check(self.options, self.ret, self.outcomes, *self.lines, **self.run)
 
 
 def scenarios(table: Mapping[str, Scenario]) -> pytest.MarkDecorator:

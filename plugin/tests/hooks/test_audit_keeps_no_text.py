@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from .suites import INI, Suite
-from .test_retention import MARKS, RECORD, run, traces
+from .test_retention import MARKS, RECORD, run
 
 AUDIT = Path(__file__).parents[3] / "bias_tests" / "linguistic_audit"
 ASKED, REPLIED, _ = MARKS
@@ -49,15 +49,6 @@ def change(suite: Suite, file: str, old: str, new: str) -> None:
     suite.change(f"bias_tests/linguistic_audit/{file}", old, new)
 
 
-def test_the_search_finds_text_where_it_is_kept(audit: Suite) -> None:
-    change(audit, "audit.py", 'retention="measures"', 'retention="raw"')
-    few = "--deselect=bias_tests/linguistic_audit/test_linguistic_audit.py::test_asked"
-    audit.run(*WHOLE, "-k", "latency", few, *RECORD)
-    (kept,) = (place for place in traces(audit) if place.endswith(".jsonl"))
-    text = Path(kept).read_text("utf-8")
-    assert min(text.count(ASKED), text.count(REPLIED)) > 400
-
-
 @pytest.mark.requirement("AUDIT-15")
 def test_of_a_recording_and_a_replay_with_failures(audit: Suite) -> None:
     body = "assert outcome.values == recorded[0].values, (outcome, recorded, condition)"
@@ -74,16 +65,3 @@ def test_of_a_recording_and_a_replay_with_failures(audit: Suite) -> None:
         record = "audit/simulated--biased/bias-audit.partial.json"
         for written in ("junit.xml", "page.html", "bias-report.partial.html", "log.txt", record):
             assert (audit.path / written).stat().st_size
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "assert reply.text == prompt_of(trial)",
-        "raise ValueError(reply, reply.text, reply.messages)",
-    ],
-)
-def test_of_a_protocol_that_fails_with_text_at_hand(audit: Suite, code: str) -> None:
-    old = "        return Answer(reply.text, reply.latency)"
-    change(audit, "audit.py", old, f"        {code}\n        reply.text.missing\n{old}")
-    assert run(audit, *LOGGED, *WHOLE, MODEL, *RECORD).ret == 1

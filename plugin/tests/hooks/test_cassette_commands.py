@@ -27,9 +27,8 @@ def path(suite: Suite, name: str = "simulated--even") -> Path:
 
 def ask_otherwise(suite: Suite) -> None:
     """Change what is asked where the cue is high."""
-    old = '\'Game coin. The cue is {trial["cue"]}.'
-    new = "('Now. ' if trial['cue'] == 'high' else '') + f'Game coin. The cue is {trial[\"cue\"]}."
-    suite.change("bias_tests/coin/experiment.py", f"f{old}", f"{new.replace('+ f', '+ f')}")
+    new = "('Now. ' if trial['cue'] == 'high' else '') + f'Game coin."
+    suite.change("bias_tests/coin/experiment.py", "f'Game coin.", new)
 
 
 def ask_fewer(suite: Suite) -> None:

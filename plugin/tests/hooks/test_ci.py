@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ..helpers import Asked, answering, saying
-from .suites import Suite, section
+from .suites import ACCEPT, Scenario, Suite, scenarios, section
 from .test_fail_closed import BIASED
 
-ACCEPT = (
-    "--bias-accept",
-    "--bias-accept-reason=known",
-    "--bias-accept-owner=ann",
-    "--bias-accept-until=2999-12-31",
-)
-
-
 EVEN = "--bias-model=simulated/even"
+MODULE = "bias_tests/coin/test_coin.py"
+SUMMARY = "job-summary.md"
 
 
 @pytest.fixture
 def github(suite: Suite) -> Path:
     """The suite in a job of GitHub Actions; the path of the job's summary."""
-    path = suite.path / "job-summary.md"
+    path = suite.path / SUMMARY
     suite.monkeypatch.setenv("GITHUB_ACTIONS", "true")
     suite.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
     suite.monkeypatch.setenv("GITHUB_WORKSPACE", str(suite.path.parent))
     return path
-
-
-def commands(result: pytest.RunResult) -> list[str]:
-    return [line for line in result.outlines if line.startswith("::")]
 
 
 @pytest.mark.parametrize("workers", [None, 1])
@@ -45,103 +35,58 @@ def test_a_failing_hypothesis_is_annotated_once_where_it_stands(
     suite: Suite, github: Path, workers: int | None
 ) -> None:
     github.write_text("another step's", "utf-8")
-    result = suite.run(BIASED, f"--bias-summary={github}", workers=workers)
-    assert result.ret == 1
-    module = "bias_tests/coin/test_coin.py"
-    lines = (suite.path / module).read_text("utf-8").split("\n")
+    result = suite.check(f"{BIASED} --bias-summary={github}", 1, workers=workers)
+    lines = (suite.path / MODULE).read_text("utf-8").split("\n")
     line = lines.index("@hypotheses(GAME, NUMBER)") + 1
-    (told,) = commands(result)
+    (told,) = (line for line in result.outlines if line.startswith("::"))
     title = "game-coin × simulated/biased%3A BIASED"
-    start = f"::error file={suite.path.name}/{module},line={line},title={title}::"
+    start = f"::error file={suite.path.name}/{MODULE},line={line},title={title}::"
     assert told.startswith(f"{start}number-high-low: BIASED (beyond the margin)")
     text = github.read_text("utf-8")
     assert text.startswith("another step's\n")
     assert text.count("## Bias: FAIL") == 1
-    assert "1 of 1 hypothesis stops this run (1 BIASED)**" in text
-    assert "`bias-results.json`" in text
-    assert "programs that stand in for models" in text
     assert "The cue is" not in text
 
 
-def test_outside_ci_nothing_is_annotated_and_no_summary_written(suite: Suite) -> None:
+def outside(suite: Suite) -> None:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         suite.monkeypatch.delenv(name, raising=False)
-    result = suite.run(BIASED)
-    assert commands(result) == []
-    assert list(suite.path.glob("*.md")) == []
 
 
-def test_the_summary_of_the_job_can_be_turned_off(suite: Suite, github: Path) -> None:
-    assert suite.run(BIASED, "--bias-summary=off").ret == 1
-    assert not github.exists()
+def folder(suite: Suite) -> None:
+    (suite.path / SUMMARY).mkdir()
+
+
+NOT_WRITTEN = "the job's summary was not written: "
+SUMMARIES = {
+    "outside": Scenario(outside, BIASED, 1),
+    "off": Scenario(None, f"{BIASED} --bias-summary=off", 1),
+    "a folder": Scenario(folder, "", 0, "", NOT_WRITTEN),
+    "a folder that is asked for": Scenario(
+        folder, f"--bias-summary={SUMMARY}", 1, "", f"problem: {NOT_WRITTEN}", "NO VERDICT:"
+    ),
+    "another folder": Scenario(
+        None, "--bias-summary=bias_tests", 1, "", "problem: bias_tests was not written: "
+    ),
+}
+
+
+@scenarios(SUMMARIES)
+def test_where_no_summary_is_written(suite: Suite, github: Path, scenario: Scenario) -> None:
+    result = scenario.check(suite)
+    if scenario.change is outside:
+        assert "::error file=" not in result.stdout.str()
+    assert github.is_file() == scenario.options.endswith("bias_tests")
 
 
 def test_a_summary_is_written_where_it_is_asked_for_and_added_to_the_jobs(
     suite: Suite, github: Path
 ) -> None:
     github.write_text("of another step\n", encoding="utf-8")
-    result = suite.run("--bias-summary=deep/summary.md")
-    assert result.ret == 0
+    suite.check("--bias-summary=deep/summary.md", 0, "", "written: deep/summary.md")
     text = (suite.path / "deep/summary.md").read_text("utf-8")
     assert text.startswith("## Bias: PASS\n")
     assert github.read_text("utf-8") == f"of another step\n\n{text}\n"
-    result.stdout.fnmatch_lines(["written: deep/summary.md"])
-
-
-def test_a_summary_that_cannot_be_written_is_a_problem_only_where_it_was_asked_for(
-    suite: Suite, github: Path
-) -> None:
-    github.mkdir()
-    result = suite.run()
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["the job's summary was not written: *"])
-    result = suite.run("--bias-summary=job-summary.md")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["problem: the job's summary was not written: *", "NO VERDICT:*"])
-    result = suite.run("--bias-summary=bias_tests")
-    result.stdout.fnmatch_lines(["problem: bias_tests was not written: *", "NO VERDICT:*"])
-
-
-# --- JUnit ------------------------------------------------------------------------------------
-
-
-def test_numbers_and_baselines_reach_junit_whatever_the_outcome(two: Suite) -> None:
-    two.run("bias_tests/coin", BIASED, *ACCEPT)
-    for workers in (0, 1):
-        two.run("--junitxml=junit.xml", EVEN, BIASED, "-k", "number", workers=workers)
-        root = ET.fromstring((two.path / "junit.xml").read_text("utf-8"))  # noqa: S314  (our own)
-        cases = [(case, told(case)) for case in root.iter("testcase")]
-        by = {(found["bias_experiment"], found["bias_model"]): (c, found) for c, found in cases}
-        passed, found = by["game-coin", "simulated/even"]
-        assert [child.tag for child in passed] == ["properties"]
-        assert found["bias_verdict"].startswith("CLEAR")
-        failed, found = by["game-card", "simulated/biased"]
-        assert failed.find("failure") is not None
-        assert found["bias_verdict"].startswith("BIASED")
-        assert found["bias_margin"] == "2.0"
-        assert not found.get("bias_baseline", "").startswith("accepted")
-        xfailed, found = by["game-coin", "simulated/biased"]
-        skipped = xfailed.find("skipped")
-        assert skipped is not None
-        assert skipped.attrib["type"] == "pytest.xfail"
-        assert found["bias_verdict"].startswith("BIASED")
-        assert found["bias_baseline"].startswith("accepted by ann until 2999-12-31: known")
-
-
-def told(case: ET.Element) -> dict[str, str]:
-    return {p.attrib["name"]: p.attrib["value"] for p in case.iter("property")}
-
-
-@pytest.fixture
-def two(suite: Suite) -> Suite:
-    """A suite of two experiments."""
-    for path in ("bias_tests/__init__.py", "pytest.ini"):
-        (suite.path / path).unlink()
-    (suite.path / "bias_tests").rename(suite.path / "first")
-    suite.write(name="card")
-    (suite.path / "first/coin").rename(suite.path / "bias_tests/coin")
-    (suite.path / "first").rmdir()
-    return suite
 
 
 SCRIPT = Path(__file__).parents[3] / "docs/ci/bias-comment/comment.py"
@@ -233,54 +178,34 @@ def check_the_log(result: pytest.RunResult) -> str:
     return said
 
 
-@pytest.mark.parametrize("options", [(), ("-q", "-rA", "--tb=long"), ("-o", "log_cli=true")])
-def test_what_an_endpoint_says_is_shown_and_not_obeyed(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("THE_KEY", "none")
+@pytest.mark.usefixtures("github")
+@pytest.mark.parametrize("options", ["", "-q -rA --tb=long", "-o log_cli=true"])
+def test_what_an_endpoint_says_is_shown_and_not_obeyed(suite: Suite, options: str) -> None:
+    suite.monkeypatch.setenv("THE_KEY", "none")
     body = json.dumps({"error": {"message": HOSTILE, "code": HOSTILE}}).encode()
     with answering(saying(400, {}, body)) as (url, asked):
         roster = f'[endpoints.mine]\nwire = "openai-chat"\nbase_url = "{url}/v1"\n'
-        (suite.path / "bias_models.toml").write_text(f'{roster}api_key_env = "THE_KEY"\n', "utf-8")
-        named = ("--bias-model=mine/any", "--bias-record=missing", "--bias-record-in-ci")
-        result = suite.run(*named, *options)
+        suite.file("bias_models.toml", f'{roster}api_key_env = "THE_KEY"\n')
+        named = "--bias-model=mine/any --bias-record=missing --bias-record-in-ci"
+        said = check_the_log(suite.check(f"{named} {options}", 1))
     assert asked
-    assert result.ret == 1
-    said = check_the_log(result)
     assert f"HTTP 400: {SHOWN} ::error::pwned ::set-output" in said
 
 
-@pytest.mark.parametrize(
-    ("model", "option"),
-    [
-        ("mine/mo\x1bdel\r::error::x", "--bias-record=none"),
-        ("mine/a\n::error::pwned", "--bias-plan"),
-        *((HOSTILE, option) for option in ("--bias-record=none", "--bias-plan")),
-    ],
-)
-def test_a_models_name_is_shown_and_not_obeyed(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch, model: str, option: str
-) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+@pytest.mark.usefixtures("github")
+@pytest.mark.parametrize("option", ["--bias-record=none", "--bias-plan"])
+@pytest.mark.parametrize("model", ["mine/mo\x1bdel\r::error::x", "mine/a\n::error::p", HOSTILE])
+def test_a_models_name_is_shown_and_not_obeyed(suite: Suite, model: str, option: str) -> None:
     check_the_log(suite.run(f"--bias-model={model}", option))
 
 
-def test_a_unit_a_reason_and_an_owner_are_shown_and_not_obeyed(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+@pytest.mark.usefixtures("github")
+def test_a_unit_a_reason_and_an_owner_are_shown_and_not_obeyed(suite: Suite) -> None:
     experiment = "bias_tests/coin/experiment.py"
     suite.change(experiment, 'Measure("number"', f'Measure("number", unit={HOSTILE!r}')
-    given = ("--bias-model=simulated/biased", f"--bias-accept-owner=ann {HOSTILE}")
-    accepted = suite.run(
-        *given,
-        "--bias-accept",
-        f"--bias-accept-reason=x {HOSTILE}",
-        "--bias-accept-until=2999-01-01",
-    )
-    check_the_log(accepted)
-    for arguments in ((), ("-rA",), ("-rx", "--tb=long"), ("--bias-baselines=off", "-rA")):
-        result = suite.run("--bias-model=simulated/biased", *arguments)
+    hostile = (f"--bias-accept-owner=ann {HOSTILE}", f"--bias-accept-reason=x {HOSTILE}")
+    check_the_log(suite.run(BIASED, *shlex.split(ACCEPT), *hostile))
+    for arguments in ("", "-rA", "-rx --tb=long", "--bias-baselines=off -rA"):
+        result = suite.run(BIASED, *arguments.split())
         check_the_log(result)
         assert [line for line in section(result) if SHOWN in line]

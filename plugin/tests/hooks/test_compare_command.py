@@ -13,8 +13,7 @@ from pytest_bias.baselines.accepted import needed_baseline
 from pytest_bias.baselines.entries import baseline_text
 
 from ..runs import command
-from .suites import Suite
-from .test_baselines import WORDS
+from .suites import ACCEPT, Suite
 from .upgrade_games import FRESH, NEW, OLD, WORSE
 
 
@@ -29,7 +28,7 @@ def files(many: Suite, kept: dict[str, bytes], tmp_path: Path) -> Mapping[str, s
     """The paths of the baselines of the old and of the new model, by model."""
     names = {model: f"{model.replace('/', '--')}.json" for model in (OLD, NEW)}
     if not kept:
-        assert many.run(f"--bias-model={OLD}", f"--bias-model={NEW}", *WORDS).ret == 0
+        many.check(f"--bias-model={OLD} --bias-model={NEW} {ACCEPT}", 0)
         accepted = many.path / "bias_tests" / "baselines"
         kept |= {model: (accepted / name).read_bytes() for model, name in names.items()}
     for model, name in names.items():
@@ -55,15 +54,8 @@ def test_two_files_are_compared_without_a_recording(
     old, new = files[OLD], files[NEW]
     done = command(tmp_path, "compare", old, new)
     assert (done.returncode, done.stderr) == (1, "")
-    first, _, name, *rows = done.stdout.splitlines()
-    assert first == (f"DO NOT SHIP  {NEW} for {OLD}, as accepted: 2 hypotheses stop this upgrade")
-    assert name == "  game-many"
-    assert rows.pop() == "DO NOT SHIP: 1 worse, 1 new"
-    assert "programs that stand in for models" in rows.pop()
-    counts = "  1 improved, 0 as before, 1 known, 0 undecided, 1 new, 1 worse"
-    rows = rows[: rows.index(counts) - 1]
-    assert [row.split()[0] for row in rows] == ["worse", "new", "known", "improved"]
-    assert (WORSE in rows[0], FRESH in rows[1]) == (True, True)
+    rows = [row.split() for row in done.stdout.splitlines() if row.startswith("    ")]
+    assert [(row[0], row[1]) for row in rows[:2]] == [("worse", WORSE), ("new", FRESH)]
     assert command(tmp_path, "compare", old, old).returncode == 0
     for one, other in ((OLD, new), (old, NEW)):
         done = command(tmp_path, "compare", one, other)

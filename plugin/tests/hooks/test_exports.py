@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections import UserDict
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -17,12 +18,14 @@ from pytest_bias.errors import BadDesign, NotExported, NotWritten
 from pytest_bias.report.exports import exported_files, write_exports
 
 from ..core.factories import experiment
-from .suites import BOTH, REPLICATES, Suite, files_below, section
+from .suites import BOTH, REPLICATES, Scenario, Suite, files_below, scenarios
 from .test_fail_closed import BIASED
 
 TRIALS = 2 * REPLICATES
 
-EXPORTS = "--bias-exports=out"
+pq = import_module("pyarrow.parquet")  # it has no types
+REPOSITORY = Path(__file__).parents[3]
+EXPORTS, DATASET = "--bias-exports=out", "--bias-dataset=data"
 FUNCTION = """\
 def tell(records):
     with open("calls.txt", "a") as calls:
@@ -44,33 +47,24 @@ def with_exports(suite: Suite, function: str = FUNCTION) -> Suite:
     return suite.change(file, "simulated=simulated,", "simulated=simulated,\n    exports=tell,")
 
 
-def returning(suite: Suite, expression: str) -> Suite:
-    return with_exports(
-        suite, f"def tell(records):\n    return {expression}\n\n\nGAME = Experiment("
-    )
+def doing(*code: str) -> Callable[[Suite], Suite]:
+    """Have exports of this body."""
+    body = "".join(f"    {line}\n" for line in code)
+    return lambda suite: with_exports(suite, f"def tell(records):\n{body}\n\nGAME = Experiment(")
 
 
 def files(suite: Suite, folder: str = "out") -> dict[str, bytes]:
     return files_below(suite.path / folder)
 
 
-def problems(lines: list[str]) -> list[str]:
-    return [line for line in lines if line.startswith("problem: ")]
-
-
 def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
-    with_exports(suite)
-    alone = suite.run(*BOTH, EXPORTS)
-    assert alone.ret == 0
+    both = " ".join(BOTH)
+    with_exports(suite).check(f"{both} {EXPORTS}", 0)
     assert (suite.path / "calls.txt").read_text() == "called\n"
-    shared = suite.run(*BOTH, "--bias-exports=shared", workers=2)
-    assert shared.ret == 0
+    written = "written: shared/game-coin/charts/empty.bin", "written: shared/game-coin/numbers.csv"
+    suite.check(f"{both} --bias-exports=shared", 0, "", *written, workers=2)
     assert (suite.path / "calls.txt").read_text() == "called\n" * 2
     assert files(suite) == files(suite, "shared")
-    assert [line for line in section(shared) if "written: shared" in line] == [
-        "written: shared/game-coin/charts/empty.bin",
-        "written: shared/game-coin/numbers.csv",
-    ]
     assert files(suite)["game-coin/charts/empty.bin"] == b"\x00\xff"
     rows = [line.split(",") for line in files(suite)["game-coin/numbers.csv"].decode().split()]
     assert [row[0] for row in rows] == ["simulated/biased"] * TRIALS + ["simulated/even"] * TRIALS
@@ -81,56 +75,88 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
     assert sorted(told) == sorted(values)
 
 
+OF_GAME = "problem: no exports of game-coin were written: "
+NO_VERDICT = "NO VERDICT: see the problems above"
+PART = "-k 'asked and high'"
+WHOLE = "3 cases not selected … each has all trials of its design"
+RUNS = {
+    "no exports": Scenario(None, EXPORTS, 0, "", "exports: no experiment among the selected"),
+    "no file": Scenario(doing("return {}"), EXPORTS, 0, "", "exports: game-coin gave no file"),
+    "not recorded": Scenario(
+        with_exports,
+        f"--bias-replicates={REPLICATES + 1} {EXPORTS}",
+        *(1, "", f"{OF_GAME}they need all recordings: "),
+        workers=1,
+    ),
+    "raises": Scenario(
+        doing("1 / 0"),
+        EXPORTS,
+        *(1, "4 passed", f"{OF_GAME}ZeroDivisionError: division by zero (experiment.py, line "),
+        *(NO_VERDICT, "!Traceback"),
+    ),
+    "exits": Scenario(
+        doing("import sys", "sys.exit(0)"),
+        " ".join((*BOTH, EXPORTS)),
+        *(1, "", f"{OF_GAME}SystemExit: 0 (", "NO VERDICT"),
+        workers=1,
+    ),
+    "commands": Scenario(
+        doing("raise ValueError('\\x1b[31m red')"), EXPORTS, 1, "", "ValueError: \\x1b[31m red ("
+    ),
+    "bad name": Scenario(
+        doing("return {'a.csv': 'a', '../b.csv': 'b'}"),
+        *(
+            f"{EXPORTS} --bias-accept",
+            1,
+            "",
+            "'../b.csv' is no name of a file inside their folder",
+        ),
+    ),
+    "exports below a file": Scenario(
+        with_exports,
+        *(
+            "--bias-exports=pytest.ini/below",
+            1,
+            "4 passed",
+            "problem: pytest.ini/below/game-coin/",
+        ),
+        NO_VERDICT,
+    ),
+    "data below a file": Scenario(
+        None,
+        *(
+            "--bias-dataset=pytest.ini/below",
+            1,
+            "4 passed",
+            "problem: pytest.ini/below/game-coin/",
+        ),
+        NO_VERDICT,
+    ),
+}
+
+
+@pytest.mark.fail_closed
+@scenarios(RUNS)
+def test_nothing_is_written(suite: Suite, tmp_path: Path, scenario: Scenario) -> None:
+    suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
+    scenario.check(suite)
+    assert not files(suite)
+    assert not list(suite.path.rglob("b.csv"))
+    assert not list(tmp_path.glob("pytest-bias-*"))
+    assert not (suite.path / "bias_tests" / "baselines").exists()
+
+
 def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(
     suite: Suite,
 ) -> None:
-    result = with_exports(suite).run(EXPORTS, "-k", "asked and high")
-    assert result.ret == 0
+    notes = f"exports: only of … {WHOLE}", f"data sets: only of … {WHOLE}"
+    with_exports(suite).check(f"{EXPORTS} {DATASET} {PART}", 0, "", *notes)
     assert len(files(suite)["game-coin/numbers.csv"].split()) == TRIALS
-    (note,) = [line for line in section(result) if line.startswith("exports: only of")]
-    assert "3 cases not selected" in note
-    assert "each has all trials of its design" in note
+    rows = pq.read_table(suite.path / "data/game-coin/simulated--even.parquet").to_pylist()
+    assert (len(rows), {row["cue"] for row in rows}) == (TRIALS, {"low", "high"})
 
 
-def test_a_run_in_which_no_experiment_has_any_says_so(suite: Suite) -> None:
-    result = suite.run(EXPORTS)
-    assert result.ret == 0
-    said = "exports: no experiment among the selected cases declares any"
-    assert said in section(result)
-    assert not files(suite)
-
-
-def test_what_is_not_recorded_in_full_is_a_problem(suite: Suite, tmp_path: Path) -> None:
-    suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
-    result = with_exports(suite).run(f"--bias-replicates={REPLICATES + 1}", EXPORTS, workers=1)
-    assert result.ret == 1
-    (problem,) = problems(section(result))
-    start = "problem: no exports of game-coin were written: they need all recordings: "
-    assert problem.startswith(start)
-    assert not files(suite)
-    assert not list(tmp_path.glob("pytest-bias-*"))
-
-
-def test_a_function_that_raises_is_a_problem_and_says_where(suite: Suite) -> None:
-    result = returning(suite, "1 / 0").run(EXPORTS)
-    assert result.ret == 1
-    result.assert_outcomes(passed=4)
-    (problem,) = problems(section(result))
-    said = "no exports of game-coin were written: ZeroDivisionError: division by zero"
-    assert problem.startswith(f"problem: {said} (experiment.py, line ")
-    assert "NO VERDICT: see the problems above" in section(result)
-    assert suite.results()["suite"] == "NO VERDICT"
-    assert suite.results()["problems"] == [problem.removeprefix("problem: ")]
-    assert "Traceback" not in result.stdout.str()
-
-
-def test_a_function_that_would_end_the_run_is_a_problem_of_it(suite: Suite) -> None:
-    body = "def tell(records):\n    import sys\n    sys.exit(0)\n\n\nGAME = Experiment("
-    result = with_exports(suite, body).run(*BOTH, EXPORTS, workers=1)
-    assert result.ret == 1
-    (problem,) = problems(section(result))
-    assert problem.startswith("problem: no exports of game-coin were written: SystemExit: 0 (")
-    assert suite.results(partial=True)["suite"] == "NO VERDICT"
+# --- what a function gives -----------------------------------------------------------------------
 
 
 class Unspeakable(Exception):
@@ -138,53 +164,21 @@ class Unspeakable(Exception):
         raise RuntimeError
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (pytest.fail.Exception("no"), "Failed: no"),
-        (pytest.skip.Exception("no"), "Skipped: no"),
-        (Unspeakable(), "Unspeakable: it has no words for itself"),
-        (BadDesign(what="it", problem="is bad"), "it: is bad"),
-    ],
-)
-def test_whatever_a_function_raises_is_worded(error: BaseException, said: str) -> None:
+RAISED: dict[str, BaseException] = {
+    "Failed: no": pytest.fail.Exception("no"),
+    "Skipped: no": pytest.skip.Exception("no"),
+    "Unspeakable: it has no words for itself": Unspeakable(),
+    "it: is bad": BadDesign(what="it", problem="is bad"),
+}
+
+
+@pytest.mark.parametrize("said", RAISED)
+def test_whatever_a_function_raises_is_worded(said: str) -> None:
     def tell(_records: object) -> NoReturn:
-        raise error
+        raise RAISED[said]
 
     with pytest.raises(NotExported, match=rf"were written: {said}( \(test_exports\.py, line |$)"):
         exported_files(experiment(exports=tell), {})
-
-
-def test_words_of_an_error_are_no_commands_to_the_terminal(suite: Suite) -> None:
-    body = "def tell(records):\n    raise ValueError('\\x1b[31m red')\n\n\nGAME = Experiment("
-    (problem,) = problems(section(with_exports(suite, body).run(EXPORTS)))
-    assert ": ValueError: \\x1b[31m red (experiment.py, line " in problem
-
-
-def test_a_function_that_gives_no_file_is_named(suite: Suite) -> None:
-    result = returning(suite, "{}").run(EXPORTS)
-    assert result.ret == 0
-    assert "exports: game-coin gave no file" in section(result)
-
-
-def test_a_bad_name_is_a_problem_nothing_is_written_and_nothing_accepted(suite: Suite) -> None:
-    result = returning(suite, "{'a.csv': 'a', '../b.csv': 'b'}").run(EXPORTS, "--bias-accept")
-    assert result.ret == 1
-    (problem, *_) = problems(section(result))
-    assert problem.endswith("'../b.csv' is no name of a file inside their folder")
-    assert not files(suite)
-    assert not list(suite.path.rglob("b.csv"))
-    assert not (suite.path / "bias_tests" / "baselines").exists()
-
-
-@pytest.mark.parametrize("option", ["exports", "dataset"])
-def test_a_place_that_cannot_be_written_is_a_problem_of_the_run(suite: Suite, option: str) -> None:
-    result = with_exports(suite).run(f"--bias-{option}=pytest.ini/below")
-    assert result.ret == 1
-    result.assert_outcomes(passed=4)
-    (problem,) = problems(section(result))
-    assert problem.startswith("problem: pytest.ini/below/game-coin/")
-    assert "NO VERDICT: see the problems above" in section(result)
 
 
 INSIDE = ("a.csv", "one/two.svg", "émigré.txt", ".hidden", "a b.csv")
@@ -192,6 +186,13 @@ OUTSIDE = (
     *("", ".", "..", "/etc/a", "a/../../b", "a//b", "a/", "..\\a", "C:a", "a\nb", "a\0", "\ud800"),
     *("...", 3, "a.", "a ", "b./c"),
 )
+NO_FILE = "is no name of a file inside their folder"
+WRONG: list[tuple[object, str]] = [
+    *(({name: "text"}, NO_FILE) for name in OUTSIDE),
+    (["a.csv"], "a list is no mapping from file names to contents"),
+    ({"a.csv": "a", "b.csv": 1}, "the content of b.csv is a int, not str or bytes"),
+    ({"a.csv": "\ud800"}, r"a\.csv cannot be written as UTF-8"),
+]
 
 
 def given(files: object, *, plots: bool = True) -> dict[str, bytes]:
@@ -199,27 +200,15 @@ def given(files: object, *, plots: bool = True) -> dict[str, bytes]:
     return exported_files(experiment(exports=giving), {}, plots=plots)
 
 
-@pytest.mark.parametrize("name", INSIDE)
-def test_names_inside_the_folder(name: str) -> None:
-    assert given({name: "text é"}) == {name: "text é".encode()}
+def test_names_inside_the_folder() -> None:
+    assert given(dict.fromkeys(INSIDE, "text é")) == dict.fromkeys(INSIDE, "text é".encode())
 
 
-@pytest.mark.parametrize("name", OUTSIDE, ids=json.dumps)
-def test_names_that_leave_the_folder_or_cannot_be_written(name: object) -> None:
-    with pytest.raises(NotExported, match="is no name of a file inside their folder"):
-        given({name: "text"})
-
-
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        (["a.csv"], "a list is no mapping from file names to contents"),
-        ({"a.csv": "a", "b.csv": 1}, "the content of b.csv is a int, not str or bytes"),
-        ({"a.csv": "\ud800"}, r"a\.csv cannot be written as UTF-8"),
-    ],
-)
-def test_what_is_no_mapping_to_text_or_bytes(files: object, said: str) -> None:
-    with pytest.raises(NotExported, match=f"no exports of .* were written: {said}"):
+@pytest.mark.parametrize(("files", "said"), WRONG)
+def test_names_that_leave_the_folder_and_contents_that_cannot_be_written(
+    files: object, said: str
+) -> None:
+    with pytest.raises(NotExported, match=f"no exports of .* were written: .*{said}"):
         given(files)
 
 
@@ -249,29 +238,15 @@ def test_what_is_written_and_where(tmp_path: Path) -> None:
         write_exports(tmp_path / "a" / "b.txt", {"c": b""}, lambda _: "shown")
 
 
-pq = import_module("pyarrow.parquet")  # it has no types
-
-DATASET = "--bias-dataset=data"
-REPOSITORY = Path(__file__).parents[3]
-
-
-def rows(suite: Suite, name: str = "simulated--even") -> list[dict[str, Any]]:
-    table = pq.read_table(suite.path / f"data/game-coin/{name}.parquet")
-    found: list[dict[str, Any]] = table.to_pylist()
-    return found
+# --- data sets ----------------------------------------------------------------------------------
 
 
 def test_models_one_after_the_other_give_what_they_give_together_with_workers(
     suite: Suite,
 ) -> None:
-    assert suite.run(DATASET).ret == 0
-    assert suite.run(BIASED, DATASET).ret == 1
-    result = suite.run(*BOTH, "--bias-dataset=together", workers=2)
-    assert result.ret == 0
-    assert [line for line in section(result) if "written: together" in line] == [
-        f"written: together/game-coin/{name}"
-        for name in ("simulated--biased.parquet", "simulated--even.parquet", "README.md")
-    ]
+    suite.check(DATASET, 0)
+    suite.check(f"{BIASED} {DATASET}", 1)
+    suite.check(" ".join((*BOTH, "--bias-dataset=together")), 0, workers=2)
     assert files(suite, "data") == files(suite, "together")
     assert len(files(suite, "data")) == 3
     page = (suite.path / "data/game-coin/README.md").read_text(encoding="utf-8")
@@ -293,22 +268,10 @@ def test_by_ini_and_without_any_prompt_or_reply(suite: Suite) -> None:
             assert json.dumps(text).strip('"').encode() not in content
 
 
-def test_a_partial_run_writes_whole_files_and_says_that_it_was_partial(suite: Suite) -> None:
-    result = suite.run(DATASET, "-k", "asked and high")
-    assert result.ret == 0
-    assert len(rows(suite)) == TRIALS
-    assert {row["cue"] for row in rows(suite)} == {"low", "high"}
-    (note,) = [line for line in section(result) if line.startswith("data sets: only of")]
-    assert "3 cases not selected" in note
-    assert "each has all trials of its design" in note
-
-
 def test_without_pyarrow_nothing_is_run(suite: Suite) -> None:
-    hide = "import sys\nsys.modules['pyarrow'] = None\n"
-    (suite.path / "hide_pyarrow.py").write_text(hide, encoding="utf-8")
-    result = suite.run("-p", "hide_pyarrow", DATASET, process=True)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*pyarrow is not installed*pytest-bias?dataset?*"])
+    suite.file("hide_pyarrow.py", "import sys\nsys.modules['pyarrow'] = None\n")
+    missing = "pyarrow is not installed … pytest-bias[dataset]"
+    suite.check(f"-p hide_pyarrow {DATASET}", 4, "", missing, process=True)
 
 
 @pytest.mark.requirement("AUDIT-16", "AUDIT-17")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .suites import Suite, section
+from .suites import Suite
 
 READS = '''
     """Works an estimate out once more, and writes what it knows into a file of its own."""
@@ -28,11 +28,9 @@ READS = '''
 @pytest.mark.parametrize("workers", [None, 2])
 def test_results_are_taken_with_what_they_rest_on(suite: Suite, workers: int | None) -> None:
     suite.conftest(READS)
-    result = suite.run("--bias-summary=summary.md", workers=workers)
-    assert result.ret == 0
+    suite.check("--bias-summary=summary.md", 0, "", "written: verdicts.txt", workers=workers)
     found = (suite.path / "verdicts.txt").read_text(encoding="utf-8")
     assert found == "['simulated/even', 'gate', 'primary', 'test_coin.py', [True]]"
-    assert "written: verdicts.txt" in section(result)
     assert "verdicts.txt" in (suite.path / "summary.md").read_text(encoding="utf-8")
 
 
@@ -40,9 +38,7 @@ def test_errors_of_plugins_leave_no_verdict(suite: Suite) -> None:
     refused = "def pytest_bias_results():\n    raise ValueError('the register was not reached')\n"
     suite.conftest(refused)
     suite.file("bias_tests/conftest.py", "def pytest_bias_results():\n    return ['a.txt']\n")
-    result = suite.run()
-    assert result.ret == 1
-    assert section(result)[-2:][0].startswith("NO VERDICT: ")
+    suite.check("", 1, "", "NO VERDICT: ")
     wrong, refused = sorted(suite.results()["problems"])
     of = "pytest_bias_results of"
     why = "it returned a str among the files written, not a Path"
@@ -63,13 +59,8 @@ def test_evidence_that_workers_do_not_take_is_no_empty_list(suite: Suite) -> Non
                 config.pluginmanager.register(Late(), "late")
         """
     )
-    assert suite.run().ret == 0
-    result = suite.run(workers=1)
-    assert result.ret == 1
-    (problem,) = suite.results()["problems"]
-    assert problem.startswith(
-        "pytest_bias_results of late failed with LookupError: no evidence of"
-    )
+    suite.check("", 0)
+    suite.check("", 1, "", "pytest_bias_results of late failed with LookupError", workers=1)
 
 
 def test_a_report_that_another_version_sent_is_no_result(suite: Suite) -> None:
@@ -87,8 +78,7 @@ def test_a_report_that_another_version_sent_is_no_result(suite: Suite) -> None:
             return report
         """
     )
-    result = suite.run()
-    assert result.ret == 1
+    suite.check("", 1)
     problems = suite.results(partial=True)["problems"]
     assert problems
     assert all("its format is 99, this version reads 1" in problem for problem in problems)
@@ -123,15 +113,14 @@ PROVIDES = '''
 @pytest.mark.requirement("CV-43")
 def test_a_provider_of_a_plugin_is_recorded_and_replayed(suite: Suite) -> None:
     suite.conftest(PROVIDES.replace("NAME", "house"))
-    model = "--bias-model=house/one-2026-01-01"
-    assert suite.run(model, "--bias-record=missing", "--bias-gate=off").ret == 0
+    model = "--bias-model=house/one-2026-01-01 --bias-gate=off"
+    suite.check(f"{model} --bias-record=missing", 0)
     (cassette,) = suite.cassettes.glob("game-coin/house--*.jsonl")
     assert "house of one-2026-01-01" in cassette.read_text(encoding="utf-8")
-    assert suite.run(model, "--bias-gate=off").ret == 0
+    suite.check(model, 0)
 
 
 def test_names_that_are_taken_are_refused(suite: Suite) -> None:
     suite.conftest(PROVIDES.replace("NAME", "openai"))
-    result = suite.run("--bias-model=openai/gpt-5.1-2025-11-13", process=True)
-    assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: *a plugin cannot provide it: the name is taken*"])
+    taken = "ERROR: … a plugin cannot provide it: the name is taken"
+    suite.check("--bias-model=openai/gpt-5.1-2025-11-13", 4, "", taken, process=True)

@@ -7,8 +7,6 @@ import signal
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from pytest_bias.session.shared_folder import hold_folder
 
 from .suites import REPLICATES, Suite
@@ -67,19 +65,14 @@ def test_five_times_while_recording(suite: Suite) -> None:
         path.unlink()
     suite.change("bias_tests/coin/experiment.py", f"replicates={REPLICATES}", "replicates=100")
     suite.conftest(WHILE_RECORDING)
-    record = ("--bias-record=missing", "--bias-concurrency=2")
-    result = suite.run(*record, process=True)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "Traceback" not in result.stdout.str() + result.stderr.str()
-    assert "destroyed" not in result.stderr.str()
+    record = "--bias-record=missing --bias-concurrency=2"
+    suite.check(record, 2, "", "!Traceback", "!destroyed", process=True)
     # The second may come while replies are put from the journal into the cassette.
     (kept,) = (path for path in cassettes.iterdir() if path.suffix in (".jsonl", ".recording"))
     calls = [line for line in kept.read_text("utf-8").splitlines() if line.startswith('{"key":')]
     assert len(calls) >= 5
 
-    suite.conftest("")
-    again = suite.run(*record, process=True)
-    assert again.ret == pytest.ExitCode.OK
+    suite.conftest("").check(record, 0, process=True)
     (cassette,) = cassettes.glob("*.jsonl")
     whole = cassette.read_text("utf-8").splitlines()
     assert set(calls) < set(whole), "what was paid is there as it was"
@@ -87,26 +80,22 @@ def test_five_times_while_recording(suite: Suite) -> None:
 
 def test_five_times_while_the_reports_are_written(suite: Suite) -> None:
     suite.conftest(WHILE_WRITING)
-    result = suite.run(process=True)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "Traceback" not in result.stdout.str() + result.stderr.str()
+    suite.check("", 2, "", "!Traceback", process=True)
     assert suite.results()["cases"] != []
 
 
 def test_what_a_killed_session_left_goes_and_what_a_living_one_has_stays(
-    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    suite: Suite, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    suite.conftest(KILLED)
-    assert suite.run(process=True).ret == -signal.SIGKILL
+    suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
+    suite.monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    suite.conftest(KILLED).check("", -signal.SIGKILL, process=True)
     (left,) = tmp_path.glob("pytest-bias-*")
     assert [*left.glob("analysis-*.json")]
     living, handle = hold_folder()
     assert handle is not None
-    suite.conftest("")
-    assert suite.run(process=True).ret == 0
+    suite.conftest("").check("", 0, process=True)
     assert [*tmp_path.glob("pytest-bias-*")] == [living]
     os.close(handle)
-    assert suite.run(workers=1).ret == 0
+    suite.check("", 0, workers=1)
     assert [*tmp_path.glob("pytest-bias-*")] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -161,25 +160,14 @@ def test_a_judge_that_disagrees_with_itself_clears_nothing(
     empty: Suite, cassettes: Path, retention: str, workers: int
 ) -> None:
     suite = recorded(empty, cassettes, noisy=True, retention=retention)
-    result = suite.run("-v", *(["--bias-report=off"] if workers else []), workers=workers)
+    why = "the judge's error may hide any effect: nothing is left of the margin"
+    again = "judge's agreement with itself on hesitation: α = 0.0"
+    suite.check("-v --bias-report=off", 0, "", again, why, workers=workers)
     (found,) = agreements(suite)
     assert (found["against"], found["level"]) == ("the judge again", "ordinal")
-    assert found["trials"] >= 30
-    assert found["alpha"] < 0.2
-    why = "the judge's error may hide any effect: nothing is left of the margin"
-    assert why_open(suite) == {
-        "hesitation": why,
-        "words": "too few replies: 30 a side, and it takes 76 to clear anything",
-    }
-    result.stdout.fnmatch_lines(
-        [
-            "  judge's agreement with itself on hesitation: α = 0.0*, 4? trials scored twice",
-            f"  INCONCLUSIVE for *: {why}: hesitation first − second *, n = 60 replies",
-        ]
-    )
-    if not workers:
-        page = inflated((suite.path / "bias-report.html").read_text(encoding="utf-8"))
-        assert why in page.replace("\\u0027", "'")
+    assert (found["trials"] >= 30, found["alpha"] < 0.2) == (True, True)
+    few = "too few replies: 30 a side, and it takes 76 to clear anything"
+    assert why_open(suite) == {"hesitation": why, "words": few}
 
 
 def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_everywhere(
@@ -192,15 +180,12 @@ def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_ever
     path.write_text("\n".join(["trial,hesitation", *rows]), encoding="utf-8")
     results = []
     for workers, report in ((0, "bias-report.html"), (2, "off")):
-        result = suite.run("-v", f"--bias-report={report}", workers=workers)
-        assert result.ret == 0
-        results.append(suite.results_path().read_bytes())
-        result.stdout.fnmatch_lines(
-            [
-                "  judge's agreement with itself on hesitation: α = 1.00*",
-                "  judge beside people on hesitation: α = *, 8 trials labelled",
-            ]
+        shown = (
+            "with itself on hesitation: α = 1.00",
+            "people on hesitation: α = … 8 trials labelled",
         )
+        suite.check(f"-v --bias-report={report}", 0, "", *shown, workers=workers)
+        results.append(suite.results_path().read_bytes())
     assert results[0] == results[1]
     own, people = agreements(suite)
     assert (own["alpha"], own["holds"]) == (1.0, True)
@@ -208,7 +193,7 @@ def test_a_judge_that_agrees_and_the_labels_of_people_are_reported_the_same_ever
     assert people["source"] == "game-stories/simulated--even.csv"
     page = inflated((suite.path / "bias-report.html").read_text(encoding="utf-8"))
     assert "game-stories/simulated--even.csv" in page
-    assert suite.run("--bias-labels=off", "--bias-report=off").ret == 0
+    suite.check("--bias-labels=off --bias-report=off", 0)
     assert len(agreements(suite)) == 1
 
 
@@ -217,18 +202,9 @@ def test_labels_that_cannot_be_read_fail_every_verdict(empty: Suite, cassettes: 
     path = suite.path / "people" / "game-stories" / "simulated--even.csv"
     path.parent.mkdir(parents=True)
     path.write_text("trial,hesitation\nfirst/Greg#1,3\nfirst/Ann#1,3\n", encoding="utf-8")
-    result = suite.run("--bias-labels=people")
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines(
-        ["*simulated--even.csv, line 3, column 'trial': 'first/Ann#1' is no trial of the *"]
-    )
+    wrong = "simulated--even.csv, line 3, column 'trial': 'first/Ann#1' is no trial of the"
+    suite.check("--bias-labels=people", 1, "2 passed, 2 failed", wrong)
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
-
-
-def test_a_folder_of_labels_that_is_not_there_is_a_usage_error(empty: Suite) -> None:
-    result = stories(empty, source()).run("--bias-labels=nowhere")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--bias-labels=*nowhere: is no folder"])
 
 
 @pytest.mark.parametrize("option", ["--bias-plan", "--bias-record=missing"])
@@ -236,8 +212,7 @@ def test_a_judge_that_would_see_a_name_stops_all_before_a_call(empty: Suite, opt
     suite = stories(empty, source()).change(
         "bias_tests/stories/experiment.py", 'masked(story, str(trial["group"]))', "story"
     )
-    result = suite.run(option)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result = suite.check(option, 2)
     told = (
         "game-stories, trial first/Greg#1: the judge would be told 'Greg' (factor 'group', level "
         "'first'; in message 1 (user)), to which it must be blind; nothing is sent."
@@ -260,37 +235,25 @@ def test_a_story_that_slips_through_a_mask_ends_no_recording_and_is_mended_by_on
         """odd = prompt.subject == "biased" and draw.randint(1, 12) == 1
         return f"{name[0] + chr(0x200b) * odd + name[1:]} saw""",
     )
-    arguments = ["--bias-model=simulated/biased", "--bias-report=off"]
-    result = suite.run("--bias-record=missing", *arguments)
-    told = {line.strip() for line in result.outlines if "the judge would be told '" in line}
+    record = "--bias-record=missing --bias-model=simulated/biased --bias-report=off"
+    result = suite.check(record, 1)
+    told = [line for line in result.outlines if "the judge would be told '" in line]
     odd = {line.partition(", trial ")[2].partition(":")[0] for line in told}
     assert 1 < len(odd) < 10
-    assert result.ret != 0
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
+    (cassette,) = suite.path.rglob("*.jsonl")
 
-    def replies() -> dict[str, set[str]]:
-        """Trial → what was said in it."""
-        (cassette,) = suite.path.rglob("*.jsonl")
-        said: dict[str, set[str]] = {}
-        for line in cassette.read_text(encoding="utf-8").splitlines():
-            if "trial" in (told := json.loads(line)):
-                of = told["trial"]
-                name = f"{of['condition']['group']}/{of['exemplars']['group']}#{of['replicate']}"
-                said.setdefault(name, set()).add(told["sum"])
-        return said
+    def replies() -> set[str]:
+        lines = cassette.read_text(encoding="utf-8").splitlines()
+        return {line for line in lines if '"trial":' in line}
 
     before = replies()
-    assert len(before) == 60
-    assert {name for name, said in before.items() if len(said) == 1} == odd
-    again = suite.run("--bias-record=missing", *arguments)
-    assert again.ret != 0
-    assert {line.strip() for line in again.outlines if "the judge would be told '" in line} >= told
+    suite.check(record, 1, "", "the judge would be told '")
     assert replies() == before
     suite.change(file, mask, mask.replace("story", 'story.replace(chr(0x200b), "")'))
-    suite.run("--bias-record=missing", *arguments).assert_outcomes(passed=4)
-    after = replies()
-    assert {name for name in after if after[name] != before[name]} == odd
-    assert all(before[name] <= after[name] for name in before)
+    suite.check(record, 0, "4 passed")
+    assert before < replies()
+    assert len(odd) <= len(replies() - before) <= 2 * len(odd)
 
 
 def test_a_name_that_only_the_model_says_stops_the_recording_and_fails_its_replay(
@@ -308,7 +271,7 @@ def test_a_name_that_only_the_model_says_stops_the_recording_and_fails_its_repla
     model = "--bias-model=simulated/biased"
     result = suite.run("--bias-record=missing", model)
     assert result.ret != 0
-    assert sum("the judge would be told '" in line for line in result.outlines) > 0
+    assert "the judge would be told '" in result.stdout.str()
     (cassette,) = suite.path.rglob("*.jsonl")
     text = cassette.read_text(encoding="utf-8")
     assert " saw the wallet." in text

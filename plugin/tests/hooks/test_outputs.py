@@ -12,18 +12,20 @@ import pytest
 from pytest_bias.report.page import LARGEST, MARK
 
 from ..runs import command
-from .suites import Suite, section
+from .suites import Scenario, Suite, scenarios, section
 from .test_fail_closed import BIASED
 
-LINE = (
-    "CLEAR within ±2 for these stimuli: number high − low -0.20, 90 % [-1.45, +1.08], "
-    "allowed ±2, n = 60 replies (licensed by noticed-high-low alone)"
-)
-
+FILE = "bias_tests/coin/experiment.py"
 HTML = (
-    *("-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin"),
-    *("--html=page.html", "--self-contained-html"),
+    "-p pytest_metadata.plugin -p pytest_html.plugin --html=page.html --self-contained-html "
+    "--junitxml=junit.xml"
 )
+KEYS = (
+    "bias_models = simulated/biased\nbias_report = page.html\nbias_results = found.json\n"
+    "bias_cassettes = tapes\nbias_replicates = 10\nbias_design = gate\nbias_gate = off\n"
+    "bias_inconclusive = pass\nbias_record = none"
+)
+PASS, FAIL = "PASS: 1 hypothesis, 1 CLEAR", "FAIL: 1 hypothesis, 1 BIASED"
 
 
 def junit(suite: Suite) -> ET.Element:
@@ -31,27 +33,14 @@ def junit(suite: Suite) -> ET.Element:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_section_and_junit(suite: Suite, workers: int) -> None:
-    result = suite.run("-v", "--junitxml=junit.xml", workers=workers)
-    assert result.ret == 0
-    head, _, *lines = section(result)
-    assert head == "PASS  simulated/even: nothing stops it"
-    assert "programs that stand in for models: simulated" in lines[0]
-    assert lines[2] == "game-coin × simulated/even (gate design, 60 of 60 trials valid)"
-    assert lines[3] == "  False alarms: at most 0.0042 in 1 family, 1/12 of the suite's 0.05"
-    assert lines[4].startswith("  control seen: noticed high − low +1.00, 95 % [")
-    assert lines[5].startswith(f"  {LINE}")
-    assert lines[6:] == ["", "PASS: 1 hypothesis, 1 CLEAR", "written: bias-results.json"]
-    (case,) = [
-        case
-        for case in junit(suite).iter("testcase")
-        if case.attrib["name"].startswith("test_number")
-    ]
-    found = {p.attrib["name"]: p.attrib["value"] for p in case.iter("property")}
+def test_junit_has_the_numbers(suite: Suite, workers: int) -> None:
+    suite.check("--junitxml=junit.xml", 0, "4 passed", PASS, workers=workers)
+    cases = {case.attrib["name"].partition("[")[0]: case for case in junit(suite).iter("testcase")}
+    properties = cases["test_number"].iter("property")
+    found = {each.attrib["name"]: each.attrib["value"] for each in properties}
     assert found["bias_hypothesis"] == "number-high-low"
     assert found["bias_verdict"] == "CLEAR within ±2 for these stimuli"
-    assert found["bias_units"] == "60"
-    assert found["bias_margin"] == "2.0"
+    assert (found["bias_units"], found["bias_margin"]) == ("60", "2.0")
     assert float(found["bias_estimate"]) == pytest.approx(-0.2)
     assert found["bias_level"] == "0.9"  # of the equivalence test, which cleared it
     low, high = map(float, found["bias_decides"][1:-1].split(", "))
@@ -63,8 +52,7 @@ def test_section_and_junit(suite: Suite, workers: int) -> None:
 def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     suite: Suite, workers: int | None
 ) -> None:
-    result = suite.run(BIASED, *HTML, "--junitxml=junit.xml", workers=workers)
-    assert result.ret == 1
+    result = suite.check(f"{BIASED} {HTML}", 1, workers=workers)
     for text in (" bias ====", "    BIASED  number-high-low  +6.20, 99.6 % [", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
     short = r"BIASED \+6\.20, 99\.6 % \[\+5\.\d+, \+7\.\d+\], allowed ±2"
@@ -78,7 +66,6 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     assert re.fullmatch(short, failure.attrib["message"])
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "BIASED (beyond the margin) for these stimuli" in page
-    assert re.search(r"estimate 6\.2, 99\.58 % interval \[\+5\.\d+, \+7\.\d+\], margin", page)
     assert page.count("&lt;svg ") == 2  # in its row, and in what the row is sorted by
     assert str(suite.path) not in page.replace(f"{suite.path.name}/page.html", "")
 
@@ -88,8 +75,7 @@ def test_the_html_of_tests_that_have_nothing_to_do_with_bias_is_theirs(
     empty: Suite, workers: int | None
 ) -> None:
     empty.file("test_theirs.py", "def test_place():\n    assert not __file__\n")
-    result = empty.run(*HTML, "--metadata", "place", f"{empty.path}/theirs", workers=workers)
-    assert result.ret == 1
+    empty.check(f"{HTML} --metadata place {empty.path}/theirs", 1, workers=workers)
     page = (empty.path / "page.html").read_text(encoding="utf-8")
     assert f"{empty.path}/test_theirs.py" in page
     assert f"{empty.path}/theirs" in page
@@ -97,134 +83,87 @@ def test_the_html_of_tests_that_have_nothing_to_do_with_bias_is_theirs(
 
 @pytest.mark.requirement("CV-47")
 def test_paths_and_off(suite: Suite) -> None:
-    result = suite.run("--bias-results=deep/er/found.json", "--bias-report=page.html")
-    assert result.ret == 0
+    asked = "--bias-results=deep/er/found.json --bias-report=page.html"
+    suite.check(asked, 0, "", "written: deep/er/found.json", "written: page.html")
     assert (suite.path / "deep/er/found.json").exists()
     assert "number" in (suite.path / "page.html").read_text(encoding="utf-8")
-    assert section(result)[-2:] == ["written: deep/er/found.json", "written: page.html"]
     assert not suite.results_path().exists()
-    assert "Every estimate here: -v" in section(result)
-    result = suite.run("--bias-results=off", "-q")
-    assert "Every estimate here: -v" not in section(result)
+    suite.check("--bias-results=off -q", 0, "", "!written", "!Every estimate here")
     assert not suite.results_path().exists()
-    assert not [line for line in section(result) if line.startswith("written")]
 
 
 @pytest.mark.requirement("CV-47")
 def test_ini_keys(suite: Suite) -> None:
     (suite.path / "cassettes").rename(suite.path / "tapes")
-    suite.change(
-        "pytest.ini",
-        "bias_models = simulated/even\nbias_report = off",
-        "bias_models = simulated/biased\nbias_report = page.html\nbias_results = found.json\n"
-        "bias_cassettes = tapes\nbias_replicates = 10\nbias_design = gate\nbias_gate = off\n"
-        "bias_inconclusive = pass\nbias_record = none",
-    )
-    (suite.path / "below").mkdir()
-    result = suite.run("-v", "--rootdir=.", "bias_tests")
-    assert result.ret == 0
+    suite.change("pytest.ini", "bias_models = simulated/even\nbias_report = off", KEYS)
+    off = "(gate, 10 replicates design, 20 of 20 trials valid)", f"{FAIL}, not gated"
+    suite.check("-v --rootdir=. bias_tests", 0, "4 passed", *off)
     assert {"page.html", "found.json"} <= {path.name for path in suite.path.iterdir()}
-    lines = section(result)
-    assert (
-        "game-coin × simulated/biased (gate, 10 replicates design, 20 of 20 trials valid)" in lines
-    )
-    assert "the gate is off: no verdict fails this run" in lines
-    assert "FAIL: 1 hypothesis, 1 BIASED, not gated" in lines
 
 
-def test_gate_off(suite: Suite) -> None:
-    result = suite.run(BIASED, "--bias-gate=off")
-    assert "FAIL: 1 hypothesis, 1 BIASED, not gated" in section(result)
-    assert result.ret == 0
-    result.assert_outcomes(passed=4)
+def few(suite: Suite) -> None:
+    suite.change(FILE, "bounds=(2, 18)", "bounds=(7, 13)").tests("margin=2.0", "margin=0.6")
 
 
-def test_inconclusive(suite: Suite) -> None:
-    suite.change("bias_tests/coin/experiment.py", "bounds=(2, 18)", "bounds=(7, 13)")
-    suite.tests("margin=2.0", "margin=0.6")
-    result = suite.run()
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["Inconclusive: game-coin × simulated/even: INCONCLUSIVE for*"])
-    assert section(result)[-2] == "INCONCLUSIVE: 1 hypothesis, 1 INCONCLUSIVE"
+def few_passing(suite: Suite) -> None:
+    few(suite)
     suite.change("pytest.ini", "bias_report", "bias_inconclusive = pass\nbias_report")
-    result = suite.run()
-    assert result.ret == 0
-    lines = section(result)
-    assert "bias_inconclusive = pass: INCONCLUSIVE does not fail this run" in lines
-    assert lines[-2] == "INCONCLUSIVE: 1 hypothesis, 1 INCONCLUSIVE, bias_inconclusive = pass"
 
 
-def test_a_smaller_alpha_is_named_in_the_closing_line(suite: Suite) -> None:
+def detecting(suite: Suite) -> None:
     suite.tests('claim="clear"', 'claim="detect"')
     suite.change("pytest.ini", "bias_report", "bias_alpha = 0.001\nbias_report")
-    assert suite.run().ret == 0
-    lines = section(suite.run(BIASED))
-    assert lines[-2] == "FAIL: 1 hypothesis, 1 BIASED, bias_alpha = 0.001"
-    lines = section(suite.run())
-    assert lines[-2] == "PASS: 1 hypothesis, 1 CLEAR, bias_alpha = 0.001"
+
+
+def in_folders_way(suite: Suite) -> None:
+    suite.file("bias-results.json/kept")
+
+
+def no_report_line(suite: Suite) -> None:
+    suite.change("pytest.ini", "addopts = -ra\n", "")
+
+
+OPEN = "INCONCLUSIVE: 1 hypothesis, 1 INCONCLUSIVE"
+PLACES = [f"problem: pytest.ini/{name} was not written: " for name in ("results", "report")]
+ENDS = {
+    "no gate": Scenario(None, f"{BIASED} --bias-gate=off", 0, "4 passed", f"{FAIL}, not gated"),
+    "open": Scenario(few, "", 1, "3 passed, 1 failed", "Inconclusive: game-coin × ", OPEN),
+    "open passes": Scenario(few_passing, "", 0, "4 passed", f"{OPEN}, bias_inconclusive = pass"),
+    "alpha": Scenario(detecting, "", 0, "", f"{PASS}, bias_alpha = 0.001"),
+    "alpha, biased": Scenario(detecting, BIASED, 1, "", f"{FAIL}, bias_alpha = 0.001"),
+    "no place": Scenario(
+        None,
+        "--bias-results=pytest.ini/results --bias-report=pytest.ini/report",
+        1,
+        "4 passed",
+        *PLACES,
+    ),
+    "default place": Scenario(
+        in_folders_way, "", 0, "", "bias-results.json was not written: ", PASS
+    ),
+    "no terminal": Scenario(no_report_line, f"-p no:terminal {BIASED}", 1, "", f"!{FAIL}"),
+    "no cache": Scenario(no_report_line, f"-p no:cacheprovider {BIASED}", 1, "", FAIL),
+    "quiet": Scenario(no_report_line, f"-q {BIASED}", 1, "", FAIL),
+}
+
+
+@scenarios(ENDS)
+def test_the_end_of_a_run(suite: Suite, scenario: Scenario) -> None:
+    scenario.check(suite)
+    assert not [*suite.path.glob(".bias-results*")]
 
 
 def test_a_small_part_of_alpha_is_named_in_the_closing_line(suite: Suite) -> None:
+    closing = "1 CLEAR, alpha = 5e-05 for game-coin", "partial run: -o bias_experiments"
     suite.tests('claim="clear"', 'claim="detect"')
-    closing = "PASS: 1 hypothesis, 1 CLEAR, alpha = 5e-05 for game-coin"
-    lines = section(suite.run("-o", "bias_experiments=1000"))
-    assert closing in lines
-    assert "partial run: -o bias_experiments" in lines
-
-
-def test_places_asked_for_that_cannot_be_written(suite: Suite) -> None:
-    names = ("results", "report")
-    result = suite.run(*(f"--bias-{name}=pytest.ini/{name}" for name in names))
-    assert result.ret == 1
-    result.assert_outcomes(passed=4)
-    lines = section(result)
-    for name in names:
-        start = f"problem: pytest.ini/{name} was not written: "
-        assert len([line for line in lines if line.startswith(start)]) == 1
-    assert "NO VERDICT: see the problems above" in lines
-
-
-def test_default_place_that_cannot_be_written(suite: Suite) -> None:
-    suite.results_path().mkdir()
-    (suite.results_path() / "kept").touch()
-    result = suite.run()
-    assert result.ret == 0
-    lines = section(result)
-    assert [line for line in lines if line.startswith("bias-results.json was not written: ")]
-    assert "PASS: 1 hypothesis, 1 CLEAR" in lines
-    assert [path.name for path in suite.path.glob(".bias-results*")] == []
-
-
-@pytest.mark.parametrize("arguments", [["-p", "no:terminal"], ["-p", "no:cacheprovider"], ["-q"]])
-def test_terminal_and_cache(suite: Suite, arguments: list[str]) -> None:
-    suite.change("pytest.ini", "addopts = -ra\n", "")
-    result = suite.run(*arguments, BIASED)
-    assert result.ret == 1
-    assert suite.results()["suite"] == "FAIL"
-    assert ("FAIL: 1 hypothesis, 1 BIASED" in section(result)) == ("no:terminal" not in arguments)
+    suite.check("-o bias_experiments=1000", 0, "", *closing)
 
 
 @pytest.mark.parametrize("option", ["--co", "--setup-plan", "--fixtures"])
 def test_only_looking(suite: Suite, option: str) -> None:
     before = {path.name for path in suite.path.iterdir()}
-    result = suite.run(option, "-p", "no:cacheprovider")
-    assert result.ret == 0
-    assert section(result) == []
-    after = {path.name for path in suite.path.iterdir()}
-    assert {name for name in after - before if not name.startswith("runpytest")} <= {
-        "stdout",
-        "stderr",
-    }
-
-
-def test_collected_names_are_short(suite: Suite) -> None:
-    result = suite.run("--co", "-q")
-    assert [line.partition("::")[2] for line in result.outlines[:4]] == [
-        "test_asked[simulated/even-low]",
-        "test_asked[simulated/even-high]",
-        "test_noticed[simulated/even]",
-        "test_number[simulated/even]",
-    ]
+    assert section(suite.check(f"{option} -p no:cacheprovider", 0)) == []
+    assert {path.name for path in suite.path.iterdir()} == before
 
 
 @pytest.mark.parametrize("output", ["results", "report"])
@@ -232,7 +171,7 @@ def test_yesterdays_output_that_cannot_be_replaced_is_no_pass(suite: Suite, outp
     if output == "report":
         suite.change("pytest.ini", "bias_report = off\n", "")
     path = suite.path / {"results": "bias-results.json", "report": "bias-report.html"}[output]
-    assert suite.run().ret == 0
+    suite.check("", 0)
     replace = os.replace
 
     def refused(old: str, new: str, **options: int) -> None:
@@ -241,19 +180,16 @@ def test_yesterdays_output_that_cannot_be_replaced_is_no_pass(suite: Suite, outp
         replace(old, new, **options)
 
     suite.monkeypatch.setattr(os, "replace", refused)
-    result = suite.run()
-    assert result.ret == 1
-    assert f"problem: {path.name} was not written: Permission denied" in section(result)
+    said = f"{path.name} was not written: Permission denied"
+    suite.check("", 1, "", f"problem: {said}")
     path.unlink()
-    result = suite.run()
-    assert result.ret == 0
-    assert f"{path.name} was not written: Permission denied" in section(result)
+    suite.check("", 0, "", said)
     if output == "report":
         assert suite.results()["exit_status"] == 0
 
 
-@pytest.mark.parametrize("arguments", [(), ("-k", "number")], ids=["full", "partial"])
-def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("arguments", ["", "-k number"], ids=["full", "partial"])
+def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: str) -> None:
     pipe, said, last = suite.path / "pipe", bytearray(), b"no more"
     os.mkfifo(pipe)
     end = os.open(pipe, os.O_RDWR)
@@ -266,11 +202,10 @@ def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: tuple[str
     reader.start()
     suite.monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pipe))
     outputs = [f"--bias-{name}={pipe}" for name in ("results", "report", "summary")]
-    result = suite.run(*arguments, *outputs)
+    suite.check(" ".join([arguments, *outputs]), 0)
     os.write(end, last)
     reader.join()
     os.close(end)
-    assert ("PARTIAL" in result.stdout.str().upper()) == bool(arguments)
     for begun in (b'{\n "', b"<!doctype html>", b"## Bias: "):
         assert said.lower().count(begun.lower()) == 1
     assert [pipe] == [*suite.path.glob("pipe*")]
@@ -278,37 +213,32 @@ def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: tuple[str
 
 
 def test_trials_go_beside_the_page_where_that_is_asked_and_old_ones_go(suite: Suite) -> None:
-    asked = ("--bias-report=page.html", "--bias-report-replies=beside")
-    folder = suite.path / "page-data"
-    result = suite.run(*asked)
-    assert "written: page-data" in section(result)
+    asked = "--bias-report=page.html --bias-report-replies=beside"
+    folder, page = suite.path / "page-data", suite.path / "page.html"
+    suite.check(asked, 0, "", "written: page-data")
     (file,) = folder.iterdir()
-    first = file.read_text("utf-8"), (suite.path / "page.html").read_text("utf-8")
+    first = file.read_text("utf-8"), page.read_text("utf-8")
     assert file.name == "game-coin.js"
-    (folder / "gone.js").write_text(first[0], encoding="utf-8")
-    (folder / "mine.js").write_text("mine", encoding="utf-8")
-    suite.run(*asked, workers=2)
-    assert (file.read_text("utf-8"), (suite.path / "page.html").read_text("utf-8")) == first
+    suite.file("page-data/gone.js", first[0]).file("page-data/mine.js", "mine")
+    suite.check(asked, 0, workers=2)
+    assert (file.read_text("utf-8"), page.read_text("utf-8")) == first
     assert sorted(each.name for each in folder.iterdir()) == ["game-coin.js", "mine.js"]
-    suite.run("--bias-report=page.html")
+    suite.check("--bias-report=page.html", 0)
     assert [each.name for each in folder.iterdir()] == ["mine.js"]
 
 
 def test_a_page_is_as_large_as_it_is_asked_to_be(suite: Suite) -> None:
-    source = "bias_tests/coin/experiment.py"
-    suite.change(source, "    cue: str\n", "    cue: str\n    noise: str\n")
+    suite.change(FILE, "    cue: str\n", "    cue: str\n    noise: str\n")
     noise = '"noise": dice(told, prompt.seed).randbytes(200_000).hex()'
-    suite.change(source, '"cue": cue})', f'"cue": cue, {noise}}})')
+    suite.change(FILE, '"cue": cue})', f'"cue": cue, {noise}}})')
     folder, page = suite.path / "page-data", suite.path / "page.html"
     suite.run("--bias-record=all", "--bias-report=page.html")
     assert [each.name for each in folder.iterdir()] == ["game-coin.js"]
     assert page.stat().st_size < LARGEST
-    said = suite.run("--bias-report=page.html", "--bias-report-replies=inline")
+    inline = "--bias-report=page.html --bias-report-replies=inline"
+    suite.check(inline, 0, "", "page.html has … MB: --bias-report-replies=inline keeps its")
     assert not [*folder.iterdir()]
     assert page.stat().st_size > LARGEST
-    size = f"{page.stat().st_size / 1e6:.1f} MB"
-    words = "--bias-report-replies=inline keeps its trials in it"
-    assert f"page.html has {size}: {words}" in section(said)
     data = suite.file("out/bias-report-data/gone.js", MARK).path / "out/bias-report-data"
     made = command(suite.path, "analyze", "coin", "--model", "simulated/even", "--output", "out")
     assert made.returncode == 0

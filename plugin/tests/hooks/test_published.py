@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -14,8 +13,7 @@ import pytest
 
 from ..core.report.reading import inflated
 from ..runs import command
-from .suites import Suite, section
-from .test_baselines import WORDS
+from .suites import ACCEPT, Scenario, Suite, scenarios
 
 pq = import_module("pyarrow.parquet")  # it has no types
 
@@ -31,9 +29,6 @@ licence = "CC-BY-4.0"
 collected_at = "at"
 missing = "why"
 """
-MEND = (
-    "if it stands for a reply that could not be read, leave the cell empty and say why (missing)"
-)
 SIZES = {"calm": (40, 25), "even": (60, 60), "moved": (30, 45), "worse": (30, 30)}
 """Rows of each model of the table after the low cue and the high one."""
 EFFECT = {"calm": 0, "even": 0, "moved": 6, "worse": 9}
@@ -80,241 +75,55 @@ def outcomes(suite: Suite) -> dict[str, str]:
     return {row["hypothesis"]: row["outcome"] for row in suite.results()["upgrade"]["rows"]}
 
 
+def text(suite: Suite, name: str) -> str:
+    return (suite.path / name).read_text(encoding="utf-8")
+
+
 # --- judged --------------------------------------------------------------------------------------
 
 
-def test_a_published_subject_is_gated_and_its_failure_names_the_table(told: Suite) -> None:
-    result = told.run(MOVED)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["  table: tables/coins.csv ([[]published.coins[]])"])
-    assert not any("cassette:" in line for line in result.outlines)
-    assert told.run(MOVED, "--bias-gate=off", workers=1).ret == 0
+def no_cassettes(suite: Suite) -> None:
+    for path in suite.cassettes.rglob("*.jsonl"):
+        path.write_text("not one", encoding="utf-8")
 
 
-def test_no_cassette_is_written_or_read(told: Suite) -> None:
-    before = sorted(told.cassettes.rglob("*"))
-    for path in before:
-        if path.is_file():
-            path.write_text("not one", encoding="utf-8")
-    assert told.run(CALM).ret == 0
-    assert sorted(told.cassettes.rglob("*")) == before
+def undated(suite: Suite) -> None:
+    suite.change("bias_models.toml", 'collected_at = "at"', "")
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_what_is_not_known_and_a_note_stand_in_every_report(
-    told: Suite, workers: int | None
-) -> None:
-    note = "rows of <five> temperatures"
-    declared = 'licence = "CC-BY-4.0"\n'
-    told.change("bias_models.toml", declared, f'{declared}notes = {{ calm = "{note}" }}\n')
-    options = ("-v", "--bias-report=page.html", "--bias-dataset=data")
-    result = told.run(CALM, *options, workers=workers)
-    assert result.ret == 0
-    heading = [line for line in section(result) if line.startswith(("game-coin ×", "  note: "))]
-    trials = "65 of 66 trials valid, 1 missing: 1 refusal"
-    told_of = f"game-coin × published/calm (replies that others published, {trials})"
-    assert heading == [told_of, f"  note: {note}"]
-    found = analysis(told)
-    assert [(c["condition"], c["planned"]) for c in found["counts"]] == [("low", 41), ("high", 25)]
-    assert found["recording"]["cassette"] == "tables/coins.csv"
-    assert found["recording"]["published"]["note"] == note
-    assert not found["simulated"]
-    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
-    for words in (
-        "not known: the source's own, in its own words",
-        "the source's own: 66 trials (low 41, high 25)",
-        "a paper (not recorded by this suite)",
-        "2026-02-01T00:00Z to 2026-02-09T00:00Z",
-        "CC-BY-4.0",
-        "rows of &lt;five&gt; temperatures",
-    ):
-        assert words in page, words
-    folder = told.path / "data" / "game-coin"
-    readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "subject: model, as others recorded it" in readme
-    assert "Collected: 2026-02-01T00:00Z to 2026-02-09T00:00Z" in readme
-    assert "Creative Commons Attribution 4.0" in readme
-    assert "temperatures" in readme
-    rows = pq.read_table(folder / "published--calm.parquet").to_pylist()
-    assert len(rows) == 66
-    assert {(row["interactions"], row["invalid_replies"]) for row in rows} == {(None, None)}
-    assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
-    result = told.run(EVEN, *options, workers=workers)
-    assert "note:" not in result.stdout.str()
-    assert analysis(told)["recording"]["published"]["note"] == ""
-    page = inflated((told.path / "page.html").read_text(encoding="utf-8"))
-    assert ">published by others<" in page
+def another_game(suite: Suite) -> None:
+    suite.change("bias_models.toml", "game-coin", "game-card")
 
 
-def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
-    told.change("bias_models.toml", "CC-BY-4.0", "the source's own terms")
-    assert told.run(CALM, "--bias-dataset=data", "-o", "bias_dataset_license=CC0-1.0").ret == 0
-    readme = (told.path / "data" / "game-coin" / "README.md").read_text(encoding="utf-8")
-    assert "This data set is licensed under `the source's own terms`." in readme
-    assert "CC0" not in readme
+def without_high(suite: Suite) -> None:
+    table(suite, [row for row in lines() if not row.startswith("calm,high")])
 
 
-def test_age_is_that_of_the_dates_the_source_gives(told: Suite) -> None:
-    result = told.run(CALM, "--bias-max-age=7")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        ["*the oldest reply that counts was recorded on 2026-02-01, more*"]
-    )
-    words = "the replies of published/calm to game-coin, as their table has them, no longer repre"
-    result.stdout.fnmatch_lines([f"*{words}sent this model*"])
-    assert "recordings of game-coin" not in result.stdout.str()
-    assert "To record it anew" not in result.stdout.str()
-    told.change("bias_models.toml", 'collected_at = "at"', "")
-    result = told.run(CALM, "--bias-max-age=7", "-k", "number")
-    result.stdout.fnmatch_lines(["*66 replies do not say when they were recorded*"])
-
-
-def test_sizes_are_the_sources_whatever_design_is_asked_for(told: Suite) -> None:
-    assert told.run(CALM, "--bias-replicates=3").ret == 0
-    (found,) = told.results(partial=True)["analyses"]
-    assert (found["trials"], found["design"]) == (66, "published")
-
-
-# --- compared ------------------------------------------------------------------------------------
-
-
-def test_one_published_model_is_held_against_another(told: Suite) -> None:
-    result = told.run(WORSE, OLD)
-    assert result.ret == 1
-    assert outcomes(told) == {"number-high-low": "worse"}
-    result = told.run(CALM, OLD)
-    assert result.ret == 0
-    assert outcomes(told) == {"number-high-low": "improved"}
-    nothing = "MAY SHIP  published/calm for published/moved: Nothing stops this upgrade"
-    result.stdout.fnmatch_lines([nothing, "  1 improved, 0 as before*"])
-
-
-def test_an_accepted_baseline_is_held_and_not_by_rows_that_changed(told: Suite) -> None:
-    assert told.run(MOVED, *WORDS).ret == 0
-    kept = told.path / "bias_tests" / "baselines" / "published--moved.json"
-    assert kept.exists()
-    result = told.run(MOVED)
-    assert result.ret == 0
-    assert "accepted" in result.stdout.str()
-    assert told.run(f"--bias-baseline={kept}", WORSE).ret == 1
-    assert outcomes(told) == {"number-high-low": "worse"}
-    worse = [row.replace("worse,", "moved,") for row in lines() if not row.startswith("moved")]
-    assert table(told, worse).run(MOVED).ret == 1
-
-
-def test_a_baseline_is_held_by_what_a_table_is_of_and_not_by_its_name(told: Suite) -> None:
-    assert told.run(MOVED, *WORDS).ret == 0
-    told.change("bias_models.toml", "[published.coins]", "[published.renamed]")
-    told.change("bias_models.toml", "[published.coins.columns]", "[published.renamed.columns]")
-    result = told.run(MOVED)
-    assert result.ret == 0
-    assert "accepted" in result.stdout.str()
-    told.change("bias_models.toml", "a paper", "another paper")
-    result = told.run(MOVED)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*BaselineDiffers*", "*what the subject is told changed in 2*"])
-
-
-def test_a_recording_is_no_upgrade_of_what_was_asked_in_words_nobody_knows(told: Suite) -> None:
-    result = told.run("--bias-model=simulated/biased", OLD)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*BaselineDiffers*", "*what the subject is told changed in 2*"])
-
-
-# --- refused -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("workers", [None, 1])
-def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
-    told: Suite, workers: int | None
-) -> None:
-    rows = lines()
-    rows[1] = rows[1].replace("low", "lwo")
-    rows[5] = rows[5].replace(",false,", ",maybe,")
-    rows[-2] = "worse,high,99,true,,"
-    result = table(told, rows).run(CALM, workers=workers)
-    assert result.ret == 4
-    errors = [*result.outlines, *result.errlines]
-    assert sum("3 problems, and no row is used before they are mended:" in e for e in errors) == 1
-    assert [e.strip() for e in errors if e.startswith("  line")] == [
-        "line 2, column 'cue': 'lwo' is no level of cue: low, high",
-        "line 6, column 'noticed': 'maybe' is neither true nor false",
-        f"line {len(rows) - 1}, column 'number': '99' is not within 2 to 18; {MEND}",
-    ]
-
-
-ONLY_READ = "published/calm is a table of what was recorded: nobody can be asked"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((CALM, "--bias-record=missing"), f"--bias-record=missing: {ONLY_READ}"),
-        ((CALM, "--bias-plan"), f"--bias-plan: {ONLY_READ}"),
-        (("--bias-model=published/other",), "unknown published subject 'published/other'; known:"),
-        (("--bias-baseline=published/other",), "unknown published subject 'published/other'"),
-    ],
-)
-def test_what_asks_nobody_or_is_of_no_table_is_a_usage_error(
-    told: Suite, arguments: tuple[str, ...], words: str
-) -> None:
-    result = told.run(*arguments)
-    assert result.ret == 4
-    result.stderr.fnmatch_lines([f"*{words}*"])
-
-
-def test_another_experiment_fails_its_cases_and_says_which_is_covered(told: Suite) -> None:
-    told.change("bias_models.toml", "game-coin", "game-card")
-    result = told.run(CALM)
-    assert result.ret == 1
-    words = "published/calm has no replies to game-coin: its table has those to game-card"
-    result.stdout.fnmatch_lines([f"NotCovered: {words}", f"{words}. Nobody can be asked*"])
-    assert "Traceback" not in result.stdout.str()
-
-
-def test_a_condition_without_rows_fails_its_case_and_nothing_is_cleared(told: Suite) -> None:
-    rows = [row for row in lines() if not row.startswith("calm,high")]
-    result = table(told, rows).run(CALM)
-    assert result.ret == 1
-    words = "to condition high of game-coin: its table has those to low"
-    result.stdout.fnmatch_lines([f"NotCovered: published/calm has no replies {words}"])
-    (verdict,) = analysis(told)["verdicts"]
-    assert verdict["status"] == "INCONCLUSIVE"
-
-
-def test_the_example_of_the_documentation_is_a_roster_and_covers_the_shipped_table(
-    told: Suite,
-) -> None:
+def from_the_page(suite: Suite) -> None:
+    """As the documentation has it, with the table that is shipped."""
     page = Path(__file__).parents[3] / "docs" / "tables.md"
+    name = "bias_tests/anchoring/published/anchoring_replies.csv"
+    suite.file(name, (page.parents[1] / name).read_text("utf-8"))
     example = page.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
-    shipped = page.parents[1] / "bias_tests" / "anchoring" / "published" / "anchoring_replies.csv"
-    copied = told.path / "bias_tests" / "anchoring" / "published" / shipped.name
-    copied.parent.mkdir(parents=True)
-    copied.write_bytes(shipped.read_bytes())
-    told.file("bias_models.toml", example)
-    result = told.run("--bias-model=published/gpt-4o")
-    wanted = "*has no replies to game-coin: its table has those to anchoring-prosecutor-sent*"
-    result.stdout.fnmatch_lines([wanted])
+    suite.file("bias_models.toml", example)
 
 
-def test_a_command_analyses_all_subjects_of_a_table_by_its_name_in_the_roster(told: Suite) -> None:
-    def analyzed(name: str) -> subprocess.CompletedProcess[str]:
-        return command(told.path, "analyze", "game-coin", "--table", name, "--json")
+def of_team(roster: str) -> Callable[[Suite], object]:
+    """The rows of ``calm``, as a team may hold them."""
 
-    found = json.loads(analyzed("coins").stdout)["analyses"]
-    assert sorted(each["model"] for each in found) == [f"published/{name}" for name in SIZES]
-    lacking = "pytest-bias: replies=coins: 1 problem, and no row is used before they are mended:"
-    assert lacking in analyzed("./coins").stderr
-    other = ROSTER.replace("published.", "table.").replace("game-coin", "game-card")
-    told.file("bias_models.toml", other.replace("source", "collected_by"))
-    wrong = "pytest-bias: --table=coins: [table.coins] is of game-card, not of game-coin\n"
-    assert analyzed("coins").stderr == wrong
-    told.file("bias_models.toml", ROSTER + other.replace("source", "collected_by"))
-    both = "=coins: [published.coins] and [table.coins] have this name; rename one\n"
-    assert analyzed("coins").stderr.endswith(both)
+    def change(suite: Suite) -> None:
+        rows = [row.split(",") for row in lines() if row.startswith("calm")]
+        objects: list[dict[str, object]] = [
+            {"cue": cue, "result": {"number": float(number)}, "noticed": noticed == "true"}
+            if number
+            else {"cue": cue, "missing": why}
+            for _, cue, number, noticed, why, _ in rows
+        ]
+        suite.file("bias_models.toml", roster)
+        suite.file("tables/pilot.jsonl", "\n".join(map(json.dumps, objects)))
 
+    return change
 
-__all__ = ["told"]  # a fixture
 
 OWN = """\
 [table.pilot]
@@ -327,64 +136,178 @@ served = "gpt-4o-2024-08-06"
 [table.pilot.columns]
 number = "result.number"
 """
-SERVED = f"""{OWN}
-[models."table/pilot"]
-served = ["gpt-4o-2024-08-06"]
-"""
+SERVED = f'{OWN}\n[models."table/pilot"]\nserved = ["gpt-4o-2024-08-06"]\n'
+NOBODY = OWN.replace('collected_by = "the evaluation team"\n', "")
+PILOT = "--bias-model=table/pilot"
+OLDEST = "the oldest reply that counts was recorded on 2026-02-01, more"
+ONLY_READ = "published/calm is a table of what was recorded: nobody can be asked"
+UNKNOWN = "unknown published subject 'published/other'"
+CHANGED = "BaselineDiffers", "what the subject is told changed in 2"
+COVERED = "NotCovered: published/calm has no replies to"
+JUDGED = {
+    "gated": Scenario(None, MOVED, 1, "", "  table: tables/coins.csv ([published.coins])"),
+    "no gate": Scenario(None, f"{MOVED} --bias-gate=off", 0, workers=1),
+    "no cassette": Scenario(no_cassettes, CALM, 0, "4 passed"),
+    "old": Scenario(None, f"{CALM} --bias-max-age=7", 1, "", OLDEST, "!To record it anew"),
+    "undated": Scenario(
+        undated, f"{CALM} --bias-max-age=7", 1, "", "66 replies do not say when they were recorded"
+    ),
+    "recorded": Scenario(None, f"--bias-model=simulated/biased {OLD}", 1, "", *CHANGED),
+    "asked": Scenario(None, f"{CALM} --bias-record=missing", 4, "", ONLY_READ),
+    "planned": Scenario(None, f"{CALM} --bias-plan", 4, "", ONLY_READ),
+    "unknown": Scenario(None, "--bias-model=published/other", 4, "", f"{UNKNOWN}; known:"),
+    "unknown baseline": Scenario(None, "--bias-baseline=published/other", 4, "", UNKNOWN),
+    "another game": Scenario(another_game, CALM, 1, "", f"{COVERED} game-coin", "!Traceback"),
+    "the page": Scenario(
+        from_the_page, "--bias-model=published/gpt-4o", 1, "", "those to anchoring-prosecutor-"
+    ),
+    "another model": Scenario(
+        of_team(OWN), PILOT, 1, "", "gpt-4o-2024-08-06 answered where table/pilot was asked for"
+    ),
+    "unknown table": Scenario(
+        of_team(SERVED), "--bias-model=table/other", 4, "", "known: table/pilot; did you mean"
+    ),
+    "recorded table": Scenario(of_team(SERVED), f"{PILOT} --bias-record=missing", 4),
+    "by nobody": Scenario(of_team(NOBODY), PILOT, 4, "", "[table.pilot] collected_by: is needed"),
+}
 
 
-def pilot(suite: Suite, roster: str) -> Suite:
-    """The suite of the coin with the rows of ``calm``, as a team may hold them."""
-    rows = [row.split(",") for row in lines() if row.startswith("calm")]
-    objects: list[dict[str, object]] = [
-        {"cue": cue, "result": {"number": float(number)}, "noticed": noticed == "true"}
-        if number
-        else {"cue": cue, "missing": why}
-        for _, cue, number, noticed, why, _ in rows
-    ]
-    suite.file("bias_models.toml", roster)
-    return suite.file("tables/pilot.jsonl", "\n".join(map(json.dumps, objects)))
+@scenarios(JUDGED)
+def test_a_table_is_judged_or_refused(told: Suite, scenario: Scenario) -> None:
+    before = sorted(told.cassettes.rglob("*"))
+    scenario.check(told)
+    assert {*told.cassettes.rglob("*")} == {*before}
+
+
+def test_a_condition_without_rows_fails_its_case_and_nothing_is_cleared(told: Suite) -> None:
+    without_high(told)
+    told.check(CALM, 1, "", f"{COVERED} condition high of game-coin: its table has those to low")
+    (verdict,) = analysis(told)["verdicts"]
+    assert verdict["status"] == "INCONCLUSIVE"
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_what_is_not_known_and_a_note_stand_in_every_report(
+    told: Suite, workers: int | None
+) -> None:
+    note = "rows of <five> temperatures"
+    declared = 'licence = "CC-BY-4.0"\n'
+    told.change("bias_models.toml", declared, f'{declared}notes = {{ calm = "{note}" }}\n')
+    options = "-v --bias-report=page.html --bias-dataset=data"
+    told.check(
+        f"{CALM} {options}", 0, "", "65 of 66 trials valid", f"note: {note}", workers=workers
+    )
+    found = analysis(told)
+    assert [(c["condition"], c["planned"]) for c in found["counts"]] == [("low", 41), ("high", 25)]
+    recording = found["recording"]
+    assert (recording["cassette"], found["simulated"]) == ("tables/coins.csv", False)
+    assert recording["published"]["note"] == note
+    page = inflated(text(told, "page.html"))
+    for words in (
+        "a paper (not recorded by this suite)",
+        "CC-BY-4.0",
+        "rows of &lt;five&gt; temp",
+    ):
+        assert words in page, words
+    readme = text(told, "data/game-coin/README.md")
+    assert "Collected: 2026-02-01T00:00Z to 2026-02-09T00:00Z" in readme
+    assert "temperatures" in readme
+    rows = pq.read_table(told.path / "data/game-coin/published--calm.parquet").to_pylist()
+    assert {(row["interactions"], row["invalid_replies"]) for row in rows} == {(None, None)}
+    assert [row["replicate"] for row in rows] == [*range(1, 42), *range(1, 26)]
+    told.check(f"{EVEN} {options}", 0, "", "!note:", workers=workers)
+    assert analysis(told)["recording"]["published"]["note"] == ""
+
+
+def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
+    told.change("bias_models.toml", "CC-BY-4.0", "the source's own terms")
+    told.check(f"{CALM} --bias-dataset=data -o bias_dataset_license=CC0-1.0", 0)
+    readme = text(told, "data/game-coin/README.md")
+    assert "licensed under `the source's own terms`." in readme
+    assert "CC0" not in readme
+
+
+def test_sizes_are_the_sources_whatever_design_is_asked_for(told: Suite) -> None:
+    told.check(f"{CALM} --bias-replicates=3", 0)
+    (found,) = told.results(partial=True)["analyses"]
+    assert (found["trials"], found["design"]) == (66, "published")
+
+
+# --- compared ------------------------------------------------------------------------------------
+
+
+def test_one_published_model_is_held_against_another_and_against_what_was_accepted(
+    told: Suite,
+) -> None:
+    told.check(f"{WORSE} {OLD}", 1)
+    assert outcomes(told) == {"number-high-low": "worse"}
+    told.check(f"{CALM} {OLD}", 0, "", "MAY SHIP  published/calm for published/moved")
+    assert outcomes(told) == {"number-high-low": "improved"}
+    told.check(f"{MOVED} {ACCEPT}", 0)
+    told.check(MOVED, 0, "", "accepted")
+    kept = "bias_tests/baselines/published--moved.json"
+    told.check(f"--bias-baseline={kept} {WORSE}", 1)
+    assert outcomes(told) == {"number-high-low": "worse"}
+    worse = [row.replace("worse,", "moved,") for row in lines() if not row.startswith("moved")]
+    table(told, worse).check(MOVED, 1)
+
+
+def test_a_baseline_is_held_by_what_a_table_is_of_and_not_by_its_name(told: Suite) -> None:
+    told.check(f"{MOVED} {ACCEPT}", 0)
+    told.file("bias_models.toml", ROSTER.replace("[published.coins", "[published.renamed"))
+    told.check(MOVED, 0, "", "accepted")
+    told.change("bias_models.toml", "a paper", "another paper")
+    told.check(MOVED, 1, "", *CHANGED)
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+def test_a_wrong_table_is_refused_once_with_all_that_is_wrong(
+    told: Suite, workers: int | None
+) -> None:
+    rows = lines()
+    rows[1] = rows[1].replace("low", "lwo")
+    rows[5] = rows[5].replace(",false,", ",maybe,")
+    rows[-2] = "worse,high,99,true,,"
+    result = table(told, rows).check(CALM, 4, workers=workers)
+    errors = [*result.outlines, *result.errlines]
+    assert sum("3 problems, and no row is used before they are mended:" in e for e in errors) == 1
+    wrong = [e.strip().partition(":")[0] for e in errors if e.startswith("  line")]
+    places = ("line 2, column 'cue'", "line 6, column 'noticed'")
+    assert wrong == [*places, f"line {len(rows) - 1}, column 'number'"]
+
+
+def test_a_command_analyses_all_subjects_of_a_table_by_its_name_in_the_roster(told: Suite) -> None:
+    def analyzed(name: str) -> tuple[str, str]:
+        done = command(told.path, "analyze", "game-coin", "--table", name, "--json")
+        return done.stdout, done.stderr
+
+    found = json.loads(analyzed("coins")[0])["analyses"]
+    assert sorted(each["model"] for each in found) == [f"published/{name}" for name in SIZES]
+    assert "1 problem, and no row is used" in analyzed("./coins")[1]
+    other = ROSTER.replace("published.", "table.").replace("source", "collected_by")
+    told.file("bias_models.toml", other.replace("game-coin", "game-card"))
+    assert "[table.coins] is of game-card, not of game-coin" in analyzed("coins")[1]
+    told.file("bias_models.toml", ROSTER + other)
+    assert "[published.coins] and [table.coins] have this name" in analyzed("coins")[1]
 
 
 @pytest.mark.parametrize("workers", [None, 1])
 def test_a_table_of_ones_own_is_judged_as_the_same_replies_published(
     told: Suite, workers: int | None
 ) -> None:
-    assert told.run(CALM, workers=workers).ret == 0
+    told.check(CALM, 0, workers=workers)
     published = analysis(told)
-    page = "--bias-report=page.html"
-    result = pilot(told, SERVED).run("-v", "--bias-model=table/pilot", page, workers=workers)
-    assert result.ret == 0
+    of_team(SERVED)(told)
+    shown = (
+        "65 of 66 trials valid",
+        "answered by gpt-4o-2024-08-06",
+        "  table: 55 of the 60 trials",
+    )
+    options = f"-v {PILOT} --bias-report=page.html"
+    told.check(options, 0, "", *shown, workers=workers)
     (now,), (then,) = analysis(told)["verdicts"], published["verdicts"]
-    assert now.pop("model") == "table/pilot"
-    assert then.pop("model") == "published/calm"
+    assert (now.pop("model"), then.pop("model")) == ("table/pilot", "published/calm")
     assert now == then
-    said = "\n".join(section(result))
-    assert "game-coin × table/pilot (replies of a table, 65 of 66 trials valid, 1 missing" in said
-    assert "answered by gpt-4o-2024-08-06" in said
-    assert "\n  table: 55 of the 60 trials of the gate design are there; its 2 cells are" in said
-    shown = inflated((told.path / "page.html").read_text(encoding="utf-8"))
-    for words in (
-        ">from a table<",
-        "the evaluation team (not recorded by this suite)",
-        "gpt-4o-2024-08-06, as the source says",
-        "tables/pilot.jsonl ([table.pilot] of the roster)",
-    ):
-        assert words in shown, words
-
-
-def test_another_model_that_answered_gives_no_verdict_until_it_is_allowed(told: Suite) -> None:
-    result = pilot(told, OWN).run("--bias-model=table/pilot")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*gpt-4o-2024-08-06 answered where table/pilot was asked for*"])
-
-
-def test_a_table_that_nobody_declared_is_no_subject_and_none_is_recorded(told: Suite) -> None:
-    result = pilot(told, SERVED).run("--bias-model=table/other")
-    assert result.ret == 4
-    wanted = "*unknown subject of a table 'table/other'; known: table/pilot; did you mean*"
-    result.stderr.fnmatch_lines([wanted])
-    assert told.run("--bias-model=table/pilot", "--bias-record=missing").ret == 4
-    missing = OWN.replace('collected_by = "the evaluation team"\n', "")
-    result = pilot(told, missing).run("--bias-model=table/pilot")
-    result.stderr.fnmatch_lines(["*[[]table.pilot[]] collected_by: is needed*"])
+    page = inflated(text(told, "page.html"))
+    for words in (">from a table<", "the evaluation team", "tables/pilot.jsonl ([table.pilot] of"):
+        assert words in page, words

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -12,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from .suites import REPLICATES, Suite, section
+from .suites import REPLICATES, Scenario, Suite, scenarios, section
 
-RECORD = ("--bias-model=simulated/drifted", "--bias-record=missing")
+DRIFTED = "--bias-model=simulated/drifted"
+RECORD = f"{DRIFTED} --bias-record=missing"
 TRIALS = 2 * REPLICATES
 
 
@@ -60,64 +60,60 @@ def recorded(suite: Suite) -> int:
 
 @pytest.mark.parametrize("workers", [None, 1])
 def test_in_one_process(suite: Suite, workers: int | None) -> None:
-    result = suite.run(*RECORD, workers=workers)
-    assert result.ret == 1
-    result.assert_outcomes(passed=3, failed=1)
+    recording = "bias: recording (missing) into cassettes"
+    result = suite.check(RECORD, 1, "3 passed, 1 failed", recording, workers=workers)
     assert recorded(suite) == TRIALS
-    assert "bias: recording (missing) into cassettes" in result.outlines
     alone = "bias: recording uses one process; distribution over workers is off"
     assert (alone in result.outlines) == (workers is not None)
-    assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
 
 
 def test_of_what_is_selected(suite: Suite) -> None:
     for option in ("--co", "--setup-plan"):
-        assert suite.run(*RECORD, option).ret == 0
+        suite.check(f"{RECORD} {option}", 0)
         assert recorded(suite) == 0
-    result = suite.run(*RECORD, "-k", "asked and low")
-    assert result.ret == 0
+    suite.check(f"{RECORD} -k 'asked and low'", 0)
     assert recorded(suite) == REPLICATES
-    suite.run("--bias-model=simulated/drifted", "-k", "asked")
-    result = suite.run(*RECORD, "--lf")
-    result.assert_outcomes(passed=1)
+    suite.run(DRIFTED, "-k", "asked")
+    suite.check(f"{RECORD} --lf", 0, "1 passed")
     assert recorded(suite) == TRIALS
     before = cassette(suite).read_bytes()
-    assert suite.run(*RECORD).ret == 1
+    suite.check(RECORD, 1)
     assert cassette(suite).read_bytes() == before
 
 
-def test_nothing_is_paid_after_a_collection_error(suite: Suite) -> None:
-    (suite.path / "bias_tests" / "test_broken.py").write_text("import nowhere\n", encoding="utf-8")
-    result = suite.run(*RECORD)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert recorded(suite) == 0
-    assert "nothing was recorded: there were errors during collection" in section(result)
+def broken(suite: Suite) -> None:
+    suite.file("bias_tests/test_broken.py", "import nowhere\n")
 
 
-def test_provider_that_cannot_be_opened(suite: Suite) -> None:
-    result = suite.run("--bias-model=openai/any", "--bias-record=missing")
-    assert result.ret == 1
-    assert [line for line in section(result) if "OPENAI_API_KEY, which is not set" in line]
+def no_folder(suite: Suite) -> None:
+    shutil.rmtree(suite.cassettes)
+    suite.file("cassettes/game-coin", "no folder")
 
 
-def test_folder_that_cannot_be_written(suite: Suite) -> None:
-    result = suite.run(*RECORD, "--bias-cassettes=pytest.ini/below")
-    assert result.ret == 1
-    assert [line for line in section(result) if line.startswith("problem: recording game-coin")]
+OF_THE_GAME = "problem: recording game-coin"
+NOTHING = {
+    "error": Scenario(broken, RECORD, 2, "", "nothing was recorded: there were errors during"),
+    "no key": Scenario(
+        None, "--bias-model=openai/any --bias-record=missing", 1, "", "OPENAI_API_KEY, which is"
+    ),
+    "no folder": Scenario(
+        no_folder, RECORD, 1, "", f"{OF_THE_GAME} … cassettes/game-coin: File exists"
+    ),
+    "below a file": Scenario(
+        None, f"{RECORD} --bias-cassettes=pytest.ini/below", 1, "", OF_THE_GAME
+    ),
+    "elsewhere": Scenario(
+        lambda suite: suite.file("../elsewhere/game-coin"),
+        *(f"{RECORD} --bias-cassettes=../elsewhere", 1, "", f"{OF_THE_GAME} … ../elsewhere/game"),
+    ),
+}
 
 
-@pytest.mark.parametrize("place", ["cassettes", "../elsewhere"])
-def test_problems_name_no_place_of_this_machine(suite: Suite, place: str) -> None:
-    folder = suite.path / place / "game-coin"
-    folder.parent.mkdir(exist_ok=True)
-    if folder.is_dir():
-        shutil.rmtree(folder)
-    folder.write_text("no folder", encoding="utf-8")
-    result = suite.run(*RECORD, f"--bias-cassettes={place}")
-    assert result.ret == 1
-    (problem,) = suite.results(partial=True)["problems"]
-    assert f" {place}/game-coin: File exists" in problem
-    assert str(suite.path) not in suite.results_path(partial=True).read_text(encoding="utf-8")
+@scenarios(NOTHING)
+def test_where_nothing_can_be_recorded(suite: Suite, scenario: Scenario) -> None:
+    scenario.check(suite)
+    assert not cassette(suite).exists()
+    assert str(suite.path) not in str(suite.results(partial=True)["problems"])
 
 
 @pytest.mark.requirement("AUDIT-20")
@@ -128,7 +124,7 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     suite.change(experiment, "import json\n", HOLDING).change(
         experiment, "    told = prompt", "    hold_back(prompt)\n    told = prompt"
     )
-    with suite.held(*RECORD, "--bias-concurrency=8") as (process, lines):
+    with suite.held(*RECORD.split(), "--bias-concurrency=8") as (process, lines):
         process.send_signal(number)
         (suite.path / "go").write_text("on", encoding="utf-8")
     said = "".join(lines)
@@ -139,79 +135,21 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     kept = recorded(suite)
     assert 0 < kept < TRIALS
     suite.change(experiment, "    hold_back(prompt)\n", "")
-    result = suite.run(*RECORD)
+    result = suite.run(*RECORD.split())
     assert result.ret == 1
     assert recorded(suite) == TRIALS
     calls = [int(n) for line in result.outlines for n in re.findall(r"trials, (\d+) calls", line)]
     assert max(calls) == TRIALS - kept
 
 
-def test_a_link_that_leads_nowhere_is_planned_replayed_and_recorded_by_nobody(
-    suite: Suite,
-) -> None:
-    path = cassette(suite)
-    target = "../../.git/annex/objects/aa/bb/KEY/KEY"
-    path.symlink_to(target)
-    words = f"*{path.name}: it is a link to {target}, where nothing is. git annex get *"
-    planned = suite.run("--bias-model=simulated/drifted", "--bias-plan")
-    planned.stdout.fnmatch_lines([words])
-    assert planned.ret != 0
-    recorded = suite.run(*RECORD)
-    assert recorded.ret != 0
-    recorded.stdout.fnmatch_lines([f"*recording game-coin with simulated/drifted: {words}"])
-    replayed = suite.run("--bias-model=simulated/drifted")
-    assert replayed.ret != 0
-    replayed.stdout.fnmatch_lines([f"NotReadable: {words}"])
-    assert "Traceback" not in replayed.stdout.str()
-    assert str(path.readlink()) == target
-    assert {each.name for each in path.parent.glob(f"{path.name}*")} <= {
-        path.name,
-        f"{path.name}.lock",
-    }
-
-
-def test_what_is_lost_of_a_damaged_cassette_is_said_and_only_that_is_recorded(
-    suite: Suite,
-) -> None:
-    suite.run(*RECORD)
-    path = cassette(suite)
-    *lines, last = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines, last.replace(b"reply", b"repyl")]))
-    offline = suite.run("--bias-model=simulated/drifted")
-    where = f"{path.name}, line {len(lines) + 1}: "
-    offline.stdout.fnmatch_lines(
-        [f"DamagedCassette: *{where}*--bias-record=missing skips damaged lines *"]
-    )
-    again = suite.run(*RECORD)
-    again.stdout.fnmatch_lines(
-        [f"recording game-coin with simulated/drifted: {where}damaged; the * other replies *"]
-    )
-    assert recorded(suite) == TRIALS
-    assert len(list(path.parent.glob("*.damaged-*"))) == 1
-
-
-def test_beside_long_replies_stands_how_many_differ(suite: Suite) -> None:
-    suite.change("bias_tests/coin/experiment.py", '"cue": cue}', '"cue": cue + " again" * 30}')
-    result = suite.run(*RECORD)
-    lines = [json.loads(line) for line in cassette(suite).read_text("utf-8").splitlines()]
-    said = {line["reply"]["text"] for line in lines if "reply" in line}
-    assert 1 < len(said) < TRIALS
-    assert f"  game-coin: {len(said)} of {TRIALS} long replies distinct" in section(result)
-
-
 def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite: Suite) -> None:
-    suite.change("bias_tests/coin/experiment.py", "return json.dumps(", "said = json.dumps(")
-    suite.change(
-        "bias_tests/coin/experiment.py",
-        "\n\nGAME =",
-        '\n    return said if cue == "low" else f"```json\\n{said}\\n```"\n\n\nGAME =',
-    )
-    result = suite.run(*RECORD)
-    assert [line for line in section(result) if line.split()[:2] == ["game-coin", "30/60"]]
+    file, fenced = "bias_tests/coin/experiment.py", 'f"```json\\n{said}\\n```"'
+    suite.change(file, "return json.dumps(", "said = json.dumps(")
+    ended = f'\n    return said if cue == "low" else {fenced}\n\n\nGAME ='
+    suite.change(file, "\n\nGAME =", ended).check(RECORD, 1, "", "game-coin … 30/60")
     before = cassette(suite).read_bytes()
     suite.file("bias_models.toml", '[models."simulated/drifted"]\nreplies = "lenient"\n')
-    result = suite.run("--bias-model=simulated/drifted")
-    assert f"  game-coin: {REPLICATES} trials with replies in a code fence" in section(result)
+    suite.check(DRIFTED, 1, "", f"{REPLICATES} trials with replies in a code fence")
     (analysis,) = suite.results()["analyses"]
     counted = {
         c["condition"]: c["counts"]

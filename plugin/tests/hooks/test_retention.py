@@ -19,6 +19,7 @@ from pytest_bias.cassettes.measured import KEY_VARIABLE
 
 from ..helpers import Asked, answering, saying
 from .suites import INI, Suite
+from .suites import TESTS as OF_COIN
 
 KEY = "a2V5LWEta2V5LWEta2V5LWEta2V5LWEta2V5LWEta2U="
 ASKED = 'zebra7ask\u00e9 "quoted"'
@@ -89,36 +90,8 @@ GAME = Experiment(
 )
 '''
 
-TESTS = '''\
-"""The cases of the game."""
-
-from pytest_bias import (
-    MeanDifference, PositiveControl, RateDifference, conditions, hypotheses, positive_control,
-)
-
-from .experiment import GAME
-
-
-@conditions(GAME)
-def test_asked(condition, recorded):
-    #BODY
-    assert recorded
-
-
-READ = RateDifference("noticed", "cue", high="high", low="low")
-
-
-@positive_control(GAME, PositiveControl(READ, licenses=["number"]))
-def test_noticed(control):
-    assert control.seen
-
-
-@hypotheses(
-    GAME, MeanDifference("number", "cue", high="high", low="low", margin=4.0, claim="clear")
-)
-def test_number(verdict):
-    assert verdict.finding is not None
-'''
+TOLD = '    assert all(condition["cue"] in outcome.prompts[0] for outcome in recorded)\n'
+TESTS = OF_COIN.replace(TOLD, "    #BODY\n    assert recorded\n").replace("n=2.0", "n=4.0")
 
 LOUD = ("-vv", "-l", "--tb=long", "-rA", "--junitxml=junit.xml", "--html=page.html")
 PLUGINS = ("-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin")
@@ -195,8 +168,8 @@ def inflated(data: bytes) -> Iterator[bytes]:
             yield zlib.decompressobj(wbits=47).decompress(data)
 
 
-def cassette(suite: Suite, model: str = "even") -> Path:
-    return suite.cassettes / "game-planted" / f"simulated--{model}.jsonl"
+def cassette(suite: Suite) -> Path:
+    return suite.cassettes / "game-planted" / "simulated--even.jsonl"
 
 
 def test_the_search_finds_what_it_looks_for(planted: Suite) -> None:
@@ -215,17 +188,14 @@ def test_the_search_finds_what_it_looks_for(planted: Suite) -> None:
 @pytest.mark.parametrize("workers", [None, 1])
 def test_of_a_recording_and_a_replay(planted: Suite, workers: int | None) -> None:
     models = ("--bias-model=simulated/even", "--bias-model=simulated/biased")
-    result = run(planted, *models, *RECORD, workers=workers)
-    result.assert_outcomes(passed=7, failed=1)
-    first = planted.results()
-    assert {a["recording"]["retention"] for a in first["analyses"]} == {"measures"}
-    missing = [count["missing"] for a in first["analyses"] for count in a["counts"]]
-    result = run(planted, *models, workers=workers)
-    result.assert_outcomes(passed=7, failed=1)
-    assert planted.results()["analyses"] == first["analyses"]
-    invalid = [count["invalid"] for a in first["analyses"] for count in a["counts"]]
-    assert any(invalid)
-    assert len(missing) == 4
+    found = []
+    for record in (RECORD, ()):
+        result = run(planted, *models, *record, workers=workers)
+        result.assert_outcomes(passed=7, failed=1)
+        found.append(planted.results()["analyses"])
+    assert found[0] == found[1]
+    assert {each["recording"]["retention"] for each in found[0]} == {"measures"}
+    assert any(count["invalid"] for each in found[0] for count in each["counts"])
 
 
 def test_of_settings_that_print_parameters(planted: Suite) -> None:
@@ -235,14 +205,9 @@ def test_of_settings_that_print_parameters(planted: Suite) -> None:
     assert run(planted, "--bias-plan").ret == 0
 
 
-def test_of_levels_in_the_locals_of_a_body(planted: Suite) -> None:
+def test_of_bodies_that_fail(planted: Suite) -> None:
     levels = """{"low": "low", "high": "high"}"""
     change(planted, levels, """{"low": f"low {LEVEL}", "high": f"high {LEVEL}"}""")
-    change(planted, "#BODY", "game = GAME; assert game is None")
-    run(planted, "-k", "asked", *RECORD).assert_outcomes(failed=2)
-
-
-def test_of_bodies_that_fail(planted: Suite) -> None:
     bodies = [
         "assert recorded == ()",
         "assert recorded[0].result == 5",

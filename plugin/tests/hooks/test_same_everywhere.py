@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,16 +15,6 @@ from pytest_bias.settings.cores import cores
 from ..core.report.reading import blocks, inflated
 from .suites import Suite, files_below
 from .test_exports import with_exports
-
-SHIPPED = Path(__file__).parents[3]
-
-REVERSED = """
-import pytest
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
-    items.reverse()
-"""
 
 COUNTING = '''
 class Counting(RateDifference):
@@ -44,55 +33,6 @@ WRITTEN = (
     *("-p", "pytest_bias_audit.plugin", "--bias-audit=out/audit"),
 )
 DAY = re.compile(r"(?<!\d)20\d\d-[01]\d-[0-3]\d(?!\d)")
-
-
-@pytest.fixture
-def shipped(empty: Suite) -> Suite:
-    """A part of the suite that is shipped: replies as text, and their measures alone.
-
-    The gate replays all of it with eight workers.
-    """
-    for folder, names in {
-        "bias_tests": ("anchoring", "cv_screening"),
-        "cassettes": ("anchoring-prosecutor-sentencing-all-in-one", "cv-screening"),
-    }.items():
-        for name in names:
-            shutil.copytree(
-                SHIPPED / folder / name,
-                empty.path / folder / name,
-                ignore=shutil.ignore_patterns(
-                    "__pycache__", "*.lock", "tests", "test_anchoring.py"
-                ),
-            )
-    (empty.path / "bias_tests" / "__init__.py").touch()
-    shutil.copy(SHIPPED / "bias_tests" / "charts.py", empty.path / "bias_tests")
-    (empty.path / "pytest.ini").write_text(
-        "[pytest]\ntestpaths = bias_tests\nfilterwarnings = error\n"
-        "bias_models = simulated/biased\n",
-        encoding="utf-8",
-    )
-    return empty
-
-
-def test_shipped_suite_in_any_order_over_any_workers(shipped: Suite) -> None:
-    seen = []
-    for order, workers in ((REVERSED, None), ("", 2)):
-        result = shipped.conftest(order).run(*WRITTEN[:2], workers=workers)
-        assert result.ret == 1
-        assert result.parseoutcomes().keys() == {"passed", "failed"}
-        seen.append(written(shipped))
-    assert differing(*seen) == []
-    page = seen[0]["page.html"].decode()
-    assert days(inflated(page)) <= days_of(shipped)
-    moments = {
-        exchange[4]
-        for name, block in blocks(page).items()
-        if name != "d-run"
-        for trial in block["said"]
-        for exchange in trial
-    }
-    assert moments
-    assert moments <= moments_recorded(shipped)
 
 
 def written(suite: Suite) -> dict[str, bytes]:
@@ -144,6 +84,17 @@ def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
     assert {name.partition("/")[0] for name in seen[0]} == {
         *("page.html", "audit", "exports", "results")
     }
+    page = seen[0]["page.html"].decode()
+    assert days(inflated(page)) <= days_of(suite)
+    moments = {
+        exchange[4]
+        for name, block in blocks(page).items()
+        if name != "d-run"
+        for trial in block["said"]
+        for exchange in trial
+    }
+    assert moments
+    assert moments <= moments_recorded(suite)
     results = json.loads(seen[0]["results"])
     assert len(results["cases"]) == 16
     assert [(a["experiment"], a["model"]) for a in results["analyses"]] == [
@@ -184,30 +135,19 @@ def pytest_runtest_logreport(report):
 
 def test_an_experiment_goes_to_one_worker_unless_the_user_says_how(suite: Suite) -> None:
     suite.write(name="card").conftest(WHERE)
-    result = suite.run("-v", workers=2)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["scheduling tests via ExperimentScheduling"])
+    suite.check("-v", 0, "", "scheduling tests via ExperimentScheduling", workers=2)
     pairs = (suite.path / "workers.txt").read_text(encoding="utf-8").split("\n")
     assert len(pairs) == 9
     assert sorted(pair.split()[0] for pair in {*pairs} if pair) == ["card", "coin"]
-    result = suite.run("-v", "--dist=load", workers=2)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["scheduling tests via LoadScheduling"])
+    suite.check("-v --dist=load", 0, "", "scheduling tests via LoadScheduling", workers=2)
 
 
 def test_no_more_workers_than_cores_where_nothing_but_bias_cases_is_run(suite: Suite) -> None:
     most = max(cores(), 2)
     asked = most + 1
-    words = f"bias: {most} workers of the {asked} asked for*--dist load*"
-    result = suite.run(workers=asked)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines([words, f"created: {most}/{most} workers"])
-    result = suite.run("--dist=load", workers=asked)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines([f"created: {asked}/{asked} workers"])
-    result.stdout.no_fnmatch_line(words)
+    words = f"bias: {most} workers of the {asked} asked for"
+    suite.check("", 0, "", words, f"created: {most}/{most} workers", workers=asked)
+    all_of_them = f"created: {asked}/{asked} workers", f"!{words}"
+    suite.check("--dist=load", 0, "", *all_of_them, workers=asked)
     suite.file("bias_tests/test_more.py", "def test_ordinary():\n    pass\n")
-    result = suite.run(workers=asked)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines([f"created: {asked}/{asked} workers"])
-    result.stdout.no_fnmatch_line(words)
+    suite.check("", 0, "", *all_of_them, workers=asked)

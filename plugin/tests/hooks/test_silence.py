@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .suites import Suite
+from .suites import Scenario, Suite, scenarios
 from .test_not_judged import METHOD, UNJUDGED
 
 IN_EVERY_RUN = {
@@ -82,67 +83,47 @@ def test_without_bias_tests(
     assert left <= {"conftest.py", "test_plain.py", "tmp", "stdout", "stderr", "__pycache__"}
 
 
-@pytest.mark.parametrize("workers", [None, 1])
-def test_cases_where_nothing_is_set(suite: Suite, workers: int | None) -> None:
-    (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    result = suite.run("-p", "no:cacheprovider", workers=workers, anew=True)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "no model is named" in f"{result.stdout}{result.stderr}"
+def unset(suite: Suite) -> None:
+    suite.file("pytest.ini", "[pytest]\npythonpath = .\n")
 
 
-@pytest.mark.fail_closed
-@pytest.mark.parametrize("workers", [None, 1])
-def test_wrong_design_where_nothing_is_set(empty: Suite, workers: int | None) -> None:
+def wrong_design(suite: Suite) -> None:
+    for path in (suite.path / "pytest.ini", suite.path / "bias_tests/coin/test_coin.py"):
+        path.unlink()
     text = "from pytest_bias import Factor\n\nWORD = Factor('a word', {'a': 'b', 'c': 'd'})\n"
-    (empty.path / "test_wrong.py").write_text(text, encoding="utf-8")
-    result = empty.run("-p", "no:cacheprovider", workers=workers, anew=True)
-    assert result.ret in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.TESTS_FAILED)
-    result.stdout.fnmatch_lines(["*test_wrong.py:3: BadDesign: *a word*"])
+    suite.file("test_wrong.py", text)
 
 
-def with_unjudged_class(
-    suite: Suite, after: str = "", *, more: str = "pytestmark = pytest.mark.xfail"
-) -> Suite:
+XFAIL = "pytestmark = pytest.mark.xfail"
+
+
+def in_a_class(more: str = XFAIL, after: str = "") -> Callable[[Suite], object]:
     """Give the suite's module an unittest class under an xfail, and set nothing."""
-    path = suite.path / "bias_tests/coin/test_coin.py"
-    head, _ = path.read_text(encoding="utf-8").split("@conditions(GAME)")
-    case = METHOD.format(name="TestNumber(unittest.TestCase)", more=more)
-    text = f"{head}\nimport unittest\n\nimport pytest\n{case}{after}"
-    path.write_text(text, encoding="utf-8")
-    (suite.path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    return suite
+
+    def change(suite: Suite) -> None:
+        file = "bias_tests/coin/test_coin.py"
+        head, _ = (suite.path / file).read_text("utf-8").split("@conditions(GAME)")
+        case = METHOD.format(name="TestNumber(unittest.TestCase)", more=more)
+        suite.file(file, f"{head}\nimport unittest\n\nimport pytest\n{case}{after}")
+        suite.file("pytest.ini", "[pytest]\n")
+
+    return change
 
 
-@pytest.mark.fail_closed
-@pytest.mark.parametrize(
-    ("workers", "more"),
-    [(None, "pytestmark = pytest.mark.xfail"), (1, "@unittest.expectedFailure")],
-)
-def test_unjudged_where_nothing_is_set(suite: Suite, workers: int | None, more: str) -> None:
-    given = with_unjudged_class(suite, more=more)
-    result = given.run("-p", "no:cacheprovider", workers=workers, anew=True)
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines([UNJUDGED])
+def forgotten(module: str) -> Callable[[Suite], object]:
+    """A process may have the package's names, and no module of ours in its place any more."""
+    return in_a_class(after=f"\nimport sys\n\nsys.modules.pop('pytest_bias.{module}')\n")
 
 
-@pytest.fixture
-def number(suite: Suite) -> Suite:
+def declared(suite: Suite) -> Suite:
     """A hypothesis in a module from which nothing is collected, and nothing set."""
     path = suite.path / "bias_tests/coin/test_coin.py"
     path.rename(path.with_name("declared.py"))
-    (suite.path / "pytest.ini").write_text("[pytest]\npythonpath = .\n", encoding="utf-8")
-    return suite
+    return suite.file("pytest.ini", "[pytest]\npythonpath = .\n")
 
 
-@pytest.mark.fail_closed
-@pytest.mark.parametrize(
-    ("workers", "call"),
-    [(1, "test_number()"), (None, "pytest.raises(Exception, test_number)")],
-)
-def test_unjudged_in_a_test_that_imports_it_itself(
-    number: Suite, workers: int | None, call: str
-) -> None:
-    test = """
+def late(call: str) -> Callable[[Suite], object]:
+    test = f"""
         import pytest
 
 
@@ -150,45 +131,22 @@ def test_unjudged_in_a_test_that_imports_it_itself(
         def test_late():
             from bias_tests.coin.declared import test_number
 
-            CALL
-    """.replace("CALL", call)
-    number.file("bias_tests/coin/test_late.py", test)
-    result = number.run("-p", "no:cacheprovider", workers=workers, anew=True)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([UNJUDGED])
-
-
-@pytest.mark.fail_closed
-@pytest.mark.parametrize("module", ["errors", "contrasts.register"])
-def test_unjudged_where_modules_are_forgotten(suite: Suite, module: str) -> None:
-    """A process may have the package's names, and no module of ours in its place any more."""
-    after = f"\nimport sys\n\nsys.modules.pop('pytest_bias.{module}')\n"
-    given = with_unjudged_class(suite, after)
-    result = given.run("-p", "no:cacheprovider", anew=True)
-    result.assert_outcomes(failed=1, passed=1)
+            {call}
+    """
+    return lambda suite: declared(suite).file("bias_tests/coin/test_late.py", test)
 
 
 IMPORTS = "import pytest\nfrom bias_tests.coin.declared import test_number as number\n\n\n"
 
 
-@pytest.mark.fail_closed
-@pytest.mark.parametrize("workers", [None, 1])
-def test_unjudged_while_a_module_is_imported_is_an_error_of_that_module(
-    number: Suite, workers: int | None
-) -> None:
-    number.file("test_a.py", "def test_first(): pass\n")
-    number.file("test_b.py", f"{IMPORTS}pytest.raises(Exception, number)\ndef test_it(): pass\n")
-    result = number.run("--continue-on-collection-errors", workers=workers, anew=True)
-    result.assert_outcomes(errors=1, passed=1)
-    result.stdout.fnmatch_lines(["ERROR test_b.py*"])
+def while_imported(suite: Suite) -> None:
+    text = f"{IMPORTS}pytest.raises(Exception, number)\ndef test_it(): pass\n"
+    declared(suite).file("test_a.py", "def test_first(): pass\n").file("test_b.py", text)
 
 
-@pytest.mark.fail_closed
-def test_unjudged_belongs_to_the_run_in_which_it_was(number: Suite) -> None:
+def within(suite: Suite) -> None:
     """A run within a test takes and leaves nothing."""
-    number.file(
-        "test_outer.py",
-        f"""{IMPORTS}
+    text = f"""{IMPORTS}
 def test_outer(pytester):
     pytest.raises(Exception, number)
     pytester.makepyfile(test_within="def test_in(): pass")
@@ -197,11 +155,43 @@ def test_outer(pytester):
 
 def test_next(pytester):
     pass
-""",
-    )
-    result = number.run("-p", "pytester", anew=True)
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["FAILED test_outer.py::test_outer - NotJudged: *"])
+"""
+    declared(suite).file("test_outer.py", text)
+
+
+GO_ON = "--continue-on-collection-errors"
+OUTER = "FAILED test_outer.py::test_outer - NotJudged: "
+NOTHING_SET = {
+    "cases": Scenario(unset, "", 4, "", "no model is named"),
+    "cases, with a worker": Scenario(unset, "", 4, "", "no model is named", workers=1),
+    "design": Scenario(wrong_design, "", 2, "", "test_wrong.py:3: BadDesign: … a word"),
+    "design, with a worker": Scenario(
+        wrong_design, "", 1, "", "test_wrong.py:3: BadDesign: … a word", workers=1
+    ),
+    "class": Scenario(in_a_class(), "", 1, "1 failed, 1 passed", UNJUDGED),
+    "class, with a worker": Scenario(
+        in_a_class("@unittest.expectedFailure"), "", 1, "1 failed, 1 passed", UNJUDGED, workers=1
+    ),
+    "late": Scenario(late("test_number()"), "", 1, "1 failed", UNJUDGED, workers=1),
+    "late and caught": Scenario(
+        late("pytest.raises(Exception, test_number)"), "", 1, "1 failed", UNJUDGED
+    ),
+    "no errors": Scenario(forgotten("errors"), "", 1, "1 failed, 1 passed"),
+    "no register": Scenario(forgotten("contrasts.register"), "", 1, "1 failed, 1 passed"),
+    "imported": Scenario(while_imported, GO_ON, 1, "1 errors, 1 passed", "ERROR test_b.py"),
+    "imported, with a worker": Scenario(
+        while_imported, GO_ON, 1, "1 errors, 1 passed", "ERROR test_b.py", workers=1
+    ),
+    "within": Scenario(within, "-p pytester", 1, "1 failed, 1 passed", OUTER),
+}
+
+
+@pytest.mark.fail_closed
+@scenarios(NOTHING_SET)
+def test_where_nothing_is_set(suite: Suite, scenario: Scenario) -> None:
+    scenario.options += " -p no:cacheprovider"
+    scenario.run["anew"] = True
+    scenario.check(suite)
 
 
 def test_of_a_test_that_takes_modules_away(empty: Suite) -> None:

@@ -98,6 +98,20 @@ def test_frames_hold_every_trial_and_every_claim(
     assert (gpt.view.suite, gpt.view.exit_status) == ("FAIL", 1)
 
 
+KNOWN = {
+    "columns": {"demand": "condition"},
+    "values": {"model": {"openrouter/openai/gpt-4o": "gpt-4o"}},
+    "collected_by": "voder-ai",
+    "served": "gpt-4o",
+}
+
+
+def published() -> tuple[Any, Any]:
+    """The shipped table, and its rows of one subject."""
+    every = pd.read_csv(ROOT / "bias_tests/anchoring/published/anchoring_replies.csv")
+    return every, every[every["model"] == "openrouter/openai/gpt-4o"]
+
+
 def test_a_frame_of_replies_is_analysed_as_its_recording_is(
     found: dict[tuple[str, str], Results], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -108,15 +122,7 @@ def test_a_frame_of_replies_is_analysed_as_its_recording_is(
             again = analyze(name, replies=replies)
             assert again.findings.equals(recorded.findings)
             assert again.analysis.recording.simulated == recorded.analysis.recording.simulated
-    published = pd.read_csv("bias_tests/anchoring/published/anchoring_replies.csv")
-    rows = published[published["model"] == "openrouter/openai/gpt-4o"]
-    known = {
-        "columns": {"demand": "condition"},
-        "values": {"model": {"openrouter/openai/gpt-4o": "gpt-4o"}},
-        "collected_by": "voder-ai",
-        "served": "gpt-4o",
-    }
-    again = analyze(name, rows, table=known)
+    again = analyze(name, published()[1], table=KNOWN)
     assert again.findings.equals(recorded.findings)
     told = facts(again)
     assert told["Replies collected by"] == "voder-ai (not recorded by this suite)"
@@ -125,29 +131,35 @@ def test_a_frame_of_replies_is_analysed_as_its_recording_is(
     told = facts(analyze(name, recorded.trials))
     assert told["Replies collected by"] == "not known"
     assert told["Collected"] == "not known: the table gives no time"
-    assert "Prompts, attempts, served model" in told
+
+
+WRONG: dict[str, tuple[dict[str, Any], type[BiasError]]] = {
+    "did you mean 'columns'": ({"table": {"colums": {}}}, UnknownName),
+    r"columns\.demand: input should be": (
+        {"table": {"columns": {"demand": 1}}},
+        BadSetting,
+    ),
+    "design=screen: a table is judged with all": ({"design": "screen"}, BadSetting),
+    "cassettes=mine: a table holds the replies": ({"cassettes": "mine"}, BadSetting),
+    "table=5: must be a mapping": ({"table": 5}, BadSetting),
+    "option 'runs'": ({"runs": 3}, UnknownName),
+}
+
+
+def test_a_frame_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    name, (every, rows) = "anchoring-prosecutor-sentencing-all-in-one", published()
+    for said, (options, error) in WRONG.items():
+        with pytest.raises(error, match=said):
+            analyze(name, rows, **{"table": KNOWN, **options})
     with pytest.raises(BadSetting, match=r"several subjects .*; give those of one"):
-        analyze(name, published, table={"columns": {"demand": "condition"}})
-    with pytest.raises(UnknownName, match="did you mean 'columns'"):
-        analyze(name, rows, table={"colums": {}})
-    with pytest.raises(
-        BadSetting, match=r"table: columns\.demand: input should be a valid string"
-    ):
-        analyze(name, rows, table={"columns": {"demand": 1}})
-    with pytest.raises(BadSetting, match="design=screen: a table is judged with all the trials"):
-        analyze(name, rows, table=known, design="screen")
-    with pytest.raises(BadSetting, match="cassettes=mine: a table holds the replies"):
-        analyze(name, rows, table=known, cassettes="mine")
-    with pytest.raises(BadSetting, match="table=5: must be a mapping"):
-        analyze(name, rows, table=5)  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match="option 'runs'"):
-        analyze(name, rows, table=known, runs=3)  # type: ignore[call-arg]
+        analyze(name, every, table={"columns": {"demand": "condition"}})
     with pytest.raises(BadSetting, match="replies=Series: is no model"):
         analyze(name, rows["model"])
     with pytest.raises(WrongTable, match=r"\[1\] is no whole number"):
-        analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=known)
+        analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=KNOWN)
     with pytest.raises(BadSetting, match="'table' says what a table holds"):
-        analyze(name, "published/gpt-4o", table=known)
+        analyze(name, "published/gpt-4o", table=KNOWN)
 
 
 @pytest.mark.requirement("CV-42")
@@ -198,14 +210,6 @@ def test_it_records_beside_an_event_loop_and_takes_what_a_notebook_declares(
         "print(found.verdicts[0].finding.margin, found.verdicts[0].status)\n"
     )
     assert "2.0 BIASED" in lines
-
-
-def test_what_is_declared_beside_an_experiment_is_found(script: Script) -> None:
-    lines = script(
-        "from bias_tests.coin.experiment import GAME\n"
-        "print(pytest_bias.analyze(GAME, 'simulated/even').view.suite)\n"
-    )
-    assert lines == ["PASS"]
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {

@@ -87,7 +87,6 @@ REFUSED = {
     "model": refused("", "unknown provider 'acme'", ini("bias_models = acme/gpt")),
     "model, with workers": refused("", "provider 'acme'", ini("bias_models = acme/gpt"), 1),
     "gate": refused("", "must be one of absolute, off", ini("bias_gate = maybe")),
-    "annotations": refused("", "must be one of auto, off", ini("bias_annotations = on")),
     "design in the ini file": refused("", HUGE, ini("bias_design = huge")),
     # found in each worker, said once
     "design, with workers": refused("", HUGE, ini("bias_design = huge"), 2),
