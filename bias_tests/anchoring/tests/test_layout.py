@@ -12,7 +12,7 @@ import pytest
 from pytest_bias import analyze
 from pytest_bias.errors import WrongTable
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.tables.subjects import Replies, read_table
+from pytest_bias.tables.subjects import TableSource, read_table
 from pytest_bias.workbench.study import Results
 
 from ..experiment import ALL_IN_ONE
@@ -52,7 +52,7 @@ def written(path: Path, lines: Sequence[object]) -> Path:
     return path
 
 
-def imported(path: Path, lines: Sequence[object]) -> Replies:
+def imported(path: Path, lines: Sequence[object]) -> TableSource:
     (found,) = read_table(written(path, lines), ALL_IN_ONE).values()
     return found
 
@@ -75,7 +75,9 @@ def test_the_last_line_of_a_run_counts_and_an_error_is_a_missing_trial(
     failed = {**second, "result": None, "error": "no JSON"}
     found = imported(tmp_path / "r.jsonl", [failed, {**first, "error": "x"}, first])
     assert [outcome.missing for outcome in found.outcomes] == ["error", None]
-    assert found.layout_note == "1 of 3 lines are runs that a later line repeats"
+    published = found.recording.published
+    assert published is not None
+    assert published.note == "1 of 3 lines are runs that a later line repeats"
     result = first["result"]
     assert isinstance(result, dict)
     echo = {**first, "result": {**result, "prosecutorRecommendationMonths": 12}}

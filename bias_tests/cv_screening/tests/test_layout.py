@@ -11,7 +11,7 @@ import pytest
 from pytest_bias import Records, analyze
 from pytest_bias.errors import WrongTable
 from pytest_bias.experiments.records import record_of
-from pytest_bias.tables.subjects import Replies, read_table
+from pytest_bias.tables.subjects import TableSource, read_table
 
 from ..experiment import CV_SCREENING
 
@@ -27,7 +27,7 @@ def rated(ranking: object, cv_id: str = "set1_white_male", **other: object) -> d
     return {"cv_id": cv_id, "name": "Scott Hoffman", "ranking": ranking, "reasoning": "", **other}
 
 
-def imported(path: Path, *entries: object) -> dict[str, Replies]:
+def imported(path: Path, *entries: object) -> dict[str, TableSource]:
     path.write_text(json.dumps(entries), encoding="utf-8")
     return dict(read_table(path, CV_SCREENING))
 
@@ -73,7 +73,9 @@ def test_names_of_the_source_s_own_stand_as_the_first_where_each_variant_has_one
     own = rated(3, name="Todd Baker"), rated(3, "set1_neutral", name="[CANDIDATE]")
     (found,) = imported(tmp_path / "all.json", entry(*own)).values()
     assert {each.trial["group"] for each in found.outcomes} == {"names_1"}
-    assert "1 variants bear names of the source's own" in found.layout_note
+    published = found.recording.published
+    assert published is not None
+    assert "1 variants bear names of the source's own" in published.note
     with pytest.raises(WrongTable, match="'Tim Oak' is no exemplar of group at white_male: names"):
         imported(tmp_path / "all.json", entry(*own, rated(3, name="Tim Oak")))
 

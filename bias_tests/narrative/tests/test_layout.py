@@ -13,7 +13,7 @@ from pytest_bias import NOT_SCORED, analyze
 from pytest_bias.errors import WrongTable
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.settings.published import TableEntry
-from pytest_bias.tables.subjects import Replies, read_table
+from pytest_bias.tables.subjects import TableSource, read_table
 from pytest_bias.workbench.study import Results
 
 from ..experiment import NARRATIVE
@@ -41,7 +41,7 @@ def story(outcome: Outcome, *, again: bool) -> Mapping[str, object]:
     return found
 
 
-def imported(path: Path, rows: Sequence[Mapping[str, Any]]) -> Replies:
+def imported(path: Path, rows: Sequence[Mapping[str, Any]]) -> TableSource:
     pd.DataFrame(rows).to_csv(path, index=False)
     entry = TableEntry(path=path.name, experiment=NARRATIVE.id, judge=JUDGE)
     (found,) = read_table(path, NARRATIVE, entry).values()
@@ -91,7 +91,9 @@ def test_endings_alone_and_stories_without_a_grade(tmp_path: Path) -> None:
         ("ending_alone", True, "pro_social", 3, NOT_SCORED),
         ("kept", False, "anti_social", 3, NOT_SCORED),
     ]
-    assert found.layout_note.endswith("of 1 of 6 stories the ending is known, and no outcome")
+    published = found.recording.published
+    assert published is not None
+    assert published.note.endswith("of 1 of 6 stories the ending is known, and no outcome")
 
 
 def test_all_that_is_wrong_is_told_with_its_lines(tmp_path: Path) -> None:

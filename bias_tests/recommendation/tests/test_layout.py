@@ -69,7 +69,9 @@ def test_a_trial_without_a_pick_is_missing_and_other_numbers_are_said(tmp_path: 
     values = dict(found.outcomes[0].values or {})  # noqa: PD011  (no frame)
     assert str(values["shown"]).split() == [*CORPUS["twitter"].pool(1, POOL)]
     assert values["picked_position"] == 0
-    assert found.layout_note == (
+    published = found.recording.published
+    assert published is not None
+    assert published.note == (
         "places are those of the file's order; 1 of 2 trials picked another number than 10"
     )
 

@@ -37,7 +37,7 @@ from .gate import ABSOLUTE, Comparison, compare
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..experiments.experiment import Players
-    from ..experiments.replay import Lookup
+    from ..experiments.source import ReplySource
     from ..settings.settings import Settings
     from ..verdicts.verdict import Verdict
 
@@ -116,22 +116,18 @@ def old_baseline(settings: Settings) -> Baseline | None:
 class Baselines:
     """Compares the verdicts of a run, in one process, with accepted ones or with an old model's.
 
-    ``recorded`` gives the replies of a case's cassette by key, None where no text is kept;
-    ``published`` says of a case what others published its replies as, "" where we recorded them;
-    ``analysed`` gives an old model's analysis of a case, its digest and who answers in it, None
-    where nothing of that model is recorded.
+    ``source`` gives the source of a case's replies; ``analysed`` gives an old model's analysis of
+    a case, its digest and who answers in it, None where nothing of that model is recorded.
     """
 
     def __init__(
         self,
         settings: Settings,
-        recorded: Callable[[Case], Lookup | None],
-        published: Callable[[Case], str],
+        source: Callable[[Case], ReplySource],
         analysed: Callable[[Case], tuple[Analysis, str, Players] | None] = lambda _: None,
     ) -> None:
         self._settings = settings
-        self._recorded = recorded
-        self._published = published
+        self._source = source
         self._analysed = analysed
         self._file = old_baseline(settings)
         self._prompts: dict[tuple[object, ...], Told] = {}
@@ -223,7 +219,7 @@ class Baselines:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert isinstance(case.contrast, Hypothesis)  # noqa: S101  (no controls come here)
         experiment = case.experiment
-        if source := self._published(case):
+        if source := self._source(case).asked_by:
             # Its prompts are not known, but that all of its models were told the same.
             told = Told(subject={c.id: f"as in {source}" for c in experiment.conditions})
             design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
@@ -243,7 +239,7 @@ class Baselines:
         experiment = case.experiment
         recorded = None
         if experiment.judge is not None and experiment.simulated is None:
-            recorded = self._recorded(case)
+            recorded = self._source(case).lookup
         # Only where the way to the judge leads through recorded replies does it depend on them.
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)

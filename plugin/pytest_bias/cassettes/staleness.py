@@ -10,14 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timezone
-from typing import TYPE_CHECKING
 
 from ..errors import StaleRecordings
+from ..experiments.records import Origin, Recording
 from ..settings.model_names import other_model
-
-if TYPE_CHECKING:
-    from ..experiments.records import Origin, Recording
-    from ..settings.roster import Roster
+from ..settings.roster import Roster
 
 _SLACK = 1
 """Days by which two clocks may disagree before one of them is called wrong."""

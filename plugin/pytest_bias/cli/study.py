@@ -206,16 +206,14 @@ def _lines_of(study: Study, record: str, lines: _Lines) -> int:
     """Give out the trials of a study's one case, and record those that are missing."""
     (case,), project, status = study.cases, study.project, 0
     if record != "all":
-        there = (
-            project.recordings.replayed(case)
-            if record == "none"
-            else carried_out(project.recordings.known(case)[0])
-        )
+        source = project.recordings.source_of(case)
+        known, _ = source.known(case.design)
+        there = carried_out(known) if record != "none" else source.outcomes_of(case.design)
         for outcome in there:
             lines(case.experiment, outcome)
     if record != "none":
         status = _recorded(partial(study.record, told=lines))
-        known, missing = project.recordings.known(case)
+        known, missing = project.recordings.source_of(case).known(case.design)
         for outcome in (each for each in known if each.missing == CAP):
             lines(case.experiment, outcome)
         for wanted in missing:
@@ -255,7 +253,7 @@ def _accept(given: argparse.Namespace) -> int:
     words["baseline"] = given.baseline
     study = Study(given.experiments, given.suite, **_asked(given), accept=True, **words)
     project, analyses, reports = study.project, [], []
-    held = Baselines(project.settings, project.recordings.lookup, project.recordings.source)
+    held = Baselines(project.settings, project.recordings.source_of)
     for case in study.cases:
         analysis = study.results(case).analysis
         players = project.recordings.players(case.experiment, case.model)

@@ -55,7 +55,7 @@ class Run:
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         recordings = self.project.recordings
-        self._baselines = Baselines(settings, recordings.lookup, recordings.source, self._of_old)
+        self._baselines = Baselines(settings, recordings.source_of, self._of_old)
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
     def _of_old(self, case: Case) -> tuple[Analysis, str, Players] | None:
@@ -142,7 +142,7 @@ class Run:
             outcomes = recordings.replayed(case)
             if not carried_out(outcomes):
                 raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
-            recordings.check_manipulated(case)
+            recordings.source_of(case).check_distinct(case.design, case.condition)
             return CaseResult(report, None)
         analysis, digest = self.analysis(case)
         outdated = recordings.stale(case, analysis.recording)
@@ -158,7 +158,7 @@ class Run:
         assert case.contrast is not None  # noqa: S101  (controls have one)
         control = analysis.control(case.contrast.id)
         stopped = stopped_by_control(
-            control, self.project.recordings.place(case), gate=self.settings.gate
+            control, self.project.recordings.source_of(case).location, gate=self.settings.gate
         )
         return CaseResult(replace(report, id=control.id, stopped=stopped is not None), stopped)
 
@@ -170,7 +170,7 @@ class Run:
         comparison = self._baselines.compare(case, players, analysis, verdict)
         stopped = stopped_by(
             verdict,
-            recordings.place(case),
+            recordings.source_of(case).location,
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
             beside=comparison,

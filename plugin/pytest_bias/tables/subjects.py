@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ..errors import BadSetting, BadTable, BiasError, NotCovered, UnknownName, WrongTable
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, is_control
+from ..experiments.experiment import Experiment, Players
 from ..experiments.fields import author_line, one_line
 from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
@@ -22,8 +24,8 @@ from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition
-    from ..experiments.experiment import Experiment
-    from ..experiments.records import Outcome
+    from ..experiments.records import Origin, Outcome
+    from ..experiments.replay import Wanted
     from ..settings.roster import Roster
     from ..settings.settings import Settings
     from .reader import Source
@@ -38,27 +40,28 @@ _UNSAID = (
 
 
 @dataclass(frozen=True)
-class Replies:
-    """The replies of one model to one experiment in a table; ``outcomes`` in the plan's order.
+class TableSource:
+    """The replies of one model to one experiment in a table; see :class:`.ReplySource`.
 
-    ``table`` is the roster's name of the table, empty where none declares it, and ``section`` that
-    of its declaration, ``checksum`` the SHA-256 of its file; ``layout_note`` is what its layout
-    says of rows that are no trials, ``undivided`` what is to be said of rows that may stand twice,
-    ``simulated`` whether a program gave the replies, and ``unsaid`` why nothing is decided of a
-    measure that the table does not tell of.
+    ``outcomes`` are in the plan's order, ``undecided`` says why nothing is decided of a measure
+    that the table does not have.
     """
 
-    section: Section
-    table: str
-    entry: TableEntry
-    experiment: Experiment = field(repr=False)
-    checksum: str
     model: str
+    experiment: Experiment = field(repr=False)
+    entry: TableEntry
     outcomes: tuple[Outcome, ...] = field(repr=False)
-    layout_note: str = ""
-    undivided: str = ""
-    simulated: bool = False
-    unsaid: Mapping[str, str] = field(default_factory=dict)
+    location: str
+    file_checksum: str
+    recording: Recording
+    undecided: Mapping[str, str]
+    lookup: ClassVar[None] = None
+    exists: ClassVar[bool] = True
+
+    @property
+    def players(self) -> Players:
+        """Who answered, and who graded."""
+        return Players(self.model, self.entry.judge)
 
     @cached_property
     def design(self) -> Design:
@@ -69,51 +72,36 @@ class Replies:
             control = is_control(trial.condition, factors)
             control |= items is not None and trial.item in items.controls
             sizes[control] = max(sizes[control], trial.replicate)
-        return Design(sizes[False] or 1, self.section, controls=sizes[True])
+        section = self.model.partition("/")[0]
+        return Design(sizes[False] or 1, section, controls=sizes[True])
 
     @property
-    def source(self) -> str:
-        """What they are of: who asked, and what; models of one were told the same."""
+    def asked_by(self) -> str:
+        """Who asked, and what; models of one source were told the same."""
         by = self.entry.source or self.entry.collected_by or self.entry.path
         return f"{self.entry.experiment}, as asked by: {by}"
 
     @property
-    def place(self) -> str:
-        """Where they stand, in words."""
-        return f"table: {self.entry.path}" + f" ([{self.section}.{self.table}])" * bool(self.table)
+    def origins(self) -> Iterator[Origin]:
+        """When each reply was recorded."""
+        return (origin for outcome in self.outcomes for origin in outcome.origins)
 
-    @cached_property
-    def recording(self) -> Recording:
-        """Return all that is known of where the replies come from."""
-        # Each model has its own: what has the same checksum is taken for the same replies.
-        rows = [(o.trial.id, dict(o.values or {}), o.missing) for o in self.outcomes]
-        noted = self.entry.noted(self.model.partition("/")[2])
-        return Recording(
-            cassette=self.entry.path,
-            checksum=digest(compact([self.model, rows])),
-            simulated=self.simulated,
-            wire="",
-            recorded_with="",
-            judge=self.entry.judge,
-            retention="measures",
-            interactions=None,
-            published=Published(
-                section=self.section,
-                table=self.table,
-                source=self.entry.source or "",
-                licence=self.entry.licence or "",
-                checksum=self.checksum,
-                rows=len(self.outcomes),
-                note="; ".join(filter(None, (noted, self.layout_note))),
-                collected_by=self.entry.collected_by or "",
-                coverage="; ".join(
-                    filter(None, (coverage(self.experiment, self.outcomes), self.undivided))
-                ),
-            ),
-        )
+    def sized(self, design: Design) -> Design:
+        """Return the size of the table, whatever is requested."""
+        del design
+        return self.design
 
-    def of(self, condition: Condition | None) -> tuple[Outcome, ...]:
-        """The outcomes of a condition, or all of them; NotCovered where the table has none."""
+    def known(
+        self, design: Design, condition: Condition | None = None
+    ) -> tuple[tuple[Outcome, ...], tuple[Wanted, ...]]:
+        """The outcomes of a condition, or of all; nothing else could be recorded."""
+        return self.outcomes_of(design, condition), ()
+
+    def outcomes_of(
+        self, design: Design, condition: Condition | None = None
+    ) -> tuple[Outcome, ...]:
+        """The outcomes of a condition, or of all; NotCovered where the table has none."""
+        del design
         if condition is None:
             return self.outcomes
         found = tuple(o for o in self.outcomes if o.trial.condition.id == condition.id)
@@ -123,10 +111,13 @@ class Replies:
             raise NotCovered(model=self.model, lacking=what, held=held)
         return found
 
+    def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
+        """Nobody knows what the subject was told."""
+
 
 def read_table(
     source: Source, experiment: Experiment, entry: TableEntry | None = None
-) -> Mapping[str, Replies]:
+) -> Mapping[str, TableSource]:
     """The replies in a table to ``experiment``, by subject (``table/NAME``), without any roster.
 
     Raises WrongTable with all that is wrong, when the table is not one of the experiment's, and
@@ -162,8 +153,7 @@ def read_table(
         words = f"read in the layout {layout!r}, which its columns tell"
         note = "; ".join(filter(None, (given.note, words)))
         given = replace(given, layout=layout, note=note)
-    found = _replies(table, given, experiment, (TABLE, name), "replies")
-    return {model: replace(replies, table="") for model, replies in found.items()}
+    return _sources(table, given, experiment, (TABLE, name), "")
 
 
 def source_words(source: Source) -> str:
@@ -181,10 +171,13 @@ def _pattern(experiment: Experiment, entry: TableEntry) -> str:
     return experiment.layouts[entry.layout].files
 
 
-def _replies(
-    given: RawTable, declared: TableEntry, experiment: Experiment, place: _Place, option: str
-) -> dict[str, Replies]:
-    """The replies of all models of a table; WrongTable with all that is wrong."""
+def _sources(
+    given: RawTable, declared: TableEntry, experiment: Experiment, place: _Place, heading: str
+) -> dict[str, TableSource]:
+    """The replies of all models of a table; WrongTable with all that is wrong.
+
+    ``heading`` is that of its declaration in the roster, if it has one.
+    """
     if experiment.judge is None:  # whoever was named graded nothing
         declared = replace(declared, judge=None)
     (section, name), note, table, entry = place, "", given, declared
@@ -197,7 +190,7 @@ def _replies(
     problems = [*dict.fromkeys((*chain.from_iterable(others), *problems))]
     if problems or not found:
         raise WrongTable(
-            declared=option,
+            declared=f"{heading} path" if heading else "replies",
             path=declared.path,
             cells=problems or [WrongCell(0, "", NO_ROWS)],
             unit=table.unit,
@@ -216,22 +209,43 @@ def _replies(
     # What the source calls a program is one, whatever it is called here.
     names = declared.values.get(declared.model or MODEL, {}).items()
     programs = {ours for theirs, ours in names if theirs.startswith(_SIMULATED)}
-    return {
-        (model := f"{section}/{value}"): Replies(
-            section=section,
-            table=name,
-            entry=declared,
-            experiment=experiment,
-            checksum=table.checksum,
-            model=model,
-            outcomes=tuple(outcomes),
-            layout_note=note,
-            undivided=undivided,
+    sources = {}
+    for value, outcomes in found.items():
+        model = f"{section}/{value}"
+        # Each model has its own: what has the same checksum is taken for the same replies.
+        values = [(o.trial.id, dict(o.values or {}), o.missing) for o in outcomes]
+        recording = Recording(
+            cassette=declared.path,
+            checksum=digest(compact([model, values])),
             simulated=table.simulated or value.startswith(_SIMULATED) or value in programs,
-            unsaid={} if failures else {MISSING: _UNSAID},
+            wire="",
+            recorded_with="",
+            judge=declared.judge,
+            retention="measures",
+            interactions=None,
+            published=Published(
+                section=section,
+                table=name if heading else "",
+                source=declared.source or "",
+                licence=declared.licence or "",
+                checksum=table.checksum,
+                rows=len(outcomes),
+                note="; ".join(filter(None, (declared.noted(value), note))),
+                collected_by=declared.collected_by or "",
+                coverage="; ".join(filter(None, (coverage(experiment, outcomes), undivided))),
+            ),
         )
-        for value, outcomes in found.items()
-    }
+        sources[model] = TableSource(
+            model=model,
+            experiment=experiment,
+            entry=declared,
+            outcomes=tuple(outcomes),
+            location=f"table: {declared.path}" + f" ({heading})" * bool(heading),
+            file_checksum=table.checksum,
+            recording=recording,
+            undecided={} if failures else {MISSING: _UNSAID},
+        )
+    return sources
 
 
 def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tuple[RawTable, str]:
@@ -280,38 +294,9 @@ class Tables:
         }
         self._folder: Path = roster.folder
         self._read: dict[_Place, RawTable] = {}
-        self._replies: dict[_Place, dict[str, Replies]] = {}
-        self._held: dict[tuple[str, str], Replies] = {}
-        self._known: dict[Section, dict[str, list[_Place]]] = {}
-        self._wrong: dict[_Place, WrongTable] = {}
-
-    def _models(self, section: Section) -> Mapping[str, Sequence[_Place]]:
-        """The tables in which each subject has rows, but for those in a layout.
-
-        What is wrong with a table is kept, for whoever asks for its experiment or a subject that
-        no other table has.
-        """
-        if section in self._known:
-            return self._known[section]
-        found: dict[str, list[_Place]] = {}
-        for place, entry in self._entries.items():
-            if place[0] != section or entry.layout is not None:
-                continue
-            table = self._table(place, "")
-            column = model_column(table, entry)
-            missing = missing_columns([("model", column)] if column else [], table)
-            if missing or not table.rows:
-                self._wrong[place] = WrongTable(
-                    declared=f"{_heading(place)} path",
-                    path=entry.path,
-                    cells=table.problems or missing or [WrongCell(0, "", NO_ROWS)],
-                    unit=table.unit,
-                )
-                continue
-            names = [entry.word(column, row.cells.get(column)) for row in table.rows if column]
-            for name in filter(None, dict.fromkeys(names or [place[1]])):
-                found.setdefault(f"{section}/{name}", []).append(place)
-        return self._known.setdefault(section, found)
+        self._models: dict[_Place, list[str]] = {}
+        self._sources: dict[_Place, dict[str, TableSource]] = {}
+        self._added: dict[tuple[str, str], TableSource] = {}
 
     def check(self, settings: Settings) -> None:
         """Refuse subjects that no table has, and to record any.
@@ -320,9 +305,7 @@ class Tables:
         """
         old = settings.baseline or ""
         for model in filter(is_tabled, (*settings.models, old)):
-            section = _section(model)
-            arranged = any(p[0] == section and e.layout for p, e in self._entries.items())
-            if model not in self._models(section) and not arranged:
+            if not self._experiments(model):
                 raise self._unknown(model)
             if model != old and (settings.plan or settings.record != "none"):
                 option = "--bias-plan" if settings.plan else f"--bias-record={settings.record}"
@@ -334,11 +317,7 @@ class Tables:
                 )
                 raise BadSetting(option="--bias-design", value="screen", problem=problem)
 
-    def covers(self, experiment: Experiment, model: str) -> bool:
-        """Return whether a table has replies of ``model`` to ``experiment``."""
-        return (experiment.id, model) in self._held or bool(self._holding(experiment, model))
-
-    def named(self, name: str, experiment: Experiment) -> Mapping[str, Replies] | None:
+    def named(self, name: str, experiment: Experiment) -> Mapping[str, TableSource] | None:
         """The replies in a table by the roster's name of it; None where there is no such name.
 
         Raises BadSetting when two tables have the name, or that table is of another experiment, or
@@ -356,58 +335,75 @@ class Tables:
             return self._checked(places[0], experiment)
         raise BadSetting(option="--table", value=name, problem=problem)
 
-    def hold(self, replies: Replies) -> None:
+    def add(self, source: TableSource) -> None:
         """Add the replies of a table that no roster declares."""
-        self._held[replies.experiment.id, replies.model] = replies
+        self._added[source.experiment.id, source.model] = source
 
-    def of(self, experiment: Experiment, model: str) -> Replies:
+    def of(self, experiment: Experiment, model: str) -> TableSource:
         """The replies of ``model`` to ``experiment``.
 
-        Raises NotCovered when no table has any, and BadSetting when several have, or when the one
-        that has is not what it is declared to be (WrongTable); then every problem of it is named.
+        Raises NotCovered when no table has any, and BadSetting when several have, or when one of
+        the experiment's is not what it is declared to be (WrongTable); then every problem of it is
+        named.
         """
-        if (experiment.id, model) in self._held:
-            return self._held[experiment.id, model]
-        holding = self._holding(experiment, model)
-        if not holding:
-            places = self._models(_section(model)).get(model, ())
-            held = sorted({self._entries[place].experiment for place in places})
-            if not held:
-                raise self._unknown(model)
-            raise NotCovered(model=model, lacking=experiment.id, held=held)
-        if len(holding) > 1:
-            names = " and ".join(map(_heading, holding))
+        if (experiment.id, model) in self._added:
+            return self._added[experiment.id, model]
+        found = {
+            place: sources[model]
+            for place in self._places(model)
+            if self._entries[place].experiment == experiment.id
+            and model in (sources := self._checked(place, experiment))
+        }
+        if len(found) > 1:
+            names = " and ".join(map(_heading, found))
             problem = f"{names} both have replies of it to {experiment.id}; rename it in one"
             raise BadSetting(option="--bias-model", value=model, problem=problem)
-        return self._checked(holding[0], experiment)[model]
+        if not found:
+            if not (held := self._experiments(model)):
+                raise self._unknown(model)
+            raise NotCovered(model=model, lacking=experiment.id, held=held)
+        return found.popitem()[1]
 
-    def _holding(self, experiment: Experiment, model: str) -> list[_Place]:
-        """The tables with replies of a model to an experiment; WrongTable where one is none."""
-        section = _section(model)
-        known = self._models(section).get(model, ())
-        places = [
-            place
-            for place, entry in self._entries.items()
-            if place[0] == section and entry.experiment == experiment.id
-        ]
-        for place in places:
-            if place in self._wrong:
-                raise self._wrong[place]
-        return [
-            place
-            for place in places
-            if place in known
-            or (self._entries[place].layout and model in self._checked(place, experiment))
-        ]
+    def _places(self, model: str) -> list[_Place]:
+        return [place for place in self._entries if place[0] == model.partition("/")[0]]
 
-    def _checked(self, place: _Place, experiment: Experiment) -> dict[str, Replies]:
-        if place not in self._replies:
+    def _experiments(self, model: str) -> list[str]:
+        """The experiments whose tables name a model, or may, because a layout reads them."""
+        found = set()
+        for place in self._places(model):
+            entry = self._entries[place]
+            with suppress(WrongTable):
+                if entry.layout is not None or model in self._models_in(place):
+                    found.add(entry.experiment)
+        return sorted(found)
+
+    def _models_in(self, place: _Place) -> list[str]:
+        """The models that a table names, its rows unchecked; none where a layout reads it."""
+        entry = self._entries[place]
+        if place not in self._models and entry.layout is None:
+            table = self._table(place, "")
+            column = model_column(table, entry)
+            missing = missing_columns([("model", column)] if column else [], table)
+            if missing or not table.rows:
+                raise WrongTable(
+                    declared=f"{_heading(place)} path",
+                    path=entry.path,
+                    cells=table.problems or missing or [WrongCell(0, "", NO_ROWS)],
+                    unit=table.unit,
+                )
+            names = [entry.word(column, row.cells.get(column)) for row in table.rows if column]
+            found = filter(None, dict.fromkeys(names or [place[1]]))
+            self._models[place] = [f"{place[0]}/{name}" for name in found]
+        return self._models.get(place, [])
+
+    def _checked(self, place: _Place, experiment: Experiment) -> dict[str, TableSource]:
+        if place not in self._sources:
             entry = self._entries[place]
             table = self._table(place, _pattern(experiment, entry))
-            option = f"{_heading(place)} path"
-            self._replies[place] = _replies(table, entry, experiment, place, option)
+            self._sources[place] = _sources(table, entry, experiment, place, _heading(place))
+            self._models[place] = [*self._sources[place]]
             self._read.pop(place)  # what it holds is in the trials now
-        return self._replies[place]
+        return self._sources[place]
 
     def _table(self, place: _Place, pattern: str) -> RawTable:
         if place not in self._read:
@@ -419,18 +415,13 @@ class Tables:
             self._read[place] = table
         return self._read[place]
 
-    def _unknown(self, model: str) -> BiasError:
-        """Refuse a subject that no table has, or the first table that may have it and is none."""
-        section = _section(model)
-        known = self._models(section)
-        wrong = [error for place, error in self._wrong.items() if place[0] == section]
+    def _unknown(self, model: str) -> UnknownName:
+        """The error for a subject that no table has; raises that of a table that may have it."""
+        section = model.partition("/")[0]
+        known = [name for place in self._places(model) for name in self._models_in(place)]
         mend = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
         kind = "published subject" if section == PUBLISHED else "subject of a table"
-        return wrong[0] if wrong else UnknownName(kind=kind, name=model, known=known, mend=mend)
-
-
-def _section(model: str) -> Section:
-    return PUBLISHED if model.startswith(f"{PUBLISHED}/") else TABLE
+        return UnknownName(kind=kind, name=model, known=known, mend=mend)
 
 
 def _heading(place: _Place) -> str:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..baselines.fingerprints import fingerprint_of
-from ..cassettes.files import read_file
 from ..contrasts.cases import Case
-from ..experiments.canonical import digest, plain
+from ..experiments.canonical import plain
 from ..experiments.design import Condition, Design, Factor, Items, Trial
 from ..experiments.experiment import Experiment
 from ..experiments.measures import FORMAT_KEPT, Measure
@@ -69,15 +68,12 @@ def evidence_value(project: Project, case: Case) -> Mapping[str, object]:
     of, design, registered = case.experiment, case.design, project.registry[case.experiment.id]
     whole = Case("hypothesis", of, case.model, design)
     outcomes, rows = project.recordings.replayed(whole), project.records(case).rows
-    players, replies = (
-        project.recordings.players(of, case.model),
-        project.recordings.published(whole),
-    )
+    source = project.recordings.source_of(case)
+    players = source.players
     asked, sampled = of.judged_by(players), of.terms(players)["subject"]
     conditions = {row.trial.condition.id: row.trial.condition for row in rows}
     places = {name: place for place, name in enumerate(conditions)}
     dates = sorted(at for each in outcomes for origin in each.origins if (at := origin.at))
-    published = None if replies is None else replies.recording.published
     value = {
         "experiment": {"id": of.id, "name": of.name, "source": of.source},
         "factors": [
@@ -121,9 +117,7 @@ def evidence_value(project: Project, case: Case) -> Mapping[str, object]:
             for row in rows
         ],
         "recorded": [dates[0], dates[-1]] if dates else [],
-        "file_sha256": digest(read_file(project.recordings.cassette(whole).path) or b"")
-        if published is None
-        else published.checksum,
+        "file_sha256": source.file_checksum,
         "module": getattr(sys.modules.get(registered.module or ""), "__file__", None) or "",
     }
     found = plain(value, "evidence")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ..cassettes.places import cassette_path
 from ..cassettes.staleness import dated
@@ -15,7 +15,6 @@ from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
 from ..experiments.experiment import Experiment
-from ..experiments.records import Origin
 from ..providers.base import ProviderContext
 from ..recording.caller import Progress
 from ..recording.collector import CollectionReport, Terms, collect
@@ -26,7 +25,6 @@ from ..settings.given import read_environment
 from .project import Project
 
 if TYPE_CHECKING:
-    from ..cassettes.store import Cassette
     from ..contrasts.estimate import Estimate
     from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
@@ -243,19 +241,9 @@ def why_outdated(project: Project, case: Case) -> tuple[str, ...]:
         recording = project.analysed(case).recording
     except Exception:  # noqa: BLE001  (missing, damaged, or the author's code: told elsewhere)
         try:
-            recording = dated(
-                project.recordings.recording(case), _replies(project.recordings.cassette(case))
-            )
+            source = project.recordings.source_of(case)
+            recording = dated(source.recording, [*source.origins])
         except (BiasError, OSError):
             return ()
     found = project.recordings.stale(case, recording)
     return () if found is None else found.reasons
-
-
-def _replies(cassette: Cassette) -> Iterator[Origin]:
-    """Yield when the replies of a cassette were recorded, whoever gave them."""
-    for interaction in cassette.interactions():
-        yield Origin("subject", "", interaction.completion.recorded_at)
-    for trial in cassette.measured_trials():
-        for call in trial.calls:
-            yield Origin("subject", "", cast("str | None", call["recorded_at"]))

@@ -110,10 +110,10 @@ class Project:
         registered = self.registry[case.experiment.id]
         whole = Case("hypothesis", case.experiment, case.model, case.design)
         outcomes = recordings.replayed(whole)
-        recordings.check_manipulated(whole)
-        tabled = recordings.published(case)
-        origins = (origin for outcome in outcomes for origin in outcome.origins)
-        recording = dated(recordings.recording(case), origins, copied_words(outcomes))
+        source = recordings.source_of(case)
+        source.check_distinct(case.design)
+        origins = [origin for outcome in outcomes for origin in outcome.origins]
+        recording = dated(source.recording, origins, copied_words(outcomes))
         long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,
@@ -126,7 +126,7 @@ class Project:
             recording=replace(recording.attempted(outcomes), long_replies=long, distinct=distinct),
             labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
-            unsaid={} if tabled is None else tabled.unsaid,
+            unsaid=source.undecided,
             recorded_by=partial(self._recorded_by, case, cache(partial(self._dollars, case))),
         )
 

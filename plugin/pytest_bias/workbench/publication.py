@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
+from ..cassettes.staleness import dated
 from ..contrasts.cases import Case
 from ..errors import MissingPackage, NotWritten
 from ..errors.said import Said
@@ -26,7 +27,10 @@ def dataset_file(recordings: Recordings, case: Case) -> tuple[str, bytes]:
     from ..report.dataset import dataset_of, parquet_bytes  # noqa: PLC0415  (where one is written)
 
     whole = Case("hypothesis", case.experiment, case.model, case.design)
-    recording = recordings.recording(whole)
+    source = recordings.source_of(whole)
+    recording = source.recording
+    if recording.published:
+        recording = dated(recording, [*source.origins])
     theirs = recording.published.licence if recording.published else ""
     data = dataset_of(
         *(case.experiment, case.design, case.model, recordings.replayed(whole)),

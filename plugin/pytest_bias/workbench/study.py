@@ -330,7 +330,7 @@ def analyze_table(
         entry = table_entry(source_words(source), of.id, {**judge, **(keys or {})})
         found = read_table(source, of, entry)
     for replies in found.values():
-        study.project.recordings.tables.hold(replies)
+        study.project.recordings.tables.add(replies)
     cases = [Case("hypothesis", of, model, replies.design) for model, replies in found.items()]
     return [study.results(case) for case in cases]
 

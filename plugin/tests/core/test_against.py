@@ -42,7 +42,7 @@ def against(folder: Path, judge: int = 0) -> Baselines:
         models=(NEW,), baseline=OLD, cassettes=folder, baselines=None, report=None, results=None
     )
     made = Fingerprinted(
-        settings, lambda _: None, lambda _: "", lambda _: (found, "digest", PLAYERS)
+        settings, lambda _: cast("Any", None), lambda _: (found, "digest", PLAYERS)
     )
     made.judge = judge
     return made

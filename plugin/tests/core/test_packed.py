@@ -150,5 +150,5 @@ def test_what_cannot_be_read_is_read_once_for_all_cases(
     case = Case("hypothesis", SMALL, MODEL, SMALL.design())
     for _ in range(3):
         with pytest.raises(DamagedCassette, match="cannot be unpacked"):
-            held.cassette(case)
+            held.replayed(case)
     assert read == [packed.with_suffix("")]

@@ -22,7 +22,7 @@ from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
 from pytest_bias.settings.published import TableEntry
 from pytest_bias.settings.roster import read_roster
 from pytest_bias.tables.reader import read_files
-from pytest_bias.tables.subjects import Replies, Tables, read_table
+from pytest_bias.tables.subjects import Tables, TableSource, read_table
 from pytest_bias.workbench.suite import declared_for
 
 from ..helpers import there
@@ -62,7 +62,7 @@ def written(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def only(found: Mapping[str, Replies]) -> Replies:
+def only(found: Mapping[str, TableSource]) -> TableSource:
     (replies,) = found.values()
     return replies
 
@@ -115,8 +115,8 @@ def test_a_frame_of_the_same_rows_is_the_same_trials(tmp_path: Path, frame: pd.D
     table = only(read_table(written(tmp_path / "t.csv", ROWS), TOY))
     found = only(read_table(frame, TOY))
     assert found.recording.checksum == table.recording.checksum
-    assert (found.model, found.place) == ("table/m", "table: pandas frame of 3 rows")
-    assert not found.simulated
+    assert (found.model, found.location) == ("table/m", "table: pandas frame of 3 rows")
+    assert not found.recording.simulated
     assert only(read_table(frame.drop(columns="model"), TOY)).model == "table/frame"
 
 

@@ -23,7 +23,7 @@ from pytest_bias.errors import BadSetting, NotCovered, UnknownName, WrongTable
 from pytest_bias.settings.published import TableEntry
 from pytest_bias.settings.roster import Roster, parse_roster
 from pytest_bias.settings.settings import Settings
-from pytest_bias.tables.subjects import Replies, Tables
+from pytest_bias.tables.subjects import Tables, TableSource
 
 from ..helpers import there
 
@@ -85,7 +85,7 @@ def tables(
     return Tables(Roster(tables={name: declared}, folder=folder))
 
 
-def replies(folder: Path, *rows: str, model: str = "published/m", **entry: Any) -> Replies:
+def replies(folder: Path, *rows: str, model: str = "published/m", **entry: Any) -> TableSource:
     return tables(folder, "\n".join([HEAD, *rows]), **entry).of(TOY, model)
 
 
@@ -168,12 +168,11 @@ def test_two_models_of_a_source_are_never_one_subject(tmp_path: Path) -> None:
 def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path: Path) -> None:
     found = replies(tmp_path, GOOD, GOOD, columns={"missing": "missing"})
     assert [o.trial.replicate for o in found.outcomes] == [1, 2]
-    assert found.undivided == (
+    assert there(found.recording.published).coverage.endswith(
         "no column 'replicate' tells a row that stands twice from a reply given twice: "
         "1 of the table's 2 rows repeat another in all columns"
     )
-    assert there(found.recording.published).coverage.endswith(found.undivided)
-    assert replies(tmp_path, GOOD).undivided == ""
+    assert "replicate" not in there(replies(tmp_path, GOOD).recording.published).coverage
     assert all(each.at is None for o in found.outcomes for each in o.origins)
 
 
@@ -441,13 +440,12 @@ def test_nobody_is_asked_again(tmp_path: Path, given: dict[str, Any], words: str
 def test_another_experiment_or_condition_is_not_covered(tmp_path: Path) -> None:
     given = tables(tmp_path, f"{HEAD}\n{GOOD}\n")
     other = cued("other", Measure("score"))
-    assert not given.covers(other, "published/m")
     with pytest.raises(NotCovered, match="published/m has no replies to other: its table has"):
         given.of(other, "published/m")
     found = given.of(TOY, "published/m")
-    assert len(found.of(TOY.conditions[0])) == 1
+    assert len(found.outcomes_of(found.design, TOY.conditions[0])) == 1
     with pytest.raises(NotCovered, match="to condition high-b of toy: its table has those to low"):
-        found.of(TOY.conditions[-1])
+        found.outcomes_of(found.design, TOY.conditions[-1])
 
 
 def test_another_experiments_table_that_is_not_there_stops_no_other(tmp_path: Path) -> None:
@@ -468,7 +466,7 @@ def test_another_experiments_table_that_is_not_there_stops_no_other(tmp_path: Pa
     for refused in (
         lambda: given.check(settings(models=("published/n",))),
         lambda: given.of(TOY, "published/n"),
-        lambda: given.covers(other, "published/m"),
+        lambda: given.of(other, "published/m"),
     ):
         with pytest.raises(WrongTable, match=words):
             refused()

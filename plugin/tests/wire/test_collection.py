@@ -24,7 +24,6 @@ from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, casse
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.contrasts.cases import Case
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed
@@ -354,11 +353,10 @@ def test_an_analysis_says_what_stands_only_in_a_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = experiment(replicates=3)
-    case = Case("hypothesis", of, MODEL, of.design())
 
     def source() -> Recording:
         settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
-        return Recordings(settings).recording(case)
+        return Recordings(settings).source(of, MODEL).recording
 
     endpoint = Endpoint()
     recorded(of, tmp_path, endpoint, trials=plan(of, of.design())[:2])

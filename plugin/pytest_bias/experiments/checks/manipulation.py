@@ -10,12 +10,13 @@ Of what cannot be carried out nothing is said: its cases will.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
+from itertools import permutations
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownName
-from ..design import Condition, Trial
+from ..design import Trial
 from ..experiment import Experiment, Players, plan
 from ..fields import author_line
 from ..keys import trial_seed
@@ -39,9 +40,6 @@ _NEVER_AWAITED = "was never awaited"
 """How Python's own warning ends."""
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
-
-Look = Callable[[Condition], Iterator[Outcome | None]]
-"""The outcomes of a condition's trials in the plan's order; None for one that is not recorded."""
 
 
 class _Walk(Walk):
@@ -216,34 +214,21 @@ def _alike(walks: Sequence[_Walk]) -> list[list[_Walk]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def find_twins(conditions: Sequence[Condition], told: Look) -> dict[str, str]:
+def find_twins(outcomes: Mapping[str, Sequence[Outcome | None]]) -> dict[str, str]:
     """Condition → another in which the subject is told the same, in the first trial of both.
 
-    Of a trial without a valid reply nobody knows what else it would have told: the first place
-    where both conditions have one says it. What is not recorded fails by itself.
+    ``outcomes`` are those of each condition's trials in the plan's order; None for one that is not
+    recorded, which fails by itself. Of a trial without a valid reply nobody knows what else it
+    would have told: the first pair of trials that both have one says it.
     """
-    firsts: dict[tuple[str, ...], list[str]] = {}
-    unclear: list[Condition] = []
-    for condition in conditions:
-        first = next(told(condition), None)
-        if first is not None and first.missing is not None:
-            unclear.append(condition)
-        elif first is not None:
-            firsts.setdefault(first.prompts, []).append(condition.id)
     twins: dict[str, str] = {}
-    for alike in firsts.values():
-        if len(alike) > 1:
-            twins |= {alike[0]: alike[1]} | dict.fromkeys(alike[1:], alike[0])
-    for condition in unclear:
-        if all(each is not None and each.missing for each in told(condition)):
-            continue  # at no place, with none
-        for other in conditions:
-            if other.id != condition.id and _told_alike(told(condition), told(other)):
-                twins |= {condition.id: other.id, other.id: condition.id}
+    for one, other in permutations(outcomes, 2):
+        if one not in twins and _told_alike(outcomes[one], outcomes[other]):
+            twins[one] = other
     return twins
 
 
-def _told_alike(ones: Iterator[Outcome | None], others: Iterator[Outcome | None]) -> bool:
+def _told_alike(ones: Sequence[Outcome | None], others: Sequence[Outcome | None]) -> bool:
     for one, other in zip(ones, others, strict=False):
         if one is None or other is None:
             return False

@@ -1,0 +1,73 @@
+"""Sources of replies: a cassette that we recorded, or a table that others did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from .design import Condition, Design
+from .experiment import Players
+from .records import Origin, Outcome, Recording
+from .replay import Lookup, Wanted
+
+
+class ReplySource(Protocol):
+    """The replies of one model to one experiment, wherever they are stored."""
+
+    @property
+    def players(self) -> Players:
+        """Who answered."""
+
+    @property
+    def location(self) -> str:
+        """The file, for messages."""
+
+    @property
+    def file_checksum(self) -> str:
+        """SHA-256 of the file."""
+
+    @property
+    def recording(self) -> Recording:
+        """All that is known of where the replies come from."""
+
+    @property
+    def origins(self) -> Iterable[Origin]:
+        """When each stored reply was recorded."""
+
+    @property
+    def lookup(self) -> Lookup | None:
+        """From a key to its reply; None where no text is stored."""
+
+    @property
+    def asked_by(self) -> str:
+        """Who asked, and what, where the prompts are not the experiment's; else empty."""
+
+    @property
+    def undecided(self) -> Mapping[str, str]:
+        """Measure → why nothing is decided of it."""
+
+    @property
+    def exists(self) -> bool:
+        """True if there is any reply."""
+
+    def sized(self, design: Design) -> Design:
+        """Return ``design``, or the one that the replies have whatever is requested."""
+
+    def known(
+        self, design: Design, condition: Condition | None = None
+    ) -> tuple[tuple[Outcome, ...], tuple[Wanted, ...]]:
+        """The outcomes of a condition, or of all, and the first miss of each other trial."""
+
+    def outcomes_of(
+        self, design: Design, condition: Condition | None = None
+    ) -> tuple[Outcome, ...]:
+        """The outcomes of a condition, or of all, in the plan's order.
+
+        Raises NotRecorded when any of them is missing; all that are missing are named at once.
+        """
+
+    def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
+        """Raise SamePrompt when the subject is told the same in two conditions.
+
+        With a ``condition``, when another one tells what it does.
+        """
