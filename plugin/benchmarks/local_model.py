@@ -22,9 +22,8 @@ from random import Random
 
 from benchmarks.common import say
 from pytest_bias import Experiment, Trial
-from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import replay

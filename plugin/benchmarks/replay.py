@@ -70,7 +70,7 @@ from pathlib import Path
 from experiment import THINGS
 
 from pytest_bias.cassettes import format as form
-from pytest_bias.cassettes.places import cassette_path, write_content
+from pytest_bias.cassettes.store import cassette_path, write_content
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.replay import Walk, simulated_reply
 

@@ -13,9 +13,8 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias import masked
-from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import IncompleteDesign
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt
 from pytest_bias.experiments.messages import Message

@@ -10,9 +10,8 @@ from pathlib import Path
 from ..errors import FileProblem
 from ..settings.model_names import model_of
 from .files import is_there, kept_aside, refuse_links, remove_leftovers
-from .places import journals_of, packed_path
 from .recorder import recording_lock
-from .store import Cassette, write_cassette
+from .store import Cassette, journals_of, packed_path, write_cassette
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +35,8 @@ def join(places: Sequence[Path], folder: Path) -> list[Joined]:
     same again changes nothing. Replies that stand only in the journal of a recording that was
     killed are joined as well.
 
-    Raises FileProblem where two do not fit together. Raises FileProblem where a recording made
-    anew has not come to its end, DamagedCassette or FileProblem where
+    Raises FileProblem where two do not fit together or a recording made anew has not come to its
+    end. Raises DamagedCassette or FileProblem where
     one of them cannot be read or written.
     """
     found: dict[Path, list[Path]] = {}

@@ -12,10 +12,8 @@ from ..errors import NotRecorded
 from ..experiments.canonical import compact
 from ..experiments.design import Condition
 from ..experiments.replay import Wanted
-from .format import RecordedInteraction, condition_id, interaction_of, text_digest
-from .measured import MeasuredTrial
-from .places import cassettes_in
-from .store import Cassette
+from .format import MeasuredTrial, RecordedInteraction, condition_id, interaction_of, text_digest
+from .store import Cassette, cassettes_in
 
 _SHOWN = 3
 _DIFF_LINES = 8

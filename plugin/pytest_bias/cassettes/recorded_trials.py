@@ -29,9 +29,8 @@ from ..experiments.messages import (
 )
 from ..experiments.records import Origin, Outcome, Records, record_of
 from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
-from .measured import MeasuredTrial, measured_key, versions_of
-from .places import cassette_path
-from .store import Cassette
+from .format import MeasuredTrial, measured_key, versions_of
+from .store import Cassette, cassette_path
 
 SILENT = "this experiment keeps no text, so no more is said"
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import Timeout
 
 from ..errors import DamagedCassette, FileProblem, NotWritten
+from ..experiments.canonical import plain
 from ..experiments.messages import Completion
 from ..experiments.replay import Wanted
 from ..settings.model_names import model_of
@@ -26,25 +27,30 @@ from . import format as cassette_format
 from .files import alone, is_there, kept_aside, make_folder, refuse_links, sync_folder
 from .format import (
     KEY_START,
+    MEASURED_START,
     SCOPE_START,
     TEXT_START,
+    MeasuredTrial,
     Provenance,
     combined,
     encode_header,
-    encode_provenance,
-    encode_scope,
+    encode_measured,
+    encoded,
     key_of,
+    replies_on,
 )
-from .measured import MEASURED_START, MeasuredTrial, encode_measured, replies_on
-from .places import (
-    LONGEST_LINE,
+from .store import (
+    KEYED,
     REJOURNAL_SUFFIX,
+    Cassette,
+    check_line,
+    check_place,
     journals_of,
     lines_in,
+    read_header,
     standing,
     write_content,
 )
-from .store import KEYED, Cassette, check_line, check_place, read_header
 
 LOCK_SUFFIX = ".lock"
 _SHOWN = 10
@@ -84,9 +90,9 @@ class Recorder:
         self._file: FileIO | None = None
         self._known_texts = set(cassette.texts())
         self._pending: deque[bytes] = deque()
-        self._opening = [encode_provenance(provenance)]
+        self._opening = [encoded({"provenance": plain(provenance)})]
         if scope := sorted(scope):
-            self._opening.append(encode_scope(scope))
+            self._opening.append(encoded({"scope": scope}))
         self._queued = 0
         self._written = 0
         self._lock = threading.Lock()
@@ -127,16 +133,9 @@ class Recorder:
 
     def _queue(self, lines: Sequence[bytes]) -> int:
         """Have ``lines`` written; the number of lines that are written when these are."""
-        if max(map(len, lines), default=0) > LONGEST_LINE:
-            problem = f"a reply takes a line of more than {LONGEST_LINE:,} bytes"
-            raise self._not_written(problem)
         self._pending += lines
         self._queued += len(lines)
         return self._queued
-
-    def _not_written(self, problem: str) -> NotWritten:
-        path = self.cassette.journal_path
-        return NotWritten(path=path, problem=problem, hint="Nothing more is called")
 
     def _lines(self, wanted: Wanted, completion: Completion) -> list[bytes]:
         texts = cassette_format.texts_of(wanted)
@@ -162,7 +161,11 @@ class Recorder:
             except OSError as error:
                 # A full disk: they are paid, so they stay here until there is room.
                 self._pending.extendleft(reversed(lines))
-                raise self._not_written(error.strerror or str(error)) from error
+                raise NotWritten(
+                    path=self.cassette.journal_path,
+                    problem=error.strerror or str(error),
+                    hint="Nothing more is called",
+                ) from error
             self._opening = []
             self._written += len(lines)
             self.cassette.journal(data)
@@ -276,7 +279,7 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
         lines = [head, *kept]
     elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
         # What was to be replaced as a whole is unknown: all of the old recording then.
-        lines = [*kept, encode_scope(Cassette(place).trials())]
+        lines = [*kept, encoded({"scope": sorted(Cassette(place).trials())})]
     if lines == list(lines_in(path)):
         return ""
     numbers = sorted(damaged)

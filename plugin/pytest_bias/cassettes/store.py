@@ -1,52 +1,143 @@
-"""Cassettes on disk: read as an index of raw lines, written atomically, recorded in a journal."""
+"""Cassettes on disk: read as an index of raw lines, written atomically, recorded in a journal.
+
+A cassette has one *place*, ``<folder>/<experiment-id>/<provider>--<model>.jsonl``; its journals
+and its lock are named after it. What stands there is that file, or the same text packed with gzip
+under the same name with ``.gz`` at its end.
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from ..errors import DamagedCassette, FileProblem, conflict_words
+from ..errors import DamagedCassette, FileProblem, NotReadable, conflict_words
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
+from ..settings.model_names import file_stem
 from . import format as cassette_format
-from .files import is_there, sync_folder
+from .files import is_there, read_file, sync_folder, write_atomically
 from .format import (
     HEADER_START,
     KEY_START,
     LOST_START,
+    MEASURED_START,
     PROVENANCE_START,
     SCOPE_START,
     TEXT_START,
     Header,
+    MeasuredTrial,
     Provenance,
     RecordedInteraction,
     combined,
+    decode_measured,
     decode_provenance,
     decode_trials,
-    encode_lost,
+    encoded,
+    replies_on,
     serving,
     trial_id,
-)
-from .measured import MEASURED_START, MeasuredTrial, decode_measured, replies_on
-from .places import (
-    NO_LINE,
-    cassette_path,
-    journals_of,
-    lines_in,
-    place_of,
-    standing,
-    write_content,
 )
 
 KEYED = (KEY_START, MEASURED_START)
 _SUMMED = (*KEYED, PROVENANCE_START, SCOPE_START, LOST_START)
-_SHORTEST_LINE = len('{"lost":[],"sum":"0123456789abcdef"}')
-"""Bytes of a line at least: ever so many empty ones would else fill any memory."""
-_LONG_LINE = 1 << 20
-"""Bytes above which a line's own checksum is read before the line is kept."""
+_NO_LINE = "this is no line of a cassette"
+
+SUFFIX = ".jsonl"
+PACKED_SUFFIX = ".gz"
+"""Of a packed cassette; it adds to :data:`SUFFIX`."""
+JOURNAL_SUFFIX = ".recording"
+"""Of the journal of what was missing; it adds to the cassette."""
+REJOURNAL_SUFFIX = ".rerecording"
+"""Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
+
+
+def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
+    """``<folder>/<experiment-id>/<provider>--<model>.jsonl``: the place, packed or not."""
+    return folder / experiment_id / f"{file_stem(model)}{SUFFIX}"
+
+
+def place_of(path: Path) -> Path:
+    """The place of a cassette, of which ``path`` is the plain or the packed file."""
+    packed = path.name.endswith(SUFFIX + PACKED_SUFFIX)
+    return path.with_name(path.name.removesuffix(PACKED_SUFFIX)) if packed else path
+
+
+def packed_path(place: Path) -> Path:
+    """Return the path of the packed file of the cassette at ``place``."""
+    return place.with_name(place.name + PACKED_SUFFIX)
+
+
+def journals_of(place: Path) -> tuple[Path, Path]:
+    """The journals of a cassette: of what was missing, and of what is recorded anew."""
+    name = place.name
+    return place.with_name(name + JOURNAL_SUFFIX), place.with_name(name + REJOURNAL_SUFFIX)
+
+
+def standing(place: Path) -> Path | None:
+    """The file that stands at ``place``, plain or packed; None when nothing does.
+
+    Raises NotReadable when both do, since only one can count, and when
+    the folder may not be looked into.
+    """
+    there = [path for path in (place, packed_path(place)) if is_there(path)]
+    if len(there) > 1:
+        problem = f"{packed_path(place).name} is there as well, and only one can count"
+        raise NotReadable(path=place, problem=problem, hint="Remove the one that is wrong")
+    return there[0] if there else None
+
+
+def cassettes_in(folder: Path) -> list[Path]:
+    """The places in ``folder`` at which a cassette stands, plain or packed, by name."""
+    ends = (SUFFIX, SUFFIX + PACKED_SUFFIX)
+    return sorted({place_of(path) for end in ends for path in folder.glob(f"*{end}")})
+
+
+def begun_in(folder: Path) -> list[Path]:
+    """The same, and the places of which only journals stand there."""
+    ends = (SUFFIX + JOURNAL_SUFFIX, SUFFIX + REJOURNAL_SUFFIX)
+    journals = {path.with_suffix("") for end in ends for path in folder.glob(f"*{end}")}
+    return sorted({*cassettes_in(folder), *journals})
+
+
+def lines_in(path: Path) -> Iterator[bytes]:
+    """The lines of a cassette's or journal's file without their ends, unpacked as they are read.
+
+    What follows the last line feed of a journal is no line: a killed recording left it. Lines that
+    end as on Windows, because Git wrote them so, are read as they were written: no line holds a
+    line end of its own. A file that is not there has none.
+
+    Raises NotReadable when it cannot be read, or is a pointer to a file that was not fetched.
+    Raises DamagedCassette when it cannot be unpacked.
+    """
+    data = read_file(path) or b""
+    if path.suffix == PACKED_SUFFIX:
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error):
+            problem = (
+                "it cannot be unpacked: it was changed or cut after packing, or Git converted its "
+                f"line ends, which *{PACKED_SUFFIX} -text in .gitattributes prevents"
+            )
+            raise DamagedCassette(path=path, line=1, problem=problem, whole=True) from None
+    lines = BytesIO(data)
+    is_journal = path.suffix not in (SUFFIX, PACKED_SUFFIX)
+    for line in lines:
+        if line.endswith(b"\n"):
+            yield line[:-2] if line.endswith(b"\r\n") else line[:-1]
+        elif not is_journal:
+            yield line
+
+
+def write_content(path: Path, text: Iterable[bytes]) -> None:
+    """Replace a cassette's file in one step by one that holds ``text``, packed if it is to be."""
+    packed = path.suffix == PACKED_SUFFIX
+    write_atomically(path, gzip.compress(b"".join(text), mtime=0) if packed else text)
 
 
 class _Line(NamedTuple):
@@ -204,7 +295,7 @@ class Cassette:
         texts = sorted(set(self.texts().values()), key=cassette_format.text_digest)
         yield from (cassette_format.encode_text(text) for text in texts)
         if self.lost:
-            yield encode_lost(self.lost)
+            yield encoded({"lost": sorted(self.lost)})
         for line in sorted(
             self._lines.values(), key=lambda at: cassette_format.order_of_line(*at)
         ):
@@ -255,10 +346,6 @@ class Cassette:
         adds, where = path == self.recording_path, str(path)
         for number, line in enumerate(lines, start=first_number):
             placed = _Line(line, where, number)
-            if len(line) < _SHORTEST_LINE:
-                raise no_line(line, where, number)
-            if len(line) > _LONG_LINE:
-                check_line(line, where, number)
             if line.startswith(KEYED):
                 key = cassette_format.key_of(line)
                 known = self._lines.get(key)
@@ -281,7 +368,6 @@ class Cassette:
         line = placed.data
         if line.startswith(TEXT_START):
             self.keeps_text = True
-            # Repeated, little packed text would keep a reader busy for minutes.
             return self._text_lines.setdefault(line, placed) is placed or path != self.path
         if line.startswith(LOST_START) and path == self.path and not self.lost:
             self.lost = decode_trials(*placed)
@@ -441,7 +527,7 @@ def check_line(line: bytes, path: str, number: int) -> None:
         raise no_line(line, path, number)
 
 
-def no_line(line: bytes, path: str, number: int, *, problem: str = NO_LINE) -> DamagedCassette:
+def no_line(line: bytes, path: str, number: int, *, problem: str = _NO_LINE) -> DamagedCassette:
     """The error for a line that is none of ours; of a merge of Git, how to take one side."""
     mend = conflict_words(line.decode(errors="replace"), path)
     if number > 1 and line.startswith(HEADER_START):

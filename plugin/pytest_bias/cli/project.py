@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..cassettes.places import SUFFIX, packed_path, place_of
+from ..cassettes.store import SUFFIX, packed_path, place_of
 from ..errors import FileProblem, NotWritten, UnknownName
 from ..settings.options import OPTIONS
 from ..workbench import SUITE

@@ -16,7 +16,7 @@ class ReplySource(Protocol):
 
     @property
     def players(self) -> Players:
-        """Who answered."""
+        """The model under test, and the judge."""
 
     @property
     def location(self) -> str:
@@ -32,7 +32,7 @@ class ReplySource(Protocol):
 
     @property
     def origins(self) -> Iterable[Origin]:
-        """When each stored reply was recorded."""
+        """The origin of each stored reply, as far as it is known."""
 
     @property
     def lookup(self) -> Lookup | None:
@@ -40,7 +40,7 @@ class ReplySource(Protocol):
 
     @property
     def asked_by(self) -> str:
-        """Who asked, and what, where the prompts are not the experiment's; else empty."""
+        """The author of other prompts than the experiment's, and theirs; else empty."""
 
     @property
     def undecided(self) -> Mapping[str, str]:

@@ -17,12 +17,10 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
-from ..cassettes.format import Provenance, combined, serving
-from ..cassettes.measured import KEY_VARIABLE
-from ..cassettes.places import cassette_path
+from ..cassettes.format import KEY_VARIABLE, Provenance, combined, serving
 from ..cassettes.recorded_trials import lookup_in
 from ..cassettes.recorder import Recorder, recording_lock, salvage
-from ..cassettes.store import Cassette
+from ..cassettes.store import Cassette, cassette_path
 from ..errors import BiasError, DamagedCassette, RecordingRefused
 from ..experiments.copies import Copies
 from ..experiments.design import Trial

@@ -16,10 +16,9 @@ from operator import add, sub
 from pathlib import Path
 from typing import Literal
 
-from ..cassettes.measured import MeasuredTrial
-from ..cassettes.places import cassettes_in
+from ..cassettes.format import MeasuredTrial
 from ..cassettes.recorded_trials import measured_in
-from ..cassettes.store import Cassette
+from ..cassettes.store import Cassette, cassettes_in
 from ..errors import (
     BadDesign,
     BadSetting,

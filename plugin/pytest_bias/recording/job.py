@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
-from ..cassettes.measured import check_key, measured_trial
-from ..cassettes.places import journals_of, packed_path, standing
+from ..cassettes.format import check_key, measured_trial
 from ..cassettes.recorded_trials import is_recorded, own_words
 from ..cassettes.recorder import Recorder
-from ..cassettes.store import Cassette
+from ..cassettes.store import Cassette, journals_of, packed_path, standing
 from ..errors import (
     BiasError,
     CallFailed,

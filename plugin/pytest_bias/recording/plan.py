@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..cassettes.files import refuse_links
-from ..cassettes.places import cassette_path, journals_of, packed_path
 from ..cassettes.recorded_trials import measured_in
-from ..cassettes.store import Cassette
+from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
 from ..experiments.allocation import Allocation

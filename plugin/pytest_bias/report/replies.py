@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ..cassettes.measured import reason_label
+from ..cassettes.format import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
 from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue

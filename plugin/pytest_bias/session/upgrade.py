@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..baselines.accepted import old_baseline, read_baseline
 from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
-from ..cassettes.places import SUFFIX, place_of
+from ..cassettes.store import SUFFIX, place_of
 from ..errors.said import Said
 from ..report.upgrade import unasked_words, uncompared_words
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first

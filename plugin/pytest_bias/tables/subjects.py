@@ -60,7 +60,7 @@ class TableSource:
 
     @property
     def players(self) -> Players:
-        """Who answered, and who graded."""
+        """The model under test, and the judge."""
         return Players(self.model, self.entry.judge)
 
     @cached_property
@@ -77,13 +77,13 @@ class TableSource:
 
     @property
     def asked_by(self) -> str:
-        """Who asked, and what; models of one source were told the same."""
+        """The source of the prompts; its models were told the same."""
         by = self.entry.source or self.entry.collected_by or self.entry.path
         return f"{self.entry.experiment}, as asked by: {by}"
 
     @property
     def origins(self) -> Iterator[Origin]:
-        """When each reply was recorded."""
+        """The origin of each reply."""
         return (origin for outcome in self.outcomes for origin in outcome.origins)
 
     def sized(self, design: Design) -> Design:

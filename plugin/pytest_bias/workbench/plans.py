@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..cassettes.places import cassette_path
 from ..cassettes.staleness import dated
+from ..cassettes.store import cassette_path
 from ..contrasts.cases import Case, Registered, wanted_of
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadSetting, BiasError, NoControl, RecordingRefused

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, cast
 
 from ..cassettes.files import read_file
 from ..cassettes.misses import not_recorded
-from ..cassettes.places import cassette_path
 from ..cassettes.recorded_trials import reread
 from ..cassettes.staleness import stale
-from ..cassettes.store import Cassette
+from ..cassettes.store import Cassette, cassette_path
 from ..errors import BiasError, NotCovered, NotRecorded, SamePrompt, StaleRecordings
 from ..experiments.canonical import digest
 from ..experiments.checks.manipulation import find_twins

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from ..baselines.entries import is_stopped
 from ..cassettes.misses import all_capped
-from ..cassettes.places import PACKED_SUFFIX, SUFFIX, cassette_path, place_of
-from ..cassettes.store import Cassette
+from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, cassette_path, place_of
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, FileProblem, NotRecorded, UnknownName
 from ..errors.said import Said

@@ -14,9 +14,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.cassettes.places import cassette_path, packed_path
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path, packed_path
 from pytest_bias.contrasts.estimate import Arm, Estimate
 from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.errors import InvalidReply

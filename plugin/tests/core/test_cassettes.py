@@ -21,16 +21,21 @@ from pytest_bias.cassettes.format import (
     decode_text,
     encode_header,
     encode_interaction,
-    encode_provenance,
     encode_text,
+    encoded,
     text_digest,
     with_sum,
 )
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX, cassette_path, cassettes_in
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
-from pytest_bias.cassettes.store import Cassette, write_cassette
+from pytest_bias.cassettes.store import (
+    JOURNAL_SUFFIX,
+    Cassette,
+    cassette_path,
+    cassettes_in,
+    write_cassette,
+)
 from pytest_bias.errors import DamagedCassette, FileProblem
-from pytest_bias.experiments.canonical import digest
+from pytest_bias.experiments.canonical import digest, plain
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.protocol import Subject
@@ -285,7 +290,7 @@ EDITS = {
     "the header removed": (lambda lines: lines.pop(0), 1),
     "another line between": (lambda lines: lines.insert(3, b"<<<<<<< HEAD\n"), 4),
     "a line of a journal": (
-        lambda lines: lines.insert(1, encode_provenance(PROVENANCE) + b"\n"),
+        lambda lines: lines.insert(1, encoded({"provenance": plain(PROVENANCE)}) + b"\n"),
         2,
     ),
     "an empty line between": (lambda lines: lines.insert(3, b"\n"), 4),

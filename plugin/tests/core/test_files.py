@@ -14,8 +14,7 @@ import pytest
 from pytest_bias.baselines.accepted import read_baseline
 from pytest_bias.baselines.entries import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
-from pytest_bias.cassettes.places import cassette_path, journals_of, packed_path
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from pytest_bias.cli.cassettes import places_of
 from pytest_bias.errors import (
     BadDesign,

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.cassettes.format import with_sum, without_sum
-from pytest_bias.cassettes.measured import (
+from pytest_bias.cassettes.format import (
     KEY_VARIABLE,
     UNSPECIFIED,
     MeasuredTrial,
@@ -25,12 +24,13 @@ from pytest_bias.cassettes.measured import (
     encode_measured,
     keyed_hash,
     replies_on,
+    with_sum,
+    without_sum,
 )
 from pytest_bias.cassettes.misses import not_recorded
-from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded, own_words, reread
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,

@@ -15,11 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.cassettes.measured import reason_label
-from pytest_bias.cassettes.places import cassette_path
+from pytest_bias.cassettes.format import reason_label
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once

@@ -9,8 +9,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.misses import _diff, not_recorded
-from pytest_bias.cassettes.places import REJOURNAL_SUFFIX, cassette_path
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.errors import NotRecorded
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes import places, store
-from pytest_bias.cassettes.format import encode_header
-from pytest_bias.cassettes.places import journals_of, packed_path
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.contrasts.cases import Case
-from pytest_bias.errors import DamagedCassette, FileProblem, NotReadable
+from pytest_bias.errors import DamagedCassette, NotReadable
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.recording.job import Job
 from pytest_bias.workbench import recordings
@@ -84,55 +80,6 @@ def test_what_is_no_packed_cassette_is_damage(packed: Path, data: bytes, words: 
     packed.write_bytes(data)
     with pytest.raises(DamagedCassette, match=f"^{packed}, line 1: .*{words}"):
         Cassette(packed)
-
-
-_SIZE = 1 << 23
-BOMBS = {
-    "empty lines": (b"\n", "no line of a cassette"),
-    "one text again and again": (b'{"text":"%032d\n' % 0, "no line of a cassette"),
-    "texts without a word": (b"", "unpacks to more than"),
-    "one line": (b'{"key":"%s"}\n' % (b"0" * _SIZE), "no line of a cassette"),
-    "long lines": (b'{"key":"%s"}\n' % (b"0" * (_SIZE >> 5)), "the line is truncated or was"),
-}
-
-
-@pytest.mark.parametrize(("line", "words"), BOMBS.values(), ids=BOMBS)
-def test_a_bomb_takes_no_more_memory_than_the_limit_and_keeps_nothing(
-    packed: Path, monkeypatch: pytest.MonkeyPatch, line: bytes, words: str
-) -> None:
-    monkeypatch.setattr(places, "LIMIT", _SIZE // 8)
-    monkeypatch.setattr(places, "LONGEST_LINE", _SIZE // 16)
-    monkeypatch.setattr(store, "_LONG_LINE", _SIZE >> 6)
-    header = encode_header(SMALL.id, MODEL, PROVENANCE, []) + b"\n"
-    texts = (b'{"text":"%032d\n' % number for number in range(_SIZE >> 5))
-    body = line * (_SIZE // len(line) or 1) if line else b"".join(texts)
-    packed.write_bytes(gzip.compress(header + body))
-    assert packed.stat().st_size < _SIZE / 8
-    tracemalloc.start()
-    try:
-        with pytest.raises(DamagedCassette, match=f"^{packed}, line .*{words}") as caught:
-            Cassette(packed)
-        kept, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert caught.value.path == str(packed)
-    assert most < 2 * _SIZE
-    assert kept < _SIZE / 16
-
-
-def test_what_is_too_large_to_pack_stays_in_the_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed = pack(record(tmp_path, SMALL, trials=TRIALS[:1]))
-    before = packed.read_bytes()
-    monkeypatch.setattr(places, "LIMIT", len(gzip.decompress(before)) + 1)
-    interrupt(Cassette(packed), SMALL, [TRIALS[1]])
-    with pytest.raises(FileProblem, match="gzip -d"):
-        Cassette(packed).merge(SMALL.id, MODEL)
-    assert packed.read_bytes() == before
-    assert journals_of(packed.with_suffix(""))[0].exists()
-    assert packed_path(packed.with_suffix("")) == packed
-    assert len(Cassette(packed)) == 4
 
 
 def test_what_cannot_be_read_is_read_once_for_all_cases(

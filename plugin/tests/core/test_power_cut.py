@@ -17,9 +17,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorder import Recorder, salvage
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.protocol import Subject

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.format import SCOPE_START, encode_header, encode_provenance, with_sum
-from pytest_bias.cassettes.places import cassette_path, journals_of
+from pytest_bias.cassettes.format import SCOPE_START, encode_header, encoded, with_sum
 from pytest_bias.cassettes.recorder import salvage
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of
 from pytest_bias.errors import DamagedCassette
+from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.recording.job import Job, is_finished, missing
 
@@ -91,7 +91,7 @@ def test_lines_that_are_gone_twice_or_elsewhere_are_no_loss_of_others(place: Pat
     whole = record(place.parents[1], SMALL).read_bytes()
     header, *lines = whole.splitlines(keepends=True)
     journal = journals_of(place)[0]
-    provenance = encode_provenance(PROVENANCE) + b"\n"
+    provenance = encoded({"provenance": plain(PROVENANCE)}) + b"\n"
     journal.write_bytes(provenance * 2)  # of two recordings that were killed
     for now in (lines[::-1], [*lines, lines[-1]], lines[1:]):
         place.write_bytes(header + b"".join(now))
@@ -195,10 +195,10 @@ def test_a_line_that_nobody_wrote_is_damage_though_it_has_its_checksum(
 ) -> None:
     from pytest_bias.cassettes.format import (  # noqa: PLC0415
         decode_interaction,
+        decode_measured,
         decode_provenance,
         order_of_line,
     )
-    from pytest_bias.cassettes.measured import decode_measured  # noqa: PLC0415
 
     line = with_sum(f'{{"body":{value}}}'.encode())
     for decode in (

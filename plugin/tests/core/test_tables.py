@@ -385,8 +385,9 @@ FILES = {
         "column 'Served ': is not read; call it served if it is that, or else otherwise",
     ),
     "no column of models": (
-        b"who,cue\nm,low",
-        "column 'model': there is no such column (model); there are who, cue",
+        f"{HEAD.replace('model', 'who')}\n{GOOD}".encode(),
+        "column 'model': there is no such column (model); there are "
+        + HEAD.replace("model", "who").replace(",", ", "),
     ),
 }
 

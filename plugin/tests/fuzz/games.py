@@ -18,10 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.entries import baseline_text
-from pytest_bias.cassettes.measured import KEY_VARIABLE
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
+from pytest_bias.cassettes.format import KEY_VARIABLE
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion

@@ -11,15 +11,15 @@ from typing import Any
 
 from pytest_bias.baselines.accepted import needed_baseline
 from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
-from pytest_bias.cassettes.measured import MeasuredTrial
-from pytest_bias.cassettes.places import (
+from pytest_bias.cassettes.format import MeasuredTrial
+from pytest_bias.cassettes.recorded_trials import reread
+from pytest_bias.cassettes.store import (
     PACKED_SUFFIX,
     REJOURNAL_SUFFIX,
+    Cassette,
     cassette_path,
     packed_path,
 )
-from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.store import Cassette
 from pytest_bias.cli.compare import upgrade_of_files
 from pytest_bias.cli.paper import _read
 from pytest_bias.experiments.canonical import compact, digest

@@ -13,9 +13,8 @@ from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
 from pytest_bias import Experiment
-from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorded_trials import lookup_in, reread
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.replay import Walk
 

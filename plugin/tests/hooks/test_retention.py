@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.measured import KEY_VARIABLE
+from pytest_bias.cassettes.format import KEY_VARIABLE
 
 from ..helpers import Asked, answering, saying
 from .suites import INI, Suite

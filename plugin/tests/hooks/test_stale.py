@@ -9,9 +9,8 @@ import pytest
 
 from pytest_bias import SimulatedPrompt
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.cassettes.places import cassette_path
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import Wanted, carry_out

@@ -20,10 +20,9 @@ from typing import Any
 import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.keys import trial_seed

@@ -14,8 +14,7 @@ import pytest
 from bias_tests.anchoring import test_anchoring as suite_of_cases
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.cassettes.places import cassette_path
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.contrasts.cases import Case, Declaration
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps

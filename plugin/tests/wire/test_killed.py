@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.keys import trial_seed

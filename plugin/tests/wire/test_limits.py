@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.places import cassette_path
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.keys import trial_seed

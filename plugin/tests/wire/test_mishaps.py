@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.places import REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request

@@ -14,10 +14,9 @@ from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.anchoring.hypotheses import CONTROLS
 
 from pytest_bias import MeanDifference
-from pytest_bias.cassettes.measured import KEY_VARIABLE
-from pytest_bias.cassettes.places import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
+from pytest_bias.cassettes.format import KEY_VARIABLE
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, plan

@@ -14,8 +14,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from pytest_bias.cassettes.places import cassette_path
-from pytest_bias.cassettes.store import Cassette
+from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.recording.caller import Retries
