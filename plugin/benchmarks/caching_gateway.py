@@ -36,7 +36,7 @@ ROWS = (
     ("the same with the cache off", "first", False, (RECORD,), 59, 0, "59/59 trials, 59 calls"),
     ("replayed", "first", None, (REPLAY,), 0, 0, "PASS: 1 hypothesis"),
     ("through the cache, gate off", "second", True, (RECORD, UNGATED), 60, 0, "no verdict fails"),
-    ("its copies replayed", "second", None, (REPLAY,), 0, 1, "NO VERDICT"),
+    ("its copies replayed", "second", None, (REPLAY,), 0, 1, "NO RESULT"),
 )
 """Name, suite, LiteLLM's ``cache:``, options; calls at the proxy, exit status, words of pytest."""
 COMMAND = (*PYTEST, "-p", "pytest_bias.pytest_plugin", "--bias-report=off", "test_case.py")

@@ -24,7 +24,7 @@ HOLDS = (
     "faces: hooks, console script",
     "one session of pytest",
     "experiments and replies, without pytest",
-    "one view, many reports",
+    "one result, many reports",
     "accepted verdicts; recording",
     "judging; replies as files; calls",
     "hypotheses; what the user set",

@@ -21,6 +21,11 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2_0
 hypothesis.settings.load_profile("gate")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that rewrites the texts of ``golden``."""
+    parser.addoption("--update-golden", action="store_true", help="accept what is printed now")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def heard() -> None:
     """Let signals be heard that nohup, a shell's background or a CI service has ignored."""

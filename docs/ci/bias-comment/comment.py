@@ -60,9 +60,7 @@ def summary_in(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, UnicodeDecodeError):
-        return (
-            "## Bias: NO VERDICT\n\nThe job before wrote no summary, or no UTF-8: see its log.\n"
-        )
+        return "## Bias: NO RESULT\n\nThe job before wrote no summary, or no UTF-8: see its log.\n"
     if len(text) <= MOST:
         return text
     kept = text[:MOST].rpartition("\n")[0]

@@ -11,8 +11,9 @@ from ..baselines.gate import BaselineDiffers, compare
 from ..errors import BadSetting
 from ..experiments.canonical import plain
 from ..report.ci import upgrade_markdown
-from ..report.upgrade import printed, unasked_words, uncompared_words
+from ..report.terminal import printed
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
+from ..report.wording import unasked_words, uncompared_words
 from ..settings.model_names import answered_words
 from ..settings.settings import names_file
 from ..workbench.clock import today

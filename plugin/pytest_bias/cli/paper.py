@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import BadSetting, UnknownName
 from ..report.paper import Paper, brief_of, checked_paper, write_paper
-from ..report.results import view_of
+from ..report.results import read_results
 from ..verdicts.analysis import Analysis
 from ..workbench.configuration import configured
 from ..workbench.plans import terms_of
@@ -18,7 +18,7 @@ from . import check_apart, tell, write
 
 def _paper(given: argparse.Namespace) -> int:
     check_apart([given.out], [given.results])
-    view = view_of(_read(given.results, "RESULTS"), str(given.results))
+    view = read_results(_read(given.results, "RESULTS"), str(given.results))
     analysis = _chosen(view.analyses, given.experiment, given.of)
     known = {each.id: each for each in find_experiments(given.suite)}
     if analysis.experiment not in known:

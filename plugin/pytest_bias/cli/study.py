@@ -33,8 +33,9 @@ from ..report.plan_text import plan_lines
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.replies import replies_of
 from ..report.results import results_text
-from ..report.terminal import closing_lines, section_lines
-from ..report.view import RunView
+from ..report.run import RunResult
+from ..report.terminal import section_lines
+from ..report.wording import closing_lines
 from ..settings.published import is_tabled
 from ..workbench import SUITE
 from ..workbench.plans import make_plan, terms_of, told
@@ -320,7 +321,9 @@ def _analyze(given: argparse.Namespace) -> int:
     return view.exit_status
 
 
-def _write_files(found: list[Results], view: RunView, folder: Path | None, *, plots: bool) -> None:
+def _write_files(
+    found: list[Results], view: RunResult, folder: Path | None, *, plots: bool
+) -> None:
     """Write results, page and the experiments' own files into a folder, where there is one."""
     if folder is None:
         return
@@ -330,7 +333,7 @@ def _write_files(found: list[Results], view: RunView, folder: Path | None, *, pl
             replies_of(each.experiment, each.analysis.model, each.outcomes) for each in found
         ]
         beside = folder / "bias-report-data"
-        page, data = report_files(view, replies, (), {}, folder=beside.name)
+        page, data = report_files(view, replies, (), folder=beside.name)
         files |= {f"{beside.name}/{name}": text.encode() for name, text in data.items()}
         files["bias-report.html"] = page.encode()
         clear(beside, data)

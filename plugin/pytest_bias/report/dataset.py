@@ -20,8 +20,7 @@ from ..experiments.records import Outcome, Recording, known_sum, record_of
 from ..tables.reader import arrow
 from .escapes import flat_markdown
 from .jinja import rendered
-from .published import published_facts
-from .view import simulated_words
+from .wording import published_facts, simulated_words
 
 FORMAT = 1
 ABOUT = b"pytest_bias.dataset"
@@ -38,8 +37,6 @@ _LICENCES = {
     "CC-BY-4.0": f"[Creative Commons Attribution 4.0]({_CC}/licenses/by/4.0/) ",
     "CC0-1.0": f"[CC0 1.0 Universal]({_CC}/publicdomain/zero/1.0/) ",
 }
-_ON_HUBS = frozenset({"cc-by-4.0", "cc0-1.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "mit", "apache-2.0"})
-"""Licences by the names that Hugging Face's cards know them by; any other is "other" there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,20 +293,16 @@ def readme_text(files: Mapping[str, About]) -> str:
     levels: dict[DataColumn, dict[str, None]] = {}
     for column in (each for about in named.values() for each in about.columns):
         levels.setdefault(replace(column, levels=()), {}).update(dict.fromkeys(column.levels))
-    given = sorted({about.licence for about in named.values()})
-    others = [each for each in given if each.lower() not in _ON_HUBS]
     return rendered(
         "dataset.md.j2",
         files=named,
-        hubs=sorted({each.lower() for each in given} & _ON_HUBS) + ["other"] * bool(others),
-        others=", ".join(others),
         first=next(iter(named.values())),
         simulated=sorted({each.model for each in named.values() if each.recording.simulated}),
         columns=[replace(column, levels=(*found,)) for column, found in levels.items()],
         stored=_STORED,
         published_facts=published_facts,
         sources=sorted({flat_markdown(about.source) for about in named.values()}),
-        licences=map(licence_notice, given),
+        licences=map(licence_notice, sorted({about.licence for about in named.values()})),
     )
 
 

@@ -72,6 +72,11 @@ def code_markdown(text: str) -> str:
     return f"`{flat}`" if flat else ""
 
 
+def writable(text: str) -> str:
+    """Text that can be written as UTF-8: half a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def csv_text(rows: Iterable[Iterable[CsvValue]]) -> str:
     r"""Rows as RFC 4180 has them (lines end in ``\r\n``), with no cell a spreadsheet would run.
 

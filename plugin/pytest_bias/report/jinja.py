@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from ..verdicts.decide import open_cells
-from ..verdicts.wording import interval_words, least_sure_words, margin_words, number_words
-from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line
-from .numbers import writable
-from .published import NOT_KNOWN
-from .upgrade import counts_words, notes_words
-from .view import simulated_words
+from ..verdicts.wording import (
+    allocation_words,
+    interval_words,
+    least_sure_words,
+    margin_words,
+    number_words,
+)
+from .escapes import code_markdown, flat_markdown, plain_markdown, visible_line, writable
+from .wording import NOT_KNOWN, counts_words, notes_words, simulated_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -24,7 +27,7 @@ _FILTERS = {
     "quoted": partial(quote, safe=""),
 }
 _WORDS = (
-    *(interval_words, least_sure_words, margin_words, number_words, open_cells),
+    *(allocation_words, interval_words, least_sure_words, margin_words, number_words, open_cells),
     *(counts_words, notes_words, simulated_words),
 )
 """Functions that templates call by their names."""

@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files as resources
@@ -22,19 +22,27 @@ from urllib.parse import quote
 from ..baselines.entries import is_stopped
 from ..experiments.canonical import digest
 from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.verdict import HypothesisName
 from ..verdicts.wording import SCREENED
 from .jinja import rendered
 from .page_data import PageRow, page_rows, run_value
-from .page_marks import forest, margins_words, strip
-from .page_record import UNSAID, design_words
+from .page_facts import UNSAID, design_words
+from .page_marks import margins_words, numbers_words, strip
 from .replies import TrialBlock, packed
 from .results import results_text
-from .terminal import found_line
-from .upgrade import shipping_words, upgrade_heading
-from .view import RunView
+from .run import RunResult
+from .wording import (
+    OUTCOMES,
+    ended_words,
+    found_line,
+    lost_words,
+    missing_words,
+    models_outcome,
+    outcome,
+    reserved,
+    shipping,
+    upgrade_heading,
+)
 
-History = Mapping[HypothesisName, Sequence[str]]
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
 _TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
 
@@ -49,24 +57,10 @@ MOST = 20
 the list of hypotheses."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """One model on the first screen: its own verdict, and what that rests on."""
-
-    model: str
-    role: str
-    standing: str
-    tone: str
-    said: str
-    stops: int
-    facts: tuple[str, ...]
-
-
 def report_files(
-    view: RunView,
+    run: RunResult,
     replies: Sequence[TrialBlock],
     old: Sequence[Analysis],
-    history: History,
     *,
     folder: str,
     largest: float = LARGEST,
@@ -76,18 +70,18 @@ def report_files(
     Trials go there where the page would have more than ``largest`` bytes; a file has those of one
     experiment, and its name in it.
     """
-    page = report_html(view, replies, old, history) if largest else ""
+    page = report_html(run, replies, old) if largest else ""
     if largest and len(page.encode()) <= largest:
         return page, {}
     files, places = {}, {}
     for name in sorted({each.experiment for each in replies}):
         of = {each.model: each.block for each in replies if each.experiment == name}
-        told = json.dumps(of, sort_keys=True)
-        checksum = sha256(told.encode()).hexdigest()[:16]
+        text = json.dumps(of, sort_keys=True)
+        checksum = sha256(text.encode()).hexdigest()[:16]
         # The page takes a file only with the digest that it knows: those of two runs do not mix.
-        files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{checksum}",{told});\n'
+        files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{checksum}",{text});\n'
         places[name] = f"{quote(folder)}/{quote(name)}.js", checksum
-    return report_html(view, replies, old, history, places=places), files
+    return report_html(run, replies, old, places=places), files
 
 
 def clear(folder: Path, names: Collection[str]) -> None:
@@ -102,46 +96,42 @@ def clear(folder: Path, names: Collection[str]) -> None:
 
 
 def report_html(
-    view: RunView,
+    run: RunResult,
     replies: Sequence[TrialBlock] = (),
     old: Sequence[Analysis] = (),
-    history: History = MappingProxyType({}),
     *,
     places: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> str:
     """The page of a run. The same run gives the same bytes: no clock, no path, no network.
 
     ``replies`` are the trials, where they are at hand; ``old`` the analyses of the model that the
-    run is held against; ``history`` what was accepted of hypotheses before, oldest first.
-    ``places`` names the files that have an experiment's trials where the page does not, each with
-    its digest.
+    run is compared with. ``places`` names the files that have an experiment's trials where the
+    page does not, each with its digest.
     """
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
-    lines = page_rows(view, old, history)
-    new = [line for line in lines if not line.old]
+    rows = page_rows(run, old)
+    new = [row for row in rows if not row.old]
     style, script = asset("app.css"), asset("app.min.js")
-    run = {**run_value(view, lines, old, replies), "beside": dict(places)}
-    blocks = {"d-run": packed(run)}
+    blocks = {"d-run": packed({**run_value(run, rows, old, replies), "beside": dict(places)})}
     if not places:
         blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
     return rendered(
         "report.html.j2",
-        view=view,
-        cards=[*_cards(view, lines, old, replies)],
-        question=question_words(view),
-        standing=_standing(view),
-        found=found_line(view).partition(": ")[2],
-        stopping=[line for line in new if line.stops],
+        run=run,
+        cards=[*_cards(run, rows, old, replies)],
+        question=question_words(run),
+        outcome=outcome(run),
+        tone=tone_of(outcome(run)),
+        shipping=_shipping(run),
+        found=found_line(run).partition(": ")[2],
+        stopping=[row for row in new if row.stops],
         looked=[*_to_look_at(new)],
-        accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in view.accepted),
+        accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in run.accepted),
         most=MOST,
-        models=view.models,
-        lines=[line for line in new if line.judged],
-        screens=any(map(is_screen, view.analyses)),
-        screened=SCREENED,
-        shipping=_shipping(view),
-        results=digest(results_text(view)),
-        limits=[*_limits(view)],
+        judged=[row for row in new if row.judged],
+        screens=[SCREENED] if any(map(is_screen, run.analyses)) else [],
+        results=digest(results_text(run)),
+        limits=[*_limits(run)],
         style=style,
         script=script,
         policy=policy_of(style, script, beside=bool(places)),
@@ -170,38 +160,33 @@ def policy_of(style: str, script: str, *, beside: bool = False) -> str:
     )
 
 
-def tone_of(standing: str) -> str:
-    """The mark and colour of a run; it is not in order where something was only let through."""
-    return "open" if " with " in standing else _TONES.get(standing.partition(",")[0], "none")
+def tone_of(words: str) -> str:
+    """The mark and colour of an outcome; it is not in order where something was let through."""
+    found = (suite for suite, printed in OUTCOMES.items() if words.partition(",")[0] in printed)
+    return "open" if " with " in words else _TONES.get(next(found, ""), "none")
 
 
-def _standing(view: RunView) -> str:
-    """The verdict as the terminal ends with it: of a run that was cut short, what is known."""
-    return found_line(view).partition(": ")[0]
-
-
-def _shipping(view: RunView) -> str:
+def _shipping(run: RunResult) -> str:
     """Whether the upgrade may ship, of several models with their names; '' where there is none."""
-    if view.upgrade is None:
+    if run.upgrade is None:
         return ""
-    if len(view.upgrade.new) > 1:
-        return upgrade_heading(view.upgrade, view.reserved)[1]
-    return shipping_words(view.upgrade, view.reserved)
+    say = upgrade_heading if len(run.upgrade.new) > 1 else shipping
+    return say(run.upgrade, reserved(run))[1]
 
 
-def question_words(view: RunView) -> str:
+def question_words(run: RunResult) -> str:
     """The question of a run."""
-    if view.upgrade is not None:
-        return f"May {' or '.join(view.upgrade.new)} replace {view.upgrade.held_against}?"
-    models = view.models or (() if view.scope is None else view.scope.models)
+    if run.upgrade is not None:
+        return f"May {' or '.join(run.upgrade.new)} replace {run.upgrade.compared_with}?"
+    models = run.models or (() if run.scope is None else run.scope.models)
     if len(models) == 1:
         return f"Is {models[0]} free of the biases that were asked for?"
     return f"Which of {len(models)} models are free of the biases that were asked for?"
 
 
-def counted(lines: Sequence[PageRow]) -> str:
+def counted(rows: Sequence[PageRow]) -> str:
     """``2 BIASED, 1 CLEAR``."""
-    found = Counter(line.verdict.label for line in lines)
+    found = Counter(row.verdict.label for row in rows)
     return ", ".join(f"{found[label]} {label}" for label in _LABELS if found[label])
 
 
@@ -213,75 +198,59 @@ def seen_words(analyses: Sequence[Analysis]) -> str:
     return f"{sum(control.seen for control in asked)} of {len(asked)} controls seen"
 
 
-def lacking_words(analysis: Analysis) -> str:
-    """Why trials have no valid reply, and the condition that lacks most; '' where none does."""
-    worst = max(analysis.counts, key=lambda each: each.errors / (each.planned or 1), default=None)
-    if worst is None or not worst.errors:
-        return ""
-    reasons: Counter[str] = sum((Counter(each.missing) for each in analysis.counts), Counter())
-    why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    return f"missing: {why}; most in {worst.condition}, {worst.errors} of {worst.planned}"
-
-
-def alpha_of(analysis: Analysis) -> str:
-    """The lowest α of a judge with itself; '' without a judge."""
-    found = [each.alpha for each in analysis.agreements if each.against != "people"]
-    known = [alpha for alpha in found if alpha is not None]
-    return f"α {min(known):z.2f}" if known else ""
-
-
 def _cards(
-    view: RunView, lines: Sequence[PageRow], old: Sequence[Analysis], replies: Sequence[TrialBlock]
-) -> Iterator[Card]:
+    run: RunResult, rows: Sequence[PageRow], old: Sequence[Analysis], replies: Sequence[TrialBlock]
+) -> Iterator[Mapping[str, object]]:
+    """Each model on the first screen: its own outcome, and what that rests on."""
     dates = {each.model: each.dates for each in replies}
-    for role, analyses in (("old", old), ("new" if old else "", view.analyses)):
+    for role, analyses in (("old", old), ("new" if old else "", run.analyses)):
         for model in dict.fromkeys(analysis.model for analysis in analyses):
-            own = [analysis for analysis in analyses if analysis.model == model]
-            of = [line for line in lines if line.verdict.model == model and line.judged]
-            failing = tuple(name for name in view.failing if name[1] == model)
-            alone = replace(view, analyses=tuple(own), failing=failing)
+            own = tuple(analysis for analysis in analyses if analysis.model == model)
+            of = [row for row in rows if row.verdict.model == model and row.judged]
+            failing = tuple(name for name in run.failing if name[1] == model)
+            alone = replace(run, analyses=own, failing=failing)
             if role == "old":  # what went wrong in this run is none of its own
-                standing: str = replace(alone, judged=None, lost=(), problems=(), broken=()).suite
-            else:
-                standing = _standing(alone)
+                alone = RunResult(
+                    analyses=own, cases=(), lost=(), partial=(), problems=(), version=run.version
+                )
             served = sorted({name for each in own for name in each.recording.served})
-            yield Card(
-                model=model,
-                role=role,
-                standing=standing,
-                tone=tone_of(standing),
-                said=counted(of),
-                stops=sum(line.stops for line in of),
-                facts=(
-                    seen_words(own),
-                    f"answered by {', '.join(served)}" if served else f"who answered: {UNSAID}",
-                    *([f"recorded {dates[model]}"] if dates.get(model) else []),
-                    f"{sum(each.trials for each in own):,} trials",
-                ),
+            facts = [seen_words(own)]
+            facts.append(
+                f"answered by {', '.join(served)}" if served else f"who answered: {UNSAID}"
             )
+            facts += [f"recorded {dates[model]}"] if dates.get(model) else []
+            facts.append(f"{sum(each.trials for each in own):,} trials")
+            yield {
+                "model": model,
+                "role": role,
+                "outcome": models_outcome(alone),
+                "tone": tone_of(models_outcome(alone)),
+                "counts": counted(of),
+                "stops": sum(row.stops for row in of),
+                "facts": facts,
+            }
 
 
-def _to_look_at(lines: Sequence[PageRow]) -> Iterator[PageRow]:
+def _to_look_at(rows: Sequence[PageRow]) -> Iterator[PageRow]:
     """Give the hypotheses that do not stop the run and are not shown to be in order."""
-    for line in lines:
-        change = line.change
-        moved = change is not None and change.is_open
-        against = is_stopped(line.verdict.status, line.verdict.claim)
-        if not line.stops and line.judged and (moved or against or line.let):
-            yield line
+    for row in rows:
+        moved = row.change is not None and row.change.is_open
+        against = is_stopped(row.verdict.status, row.verdict.claim)
+        if not row.stops and row.judged and (moved or against or row.let):
+            yield row
 
 
-def _limits(view: RunView) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _limits(run: RunResult) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The limits that each experiment names."""
-    for analysis in {each.experiment: each for each in view.analyses}.values():
-        said = analysis.metadata.get("limitations", ())
-        words = tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
+    for analysis in {each.experiment: each for each in run.analyses}.values():
+        limits = analysis.metadata.get("limitations", ())
+        words = tuple(map(str, limits)) if isinstance(limits, list | tuple) else (str(limits),)
         if words:
             yield analysis.name or analysis.experiment, words
 
 
 _WORDS = (
-    *(alpha_of, counted, design_words, forest, lacking_words, margins_words, seen_words),
-    *(strip, tone_of),
+    *(counted, design_words, ended_words, lost_words, margins_words, missing_words),
+    *(numbers_words, seen_words, strip),
 )
 """Functions that the page's template calls by their names."""

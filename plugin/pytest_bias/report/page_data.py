@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass
 
-from ..contrasts.estimate import Estimate, p_words
+from ..contrasts.estimate import p_words
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
 from ..stats.results import Interval
 from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation
-from ..verdicts.verdict import HypothesisName, Verdict
+from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
     interval_words,
     items_words,
@@ -27,21 +26,24 @@ from ..verdicts.wording import (
     unit_words,
     units_words,
 )
-from .page_record import capital, control_value, judge_value, record_facts
-from .page_verdict import (
+from .page_facts import (
+    Fact,
     analysis_rows,
+    capital,
     cell_rows,
-    contrast_words,
+    control_value,
     direction_words,
     human_facts,
+    judge_value,
     meaning_words,
     number_facts,
-    published_facts_of,
+    published_numbers,
+    record_facts,
 )
 from .replies import TrialBlock
-from .upgrade import bound_words
+from .run import RunResult
 from .upgrade_table import UpgradeRow
-from .view import RunView
+from .wording import accepted_by, bound_words
 
 PageValue = Mapping[str, object]
 
@@ -61,33 +63,6 @@ _CLAIMS = {
 }
 FAR = 1e6
 """Margins that stand for more than any number of them, as of a ratio of 0."""
-_WORDS = {
-    "levels": (
-        ", over all trials but those of controls; a colour is the distance from the mean of all, "
-        "in margins where there is one (of ratios by logarithms), orange below and blue above. "
-        "They describe; the estimate above is what was tested. A cell leads to its replies."
-    ),
-    "labels": (
-        "Read replies without knowing whose they are or what the judge said, and hold the judge "
-        "beside you. Labels are in this page alone until they are saved. A file goes where it is "
-        "named here, in the folder of labels: bias_tests/labels, or the one that --bias-labels "
-        "names."
-    ),
-    "unselected": (
-        "Not selected in this run: it is analysed because it shares a family and a control with "
-        "what was, and it does not count for the suite’s verdict."
-    ),
-    "upgrade": (
-        "Open circle: before; filled: now, in units of the margin. Estimates stand with their "
-        "95 % intervals; what decides is the upper bound of what the size of the effect has grown "
-        "by, beside the most that is allowed."
-    ),
-    "uncontrolled": (
-        "The experiment has no positive control, so nothing in it but the share of missing "
-        "replies can be called CLEAR."
-    ),
-}
-"""Sentences of the pages that the script draws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +70,17 @@ class PageRow:
     """One hypothesis with one model, as the page shows it.
 
     ``stops`` is whether it failed the run, ``let`` in what words it was let through, ``old``
-    whether the model is the one others are held against; ``change`` is how it compares with that
-    one. ``history`` is what was accepted of it before, oldest first.
+    whether the model is the one others are compared with; ``change`` is how it compares with it.
     """
 
     verdict: Verdict
     title: str
     contrast: str
-    stops: bool = False
-    let: str = ""
-    judged: bool = True
-    old: bool = False
-    change: UpgradeRow | None = None
-    history: Sequence[str] = ()
+    stops: bool
+    let: str
+    judged: bool
+    old: bool
+    change: UpgradeRow | None
 
     @property
     def tone(self) -> str:
@@ -120,56 +93,47 @@ class PageRow:
         return meaning_words(self.verdict) or _open_words(self.verdict)
 
 
-def page_rows(
-    view: RunView,
-    old: Iterable[Analysis] = (),
-    history: Mapping[HypothesisName, Sequence[str]] = MappingProxyType({}),
-) -> tuple[PageRow, ...]:
-    """Every hypothesis of a run, and of what it is held against; what stops it stands first.
+def page_rows(run: RunResult, old: Iterable[Analysis] = ()) -> tuple[PageRow, ...]:
+    """Every hypothesis of a run, and of what it is compared with; what stops it stands first.
 
-    The same sentence and contrast asked at several places are told apart by their ids. ``history``
-    is what was accepted of each before.
+    Where several have the same title and contrast their ids tell them apart.
     """
-    rows = {row.named: row for row in view.upgrade.rows} if view.upgrade is not None else {}
-    found = [
-        replace(
-            _line(verdict),
-            stops=verdict.named in view.failing,
-            let=_let(view, verdict),
-            judged=view.is_judged(verdict),
-            change=rows.get(verdict.named),
-        )
-        for verdict in view.verdicts
-    ]
-    found += [
-        replace(_line(verdict), old=True) for analysis in old for verdict in analysis.verdicts
-    ]
-    shared = Counter((*line.verdict.named[:2], line.title, line.contrast) for line in found)
-    told_apart = (
-        replace(
-            line,
-            contrast=f"{line.contrast} ({line.verdict.id})".strip()
-            if shared[(*line.verdict.named[:2], line.title, line.contrast)] > 1
-            else line.contrast,
-            history=history.get(line.verdict.named, ()),
-        )
-        for line in found
+    changes = {row.named: row for row in run.upgrade.rows} if run.upgrade is not None else {}
+    olds = [verdict for analysis in old for verdict in analysis.verdicts]
+    shared = Counter(
+        (*verdict.named[:2], *_title_and_contrast(verdict)) for verdict in (*run.verdicts, *olds)
     )
-    return tuple(sorted(told_apart, key=_rank))
+    rows = []
+    for place, verdict in enumerate((*run.verdicts, *olds)):
+        title, contrast = _title_and_contrast(verdict)
+        alike = shared[(*verdict.named[:2], title, contrast)] > 1
+        is_old = place >= len(run.verdicts)
+        row = PageRow(
+            verdict=verdict,
+            title=title,
+            contrast=f"{contrast} ({verdict.id})".strip() if alike else contrast,
+            stops=verdict.named in run.failing,
+            let=_let(run, verdict),
+            judged=is_old or run.is_judged(verdict),
+            old=is_old,
+            change=changes.get(verdict.named),
+        )
+        rows.append(row)
+    return tuple(sorted(rows, key=_rank))
 
 
-def _line(verdict: Verdict) -> PageRow:
-    """A hypothesis by itself; its contrast is '' where that is the title."""
-    contrast = "" if verdict.finding is None else contrast_words(verdict.finding)
-    title = verdict.title or contrast or verdict.id
-    return PageRow(verdict=verdict, title=title, contrast=contrast if verdict.title else "")
+def _title_and_contrast(verdict: Verdict) -> tuple[str, str]:
+    """The heading of a hypothesis, and what it compares: '' where that is the heading."""
+    finding = verdict.finding
+    contrast = "" if finding is None else f"{finding.measure}, {finding.contrast}"
+    return (verdict.title, contrast) if verdict.title else (contrast or verdict.id, "")
 
 
-def _let(view: RunView, verdict: Verdict) -> str:
+def _let(run: RunResult, verdict: Verdict) -> str:
     """Words in which a hypothesis was let through; '' where it was not."""
-    if (accepted := view.acceptance(verdict)) is not None:
-        return f"Accepted by {accepted.owner} until {accepted.until}: {accepted.reason}"
-    return "" if (known := view.known(verdict)) is None else f"Known: {known.said}"
+    if (accepted := run.acceptance(verdict)) is not None:
+        return f"{capital(accepted_by(accepted))}: {accepted.reason}"
+    return "" if (known := run.known(verdict)) is None else f"Known: {known.said}"
 
 
 def _open_words(verdict: Verdict) -> str:
@@ -183,12 +147,12 @@ def _open_words(verdict: Verdict) -> str:
     return words
 
 
-def _rank(line: PageRow) -> tuple[object, ...]:
+def _rank(row: PageRow) -> tuple[object, ...]:
     """Rank first what stops the run, by how far it goes; last what was not selected."""
-    verdict = line.verdict
-    order = ("biased", "open", "none", "described", "clear").index(line.tone)
+    verdict = row.verdict
+    order = ("biased", "open", "none", "described", "clear").index(row.tone)
     far = -abs(in_margins(verdict) or 0.0)
-    return line.old, not line.judged, not line.stops, order, far, verdict.named
+    return row.old, not row.judged, not row.stops, order, far, verdict.named
 
 
 def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
@@ -211,20 +175,21 @@ def in_margins(verdict: Verdict, value: float | None = None) -> float | None:
 
 
 def run_value(
-    view: RunView, lines: Sequence[PageRow], old: Sequence[Analysis], replies: Sequence[TrialBlock]
+    run: RunResult, rows: Sequence[PageRow], old: Sequence[Analysis], replies: Sequence[TrialBlock]
 ) -> PageValue:
     """All but the trials, as JSON types."""
     dates = {(each.experiment, each.model): each.dates for each in replies}
-    known = {(each.experiment, each.model): each for each in (*view.analyses, *old)}
+    known = {(each.experiment, each.model): each for each in (*run.analyses, *old)}
+    upgrade = run.upgrade
+    changed = [] if upgrade is None else [*map(_upgrade_row, upgrade.rows)]
     return {
-        "models": [*view.models],
-        "old": view.upgrade.held_against if view.upgrade is not None else "",
+        "models": [*run.models],
+        "old": "" if upgrade is None else upgrade.compared_with,
         "experiments": {analysis.experiment: analysis.name for analysis in known.values()},
-        "hypotheses": columns([_hypothesis(line) for line in lines]),
+        "hypotheses": columns([_hypothesis(row) for row in rows]),
         "analyses": [_analysis(each, dates.get(name, "")) for name, each in known.items()],
         "replies": [[each.experiment, each.model, file_stem(each.model)] for each in replies],
-        "words": _WORDS,
-        **({} if view.upgrade is None else {"upgrade": _upgrade(view)}),
+        **({} if upgrade is None else {"upgrade": {"rows": columns(changed)}}),
     }
 
 
@@ -233,72 +198,69 @@ def columns(rows: Sequence[PageValue]) -> PageValue:
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
 
-def _hypothesis(line: PageRow) -> PageValue:
-    verdict, change = line.verdict, line.change
+def _hypothesis(row: PageRow) -> PageValue:
+    verdict, finding, change = row.verdict, row.verdict.finding, row.change
+    names = ("estimate", "margin", "scale", "measure", "factor", "unit", "null", "quantity")
+    human = None if finding is None else finding.human
+    numbers: PageValue = {
+        "p_clear": None, "n": 0, "missing": 0, "arms": [], "text": "", "units": "", "within": "",
+        "analyses": [], "cells": [], "numbers": [], "people": [], "notes": [],
+    }  # fmt: skip
+    if finding is not None:
+        numbers = {
+            "p_clear": finding.p_clear,
+            "n": finding.units,
+            "missing": finding.missing,
+            "arms": [[arm.level, arm.mean, arm.units] for arm in finding.arms],
+            "text": f"{interval_words(finding, verdict.shown)}{unit_words(finding)}",
+            "units": units_words(finding),
+            "within": margin_words(finding),
+            "analyses": [*analysis_rows(verdict, finding)],
+            "cells": [*cell_rows(finding)],
+            "numbers": [*number_facts(finding)],
+            "people": [] if human is None else [*human_facts(human)],
+            "notes": [*finding.notes, *([human.citation] if human else [])],
+        }
     return {
         "id": verdict.id,
         "e": verdict.experiment,
         "m": verdict.model,
-        "title": line.title,
-        "contrast": line.contrast,
+        "title": row.title,
+        "contrast": row.contrast,
         "label": verdict.label,
-        "tone": line.tone,
+        "tone": row.tone,
         "words": verdict.words.removeprefix(verdict.label).strip(" :"),
-        "why": line.why,
+        "why": row.why,
         "reason": verdict.open_words,
-        "history": [*line.history],
-        "stops": line.stops,
-        "let": line.let,
-        "judged": line.judged,
-        "old": line.old,
+        "stops": row.stops,
+        "let": row.let,
+        "judged": row.judged,
+        "old": row.old,
         "change": "" if change is None else change.outcome,
         "claim": verdict.claim,
         "settle": capital(verdict.next_step),
-        "facts": [(name, said, "") for name, said in _said(verdict) if said],
+        "facts": [fact for fact in _facts(verdict) if fact[1]],
         "plain": [*explanation(verdict)],
-        "published": [*published_facts_of(verdict)],
-        **_numbers(verdict, verdict.finding),
+        "published": [*published_numbers(verdict)],
+        "shown": [_ends(interval) for interval in verdict.shown],
+        "wide": _ends(finding.interval) if finding and finding.interval else None,
+        "p": verdict.p_adjusted,
+        **{name: getattr(finding, name, None) for name in names},
+        **numbers,
     }
 
 
-def _said(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    yield "Claim", _CLAIMS[verdict.claim]
-    if verdict.finding is not None and verdict.why:
-        yield "Margin", f"{margin_words(verdict.finding)}: {verdict.why}"
-    yield "Positive control", verdict.licence
-    yield "Documented direction", direction_words(verdict)
-    if verdict.finding is not None:
+def _facts(verdict: Verdict) -> Iterator[Fact]:
+    finding = verdict.finding
+    yield "Claim", _CLAIMS[verdict.claim], ""
+    if finding is not None and verdict.why:
+        yield "Margin", f"{margin_words(finding)}: {verdict.why}", ""
+    yield "Positive control", verdict.licence, ""
+    yield "Documented direction", direction_words(verdict), ""
+    if finding is not None:
         if verdict.status == "CLEAR":
-            yield "Missing replies", tipping_words(verdict.finding)
-        yield "Items", items_words(verdict.finding)
-
-
-def _numbers(verdict: Verdict, finding: Estimate | None) -> PageValue:
-    """The finding's numbers to draw, and its words; None and empty where there is none."""
-    names = ("estimate", "margin", "scale", "measure", "factor", "unit", "null", "quantity")
-    found: dict[str, object] = {name: getattr(finding, name, None) for name in names}
-    found["shown"] = [_ends(interval) for interval in verdict.shown]
-    found["wide"] = _ends(finding.interval) if finding and finding.interval else None
-    found |= {"p": verdict.p_adjusted, "p_clear": None, "n": 0, "missing": 0, "arms": []}
-    words = ("text", "units", "within")
-    found |= dict.fromkeys(words, "") | {"analyses": [], "cells": [], "numbers": [], "people": []}
-    found["notes"] = []
-    if finding is None:
-        return found
-    return found | {
-        "p_clear": finding.p_clear,
-        "n": finding.units,
-        "missing": finding.missing,
-        "arms": [[arm.level, arm.mean, arm.units] for arm in finding.arms],
-        "text": f"{interval_words(finding, verdict.shown)}{unit_words(finding)}",
-        "units": units_words(finding),
-        "within": margin_words(finding),
-        "analyses": [*analysis_rows(verdict, finding)],
-        "cells": [*cell_rows(finding)],
-        "numbers": [*number_facts(finding)],
-        "people": [] if finding.human is None else [*human_facts(finding.human)],
-        "notes": [*finding.notes, *([finding.human.citation] if finding.human else [])],
-    }
+            yield "Missing replies", tipping_words(finding), ""
+        yield "Items", items_words(finding), ""
 
 
 def _ends(interval: Interval) -> list[float]:
@@ -316,30 +278,14 @@ def _analysis(analysis: Analysis, dates: str) -> PageValue:
         "judge": [*map(judge_value, analysis.agreements)],
         "about": plain(analysis.metadata, "metadata"),
         "figures": plain(analysis.figures, "figures"),
-        "counts": columns(
-            [
-                {
-                    "condition": count.condition,
-                    "planned": count.planned,
-                    "ok": count.ok,
-                    "missing": dict(count.missing),
-                    "invalid": dict(count.invalid),
-                    "cut": count.cut,
-                    "calls": count.interactions,
-                }
-                for count in analysis.counts
-            ]
-        ),
+        "counts": {
+            name: [plain(getattr(count, name), name) for count in analysis.counts]
+            for name in ("condition", "planned", "ok", "missing", "invalid", "cut")
+        },
     }
 
 
-def _upgrade(view: RunView) -> PageValue:
-    assert view.upgrade is not None  # noqa: S101  (asked for upgrades only)
-    upgrade = view.upgrade
-    return {"rows": columns([*map(_row, upgrade.rows)])}
-
-
-def _row(row: UpgradeRow) -> PageValue:
+def _upgrade_row(row: UpgradeRow) -> PageValue:
     bound, margin = bound_words(row)
     compared = row.compared
     before, now = (

@@ -18,8 +18,8 @@ from ..experiments.replay import SUBJECT, Walk, newly_told, simulated_reply
 from ..recording.collector import Terms, answer_of
 from ..verdicts.analysis import Analysis
 from ..verdicts.wording import number_words
+from .escapes import writable
 from .jinja import rendered
-from .numbers import writable
 
 _MOST_CONDITIONS, _MOST_ANSWERS = 32, 10
 """Beyond these, conditions are not told one by one, and answers of a question not counted out."""

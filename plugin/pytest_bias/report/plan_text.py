@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..contrasts.power import Prospect
-from ..recording.estimate import CostEstimate, Mark
+from ..recording.estimate import Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
-from ..verdicts.wording import allocation_words, number_as_given
-from .view import simulated_words
+from ..verdicts.wording import number_as_given
+from .jinja import rendered
 
 WIDTH = 100
 """Columns the text keeps to, but for problems and for single words (a path) that are longer."""
@@ -31,24 +31,29 @@ _COMPACT = 10_000_000
 def plan_lines(plan: RecordingPlan) -> list[str]:
     """The plan in lines of :data:`WIDTH` columns."""
     lines = ["bias plan: what a recording would do; nothing was called and nothing was run"]
-    body = [(_heading(row, plan), _cells(row), list(_notes(row))) for row in plan.rows]
+    body = [(_heading(row, plan), _cells(row), _notes(row)) for row in plan.rows]
     if len(plan.rows) > 1:
         total = f"total of {len(plan.rows)} (models side by side, the experiments of each in turn)"
-        body.append((total, _cells(plan.totals), []))
+        body.append((total, _cells(plan.totals), ""))
     table = [_HEADINGS, *(cells for _, cells, _ in body)]
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEADINGS))]
     if body:
         lines += ["", _aligned(_HEADINGS, widths)]
     for heading, cells, notes in body:
-        lines += [*wrapped(heading, ""), _aligned(cells, widths)]
-        for note in notes:
-            lines += wrapped(note, "    ")
+        lines += [*wrapped(heading, ""), _aligned(cells, widths), *wrapped(notes, "    ")]
     for problem in plan.problems:
         # In one line, so that "file, line 3" can be found and clicked.
         lines += ["", f"problem: {problem}"]
-    for text in _closing(plan):
+    simulated = sorted({row.model for row in plan.rows if row.simulated})
+    closing = rendered("plan.txt.j2", row=None, plan=plan, simulated=simulated)
+    for text in closing.splitlines():
         lines += ["", *wrapped(text, "")]
     return lines
+
+
+def _notes(row: PlanRow) -> str:
+    prospects = (*passes_words(row.passes), *prospects_words(row.prospects))
+    return rendered("plan.txt.j2", row=row, prospects=prospects)
 
 
 def _heading(row: PlanRow, plan: RecordingPlan) -> str:
@@ -89,83 +94,6 @@ def _money(dollars: float, sign: str) -> str:
 
 def _minutes(minutes: float, sign: str) -> str:
     return f"{sign}{minutes:,.1f}" if minutes else "0"
-
-
-def _notes(row: PlanRow) -> Iterator[str]:
-    if row.missing_trials:
-        yield f"{_basis(row.estimate)}."
-        if row.cost is None:
-            names = " and ".join(row.unpriced)
-            yield f"There is no price of {names} in the roster, so no cost is known."
-    if row.judge.calls:
-        yield f"Replies are graded by {row.judge_model}."
-    if row.unpinned:
-        yield f"{row.model} may mean another model tomorrow: name a dated version."
-    for reason in row.outdated:
-        yield f"Stale recordings, which no longer represent this model: {reason}."
-    if row.outdated:
-        yield "To record them anew: --bias-record=all."
-    if row.unfinished:
-        yield (
-            "An interrupted --bias-record=all is left: a recording refuses until it is finished "
-            "with all, or its .rerecording file is deleted."
-        )
-    if row.allocation is not None and row.allocation.families:
-        yield f"{allocation_words(row.allocation)}."
-    yield from passes_words(row.passes)
-    yield from prospects_words(row.prospects)
-    if row.stale_interactions:
-        count = row.stale_interactions
-        yield f"Stale interactions in the cassette, which no design asks for: {count:,}."
-
-
-def _basis(estimate: CostEstimate) -> str:
-    trials = f"{estimate.trials:,} trial{'s' * (estimate.trials != 1)}"
-    match estimate.basis:
-        case "this cassette":
-            return f"Estimated from {trials} of this cassette"
-        case "another cassette":
-            return f"Estimated from {trials} recorded with {estimate.model}"
-        case "dry run":
-            return f"Estimated from a dry run of {trials}, answered by a simulated subject"
-        case "opening request":
-            return "Only the opening request of a trial is known: a lower bound, without replies"
-        case "nothing to record":
-            return "Nothing is to be recorded"
-
-
-def _about_budget(budget: float, totals: PlanTotals) -> Iterator[str]:
-    """Say what a budget would refuse, or else if it would last."""
-    if totals.unpriced:
-        yield f"--bias-budget refuses models without a price: {', '.join(totals.unpriced)}."
-    if totals.unbounded:
-        names = ", ".join(totals.unbounded)
-        yield f"--bias-budget refuses, for want of max_output_tokens in the roster: {names}."
-    if not (totals.unpriced or totals.unbounded) and (totals.cost or 0.0) > budget:
-        yield f"--bias-budget={budget:.15g} would stop the recording before its end."
-
-
-def _closing(plan: RecordingPlan) -> Iterator[str]:
-    totals = plan.totals
-    simulated = sorted({row.model for row in plan.rows if row.simulated})
-    if simulated:
-        yield simulated_words(simulated)
-    if totals.mark != "exact":
-        yield (
-            "≈ marks an estimate, ≥ a lower bound. Tokens that no provider counted are characters "
-            "divided by 4; failed attempts are not counted."
-        )
-    calls = totals.subject.calls + totals.judge.calls
-    if plan.max_calls is not None and calls > plan.max_calls:
-        yield f"--bias-max-calls={plan.max_calls} would stop the recording before its end."
-    if plan.budget is not None:
-        yield from _about_budget(plan.budget, totals)
-    if totals.missing_trials:
-        yield f"To record: pytest <the same arguments, no --bias-plan> --bias-record={plan.mode}"
-    elif plan.rows and not plan.problems:
-        yield "Everything is recorded: there is nothing to record."
-    elif not plan.problems:
-        yield "No bias case is selected: there is nothing to plan."
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -210,32 +138,21 @@ def prospects_words(prospects: Iterable[Prospect]) -> Iterator[str]:
 
 
 def _sentences(prospect: Prospect) -> Iterator[str]:
-    what = f"{prospect.hypothesis} (claim {prospect.claim}"
-    what += "" if prospect.margin is None else f", margin {number_as_given(prospect.margin)}"
-    yield f"{what}): {_units(prospect)}."
+    margin = "" if prospect.margin is None else f", margin {number_as_given(prospect.margin)}"
+    sides = dict.fromkeys(prospect.units)
+    units = f"{' against '.join(f'{n:,}' for n in sides)} {prospect.unit_name.several}"
+    units += "" if len(prospect.units) == 1 or len(sides) > 1 else " a side"
+    needs = f", {prospect.needed:,} are needed to clear anything" * (prospect.claim == "clear")
+    yield f"{prospect.hypothesis} (claim {prospect.claim}{margin}): {units}{needs}."
     if prospect.why:
         yield f"Why that margin: {prospect.why.rstrip('.')}."
     if prospect.problem:
         yield f"{prospect.problem[0].upper()}{prospect.problem[1:]}."
-        return
-    if prospect.spread is not None and (prospect.clear or prospect.biased):
-        yield f"{_spread(prospect, prospect.spread)}: {', '.join(_chances(prospect))}."
-
-
-def _units(prospect: Prospect) -> str:
-    sides = dict.fromkeys(prospect.units)
-    paired = len(prospect.units) == 1
-    of = " against ".join(f"{units:,}" for units in sides)
-    words = f"{of} {prospect.unit_name.several}{'' if paired or len(sides) > 1 else ' a side'}"
-    needs = f", {prospect.needed:,} are needed to clear anything"
-    return f"{words}{needs if prospect.claim == 'clear' else ''}"
-
-
-def _spread(prospect: Prospect, spread: float) -> str:
-    if prospect.event:
-        return f"A rate of {100 * spread:.3g} %"
-    unit = f" {prospect.unit}" if prospect.unit else ""
-    return f"An SD of {number_as_given(float(f'{spread:.3g}'))}{unit}"
+    elif prospect.spread is not None and (prospect.clear or prospect.biased):
+        spread = f"An SD of {number_as_given(float(f'{prospect.spread:.3g}'))} {prospect.unit}"
+        if prospect.event:
+            spread = f"A rate of {100 * prospect.spread:.3g} %"
+        yield f"{spread.rstrip()}: {', '.join(_chances(prospect))}."
 
 
 def _chances(prospect: Prospect) -> Iterator[str]:

@@ -12,14 +12,13 @@ import zlib
 from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from ..cassettes.format import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
 from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue
 from ..experiments.records import Exchange, Outcome, Record, records_of
-from .numbers import writable
+from .escapes import writable
 
 _LEVEL = 5
 _FIRST = 4
@@ -191,18 +190,7 @@ def _exchange(said: Exchange, texts: _Once) -> Sequence[object]:
     told = [part for message in said.told for part in (message.role[0], texts(message.text))]
     place = said.place
     return [
-        *(said.to[0], told, texts(said.reply), texts(said.served), _seconds(said.at)),
+        *(said.to[0], told, texts(said.reply), texts(said.served), said.at),
         *(said.latency and round(said.latency, 2), said.finish == "stop" or said.finish),
         *([place.attempt, place.of, texts(said.invalid)] if place.of > 1 and said.invalid else []),
     ]
-
-
-def _seconds(at: str | None) -> int | str | None:
-    """A time in seconds since 1970, which takes less room; as it is where it is none of ours."""
-    if at is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return at
-    return int(moment.timestamp()) if moment.tzinfo is not None else at

@@ -6,7 +6,7 @@ import json
 
 from ..errors import BiasError, NotReadable
 from ..experiments.canonical import compact, digest, parsed_as, plain
-from .view import RunView
+from .run import RunResult
 
 _AGAIN = "Run the tests again that have written it"
 FORMAT = 9
@@ -15,27 +15,27 @@ _VALUES = (*("accepted", "analyses", "failing", "judged", "leniencies", "scope",
 _WORDS = ("partial", "broken", "failures", "lost", "problems", "stale")
 
 
-def results_text(view: RunView) -> str:
+def results_text(run: RunResult) -> str:
     """The results as indented JSON: no clock, no path, no effect of order."""
     value: dict[str, object] = {
         "format": FORMAT,
-        "pytest_bias": view.version,
-        "suite": view.suite,
-        "standing": view.standing,
-        "cases": dict(view.cases),
-        "exit_status": view.exit_status,
+        "pytest_bias": run.version,
+        "suite": run.suite,
+        "standing": run.standing,
+        "cases": dict(run.cases),
+        "exit_status": run.exit_status,
     }
-    value |= {name: list(getattr(view, name)) for name in _WORDS}
-    value |= {name: plain(getattr(view, name), name) for name in _VALUES}
-    if view.expired:  # files that have none are read as they always were
-        value["expired"] = plain(view.expired, "expired")
+    value |= {name: list(getattr(run, name)) for name in _WORDS}
+    value |= {name: plain(getattr(run, name), name) for name in _VALUES}
+    if run.expired:  # files that have none are read as they always were
+        value["expired"] = plain(run.expired, "expired")
     value["digest"] = digest(compact(value, sort_keys=True))
     text = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=True, allow_nan=False)
     return f"{text}\n"
 
 
-def view_of(text: str, path: str) -> RunView:
-    """The view from the text :func:`results_text` made of it; ``path`` names it in errors.
+def read_results(text: str, path: str) -> RunResult:
+    """The run from the text :func:`results_text` made of it; ``path`` names it in errors.
 
     Raises NotReadable when the text is not what was written: cut off, changed by hand, or of
     another format.
@@ -56,12 +56,12 @@ def view_of(text: str, path: str) -> RunView:
     fields["cases"] = sorted(cases.items()) if isinstance(cases, dict) else cases
     fields["version"] = raw["pytest_bias"]
     try:
-        view = parsed_as(RunView, compact(fields))
-        again = results_text(view)
+        run = parsed_as(RunResult, compact(fields))
+        again = results_text(run)
     # Values refuse what they cannot be in errors of their own, which name no file.
     except (BiasError, ValueError, RecursionError) as error:
         problem = f"a part of it is missing or makes no sense: {error}"
         raise NotReadable(path=path, problem=problem, hint=_AGAIN) from error
     if again != text:
         raise NotReadable(path=path, problem="it was changed after it was written", hint=_AGAIN)
-    return view
+    return run

@@ -118,8 +118,8 @@ class Upgrade:
     simulated: tuple[str, ...] = ()
 
     @property
-    def held_against(self) -> str:
-        """What the new models are held against, in print."""
+    def compared_with(self) -> str:
+        """What the new models are compared with, in print."""
         return f"{self.old}, as accepted" if self.file else self.old
 
     @property

@@ -1,10 +1,10 @@
-"""The end of a session: balance the books, compare with an old model, hear everybody."""
+"""The end of a session: its result, its reports, and its exit status."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,78 +12,66 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from ..errors.said import Said
-from ..report.view import AcceptedVerdict, RunView
+from ..report.run import AcceptedVerdict, RunResult
 from ..verdicts.analysis import Analysis
 from .outputs import write_all
-from .scope import Coverage, coverage_of
+from .scope import partial_words, scope_of
 from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
-    from ..baselines.case_report import CaseReport
     from ..workbench.evidence import Evidence
     from .state import Ledger, State
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
-    """How a run ended: the exit status, all that is to be said, and what the reports show.
+def close_books(state: State, exitstatus: int) -> RunResult:
+    """Write the reports and return the result of the run.
 
-    ``view`` is None after an internal error of pytest, after which it shows no summary.
+    Its exit status is never 0 when the books do not balance. Nothing is written after an internal
+    error of pytest.
     """
-
-    status: int
-    said: Said
-    view: RunView | None
-
-
-def close_books(state: State, exitstatus: int) -> Closed:
-    """Write the reports and give the exit status: never 0 when the books do not balance."""
-    internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
-    coverage = coverage_of(state)
+    ledger, reports = state.ledger, tuple(state.ledger.results.values())
     analyses, lacking = _analyses(state)
-    said = state.said + lacking + Said(problems=tuple(_unbalanced(state.ledger)))
-    upgrade, of_old = upgrade_of_run(state, analyses, coverage)
-    said += of_old + unasked_of_run(state, coverage)
-    let = tuple(_let_through(state.ledger, "accepted", "xfailed"))
-    view = RunView(
+    said = state.said + lacking + Said(problems=tuple(_unbalanced(ledger)))
+    accepted = tuple(_let_through(ledger, "accepted", "xfailed"))
+    run = RunResult(
         analyses=analyses,
-        cases=tuple(sorted(state.ledger.outcomes.items())),
-        lost=state.ledger.lost,
-        partial=coverage.partial,
-        problems=said.problems,
-        broken=state.ledger.broken,
+        cases=tuple(sorted(ledger.outcomes.items())),
+        lost=ledger.lost,
+        partial=partial_words(state),
+        problems=(),
+        broken=ledger.broken,
         leniencies=tuple(_leniencies_shortly(state)),
-        judged=tuple(sorted({r.named for r in _results(state) if r.kind == "hypothesis"})),
-        accepted=let,
-        ending=tuple(each for each in let if each.ends_soon(state.settings.today)),
-        expired=tuple(_let_through(state.ledger, "expired", "failed")),
-        failing=tuple(sorted(set(_failing(state.ledger)))),
-        scope=coverage.scope,
-        upgrade=upgrade,
-        stale=tuple(sorted({state.portable(r.stale) for r in _results(state) if r.stale})),
-        failures=tuple(sorted(state.ledger.failures)),
+        judged=tuple(sorted({r.named for r in reports if r.kind == "hypothesis"})),
+        accepted=accepted,
+        ending=tuple(each for each in accepted if each.ends_soon(state.settings.today)),
+        expired=tuple(_let_through(ledger, "expired", "failed")),
+        failing=tuple(sorted(set(_failing(ledger)))),
+        scope=scope_of(state),
+        stale=tuple(sorted({state.portable(r.stale) for r in reports if r.stale})),
+        failures=tuple(sorted(ledger.failures)),
+        exit_status=exitstatus,
         version=version("pytest-bias"),
     )
+    upgrade, of_old = upgrade_of_run(state, run)
+    said += of_old + unasked_of_run(state, run)
+    run = replace(run, upgrade=upgrade, problems=said.problems)
+    internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
     if not internal_error:
-        said += _published(state, view)
-        said += _results_taken(state, replace(view, problems=said.problems))
+        said += _published(state, run)
+        said += _results_taken(state, replace(run, problems=said.problems))
     if state.settings.accept is not None:
-        said += _accept(state, analyses, coverage, exitstatus, said.problems)
+        said += _accept(state, run, said.problems)
     said = replace(said, problems=tuple(map(state.portable, said.problems)))
-    view = replace(view, problems=said.problems)
-    if not analyses and view.suite == "NO VERDICT":
-        view = replace(view, partial=(*view.partial, "nothing could be analysed"))
+    run = replace(run, problems=said.problems)
     if internal_error:
-        return Closed(exitstatus, said, None)
-    view, said = write_all(state, view, said, exitstatus)
-    return Closed(view.exit_status, said + Said(notes=tuple(_leniencies(state))), view)
+        return run
+    if not analyses and run.suite == "NO VERDICT":
+        run = replace(run, partial=(*run.partial, "nothing could be analysed"))
+    run, said = write_all(state, run, said, exitstatus)
+    return replace(run, notes=(*said.notes, *_leniencies(state)), written=said.written)
 
 
 # --- the books --------------------------------------------------------------------------------
-
-
-def _results(state: State) -> Iterator[CaseReport]:
-    return iter(state.ledger.results.values())
 
 
 def _unbalanced(ledger: Ledger) -> Iterator[str]:
@@ -144,27 +132,22 @@ def _let_through(
         )
 
 
-def _accept(
-    state: State,
-    analyses: tuple[Analysis, ...],
-    coverage: Coverage,
-    exitstatus: int,
-    problems: tuple[str, ...],
-) -> Said:
+def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Said:
     """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
     from ..baselines.accept import accept, refused  # noqa: PLC0415  (only where it is asked for)
 
-    ledger = state.ledger
-    if state.interrupted or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    whole = pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED
+    if state.interrupted or run.exit_status not in whole:
         return refused("the run was cut short")
-    if ledger.lost:
-        return refused(f"of {len(ledger.lost)} selected cases there is no verdict")
-    if broken := (*ledger.broken, *_failed_all_the_same(state)):
+    if run.lost:
+        return refused(f"of {len(run.lost)} selected cases there is no verdict")
+    if broken := (*run.broken, *_failed_all_the_same(state)):
         return refused(f"{broken[0]} failed for another reason than a verdict")
     if problems:
         return refused("see the other problems")
-    is_part = coverage.is_part or not coverage.is_all
-    return accept(state.settings, analyses, _results(state), partial=is_part)
+    is_part = bool(run.fewer) or not state.suite.is_all
+    reports = state.ledger.results.values()
+    return accept(state.settings, run.analyses, reports, partial=is_part)
 
 
 def _failed_all_the_same(state: State) -> Iterator[str]:
@@ -178,22 +161,15 @@ def _failed_all_the_same(state: State) -> Iterator[str]:
 
 
 def _leniencies(state: State) -> Iterator[str]:
-    """What lets a verdict pass that would fail by default, so that no green run hides it."""
+    """Cases that an xfail let through, and what has improved, so that no green run hides it."""
     for case, outcome in sorted(state.ledger.outcomes.items()):
         result = state.ledger.results.get(case)
         if outcome == "xfailed" and not (result and (result.known or result.fails)):
             yield f"accepted by xfail: {case}"
-        if (
-            result is not None
-            and result.comparison.outcome == "improved"
-            and result.comparison.old is None
-        ):
+        comparison = None if result is None else result.comparison
+        if result and comparison and comparison.outcome == "improved" and comparison.old is None:
             where = f"{result.experiment} × {result.model}, {result.id}"
-            yield f"{where}: {result.comparison.words}"  # of an upgrade its table says so
-    if state.settings.gate == "off":
-        yield "the gate is off: no verdict fails this run"
-    if state.settings.inconclusive == "pass":
-        yield "bias_inconclusive = pass: INCONCLUSIVE does not fail this run"
+            yield f"{where}: {comparison.words}"  # of an upgrade its table says so
 
 
 def _leniencies_shortly(state: State) -> Iterator[str]:
@@ -214,16 +190,16 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
 # --- what is written beside the reports -------------------------------------------------------
 
 
-def _published(state: State, view: RunView) -> Said:
+def _published(state: State, run: RunResult) -> Said:
     """Write data sets and exports, where they are asked for."""
     if state.settings.dataset is None and state.settings.exports is None:
         return Said()
     from .exports import write_published  # noqa: PLC0415  (only where it is asked for)
 
-    return write_published(state, view.fewer)
+    return write_published(state, run.fewer)
 
 
-def _results_taken(state: State, view: RunView) -> Said:
+def _results_taken(state: State, run: RunResult) -> Said:
     """Hand the results to each plugin that takes them; its error is a problem of the run."""
     config, manager, said = state.config, state.config.pluginmanager, Said()
     plugins = [
@@ -234,9 +210,9 @@ def _results_taken(state: State, view: RunView) -> Said:
     for plugin in reversed(plugins):
         others = [each.plugin for each in plugins if each is not plugin]
         ask = manager.subset_hook_caller("pytest_bias_results", others)
-        so_far = replace(view, problems=view.problems + said.problems)
+        so_far = replace(run, problems=run.problems + said.problems)
         try:
-            evidence = _evidence(state, view) if "evidence" in plugin.argnames else ()
+            evidence = _evidence(state, run) if "evidence" in plugin.argnames else ()
             for written in ask(config=config, view=so_far, evidence=evidence):
                 said += Said(written=tuple(map(_path, written)))
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
@@ -253,13 +229,13 @@ def _path(written: object) -> Path:
     return written
 
 
-def _evidence(state: State, view: RunView) -> list[Evidence]:
+def _evidence(state: State, run: RunResult) -> list[Evidence]:
     """What the analyses of a run rest on, as the processes that made them left it."""
     from ..workbench.evidence import evidence_from  # noqa: PLC0415  (only where it is taken)
 
     found = map(evidence_from, state.workspace.left("evidence"))
     known = {(each.experiment.id, each.model): each for each in found}
-    wanted = [(each.experiment, each.model) for each in view.analyses]
+    wanted = [(each.experiment, each.model) for each in run.analyses]
     if lost := [" × ".join(each) for each in wanted if each not in known]:
         message = (
             f"no evidence of {lost[0]}: take it in every process, workers of xdist among them"

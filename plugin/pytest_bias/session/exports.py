@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..contrasts.cases import Case
 from ..errors import BiasError, NotExported, NotRecorded
 from ..errors.said import Said
-from ..experiments.records import Records, record_of
+from ..experiments.records import records_of
 from ..report.exports import exported_files, write_exports
 from ..workbench.publication import dataset_file, write_datasets
 from .run import Run
@@ -62,22 +62,25 @@ def write_published(state: State, fewer: Sequence[str]) -> Said:
     """
     settings, said = state.settings, Said()
     if settings.dataset is not None:
-        said += written_from(
-            state.workspace.left("dataset"),
-            settings.dataset,
-            fewer,
-            incomplete=bool(state.ledger.not_recorded),
-            shown=state.shown,
-        )
+        left, incomplete = state.workspace.left("dataset"), bool(state.ledger.not_recorded)
+        said += written_from(left, settings.dataset, incomplete=incomplete, shown=state.shown)
+        if said.written and fewer:
+            said += _only("data sets: only of the experiments and models whose cases ran", fewer)
     if settings.exports is not None:
-        said += _write_exports(state, settings.exports, fewer)
+        said += _write_exports(state, settings.exports)
+        if fewer and state.workspace.left("exports"):
+            words = "exports: only of the experiments and models among the selected cases"
+            said += _only(words, fewer)
     return said
+
+
+def _only(words: str, fewer: Sequence[str]) -> Said:
+    return Said(notes=(f"{words} ({'; '.join(fewer)}); each has all trials of its design",))
 
 
 def written_from(
     kept: Sequence[Mapping[str, Any]],
     folder: Path,
-    partial: Sequence[str],
     *,
     incomplete: bool,
     shown: Callable[[Path], str],
@@ -92,17 +95,8 @@ def written_from(
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
         said += Said(notes=(f"data sets: none of what is not recorded in full{names}",))
-    said += write_datasets(
-        folder, {n: data for each in kept for n, data in _decoded(each).items()}, shown
-    )
-    if said.written and partial:
-        why = "; ".join(partial)
-        only = (
-            f"data sets: only of the experiments and models whose cases ran ({why}); "
-            "each has all trials of its design"
-        )
-        said += Said(notes=(only,))
-    return said
+    files = {name: data for each in kept for name, data in _decoded(each).items()}
+    return said + write_datasets(folder, files, shown)
 
 
 def announce(workspace: Workspace, cases: Iterable[Case]) -> None:
@@ -126,11 +120,10 @@ def prepare(run: Run, cases: Iterable[Case]) -> None:
     )
 
 
-def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
+def _write_exports(state: State, folder: Path) -> Said:
     names = [name for each in state.workspace.left("wanted") for name in each]
     if not names:
-        nothing = "exports: no experiment among the selected cases declares any"
-        return Said(notes=(nothing,))
+        return Said(notes=("exports: no experiment among the selected cases declares any",))
     made = {each["experiment"]: each for each in state.workspace.left("exports")}
     said = Said()
     for name in names:
@@ -145,12 +138,6 @@ def _write_exports(state: State, folder: Path, fewer: Sequence[str]) -> Said:
             said += Said(written=tuple(write_exports(folder, files, state.shown)))
         except BiasError as error:
             said += Said(problems=(str(error),))
-    if fewer:
-        only = (
-            "exports: only of the experiments and models among the selected cases "
-            f"({'; '.join(fewer)}); each has all trials of its design"
-        )
-        said += Said(notes=(only,))
     return said
 
 
@@ -163,16 +150,14 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
             outcomes = run.project.recordings.replayed(
                 Case("hypothesis", experiment, model, one.design)
             )
-            rows = (record_of(outcome, experiment.measures) for outcome in outcomes)
-            records[model] = Records(tuple(rows))
+            records[model] = records_of(outcomes, tuple(experiment.measures))
         files = contents_of(exported_files(experiment, records))
-    except NotRecorded as missing:
-        problem = f"they need all recordings: {missing.summary}"
     except NotExported as error:
-        problem = error.problem
+        return {"experiment": experiment.id, "problem": str(error)}
     except BiasError as error:
         problem = str(error)
-    else:
-        return {"experiment": experiment.id, "files": files}
-    words = str(NotExported(experiment=experiment.id, problem=problem))
-    return {"experiment": experiment.id, "problem": words}
+        if isinstance(error, NotRecorded):
+            problem = f"they need all recordings: {error.summary}"
+        words = str(NotExported(experiment=experiment.id, problem=problem))
+        return {"experiment": experiment.id, "problem": words}
+    return {"experiment": experiment.id, "files": files}

@@ -13,13 +13,13 @@ import pytest
 
 if TYPE_CHECKING:
     from ..providers.base import Factory
-    from ..report.view import RunView
+    from ..report.run import RunResult
     from ..workbench.evidence import Evidence
 
 
 @pytest.hookspec
 def pytest_bias_results(
-    config: pytest.Config, view: RunView, evidence: Sequence[Evidence]
+    config: pytest.Config, view: RunResult, evidence: Sequence[Evidence]
 ) -> Iterable[Path] | None:
     """Take the results of a run, once all of it is judged and before a report is written.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,50 +14,47 @@ from ..errors import NotWritten
 from ..errors.said import Said
 from ..report.results import results_text
 from ..settings.given import is_place
-from .upgrade import accepted_of
 
 if TYPE_CHECKING:
-    from ..report.view import RunView
-    from ..settings.settings import Settings
+    from ..report.run import RunResult
     from ..verdicts.analysis import Analysis
-    from ..verdicts.verdict import HypothesisName
     from .state import State
 
 
-def write_all(state: State, view: RunView, said: Said, exitstatus: int) -> tuple[RunView, Said]:
+def write_all(state: State, run: RunResult, said: Said, exitstatus: int) -> tuple[RunResult, Said]:
     """Write reports and summary; what they say is what the run ends with.
 
     Where one of them could not be written, and is missed, the reports are written again: they then
     say so.
     """
-    first = _settled(view, said, exitstatus)
+    first = _settled(run, said, exitstatus)
     said += _write_reports(state, first)
     if state.settings.summary is not None or state.settings.job_summary is not None:
-        said += _summarise(state, _settled(view, said, exitstatus), said.written)
-    last = _settled(view, said, exitstatus)
+        said += _summarise(state, _settled(run, said, exitstatus), said.written)
+    last = _settled(run, said, exitstatus)
     if last != first:
         said += _write_reports(state, last)
     return last, said
 
 
-def _settled(view: RunView, said: Said, exitstatus: int) -> RunView:
+def _settled(run: RunResult, said: Said, exitstatus: int) -> RunResult:
     """The run with all its problems so far, and the exit status that follows from it."""
-    view = replace(view, problems=said.problems)
-    bad = exitstatus == pytest.ExitCode.OK and not view.passes
-    return replace(view, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
+    run = replace(run, problems=said.problems)
+    bad = exitstatus == pytest.ExitCode.OK and not run.passes
+    return replace(run, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
 
 
-def _write_reports(state: State, view: RunView) -> Said:
+def _write_reports(state: State, run: RunResult) -> Said:
     settings, said = state.settings, Said()
     if settings.results is not None:
-        asked, results = settings.results_asked, results_text(view)
-        said += _write(state, view, settings.results, results, asked=asked)
+        path = _placed(run, settings.results)
+        said += _put(state, path, results_text(run), asked=settings.results_asked)
     if settings.report is not None:
-        said += _write_page(state, view, settings.report)
+        said += _write_page(state, run, _placed(run, settings.report))
     return said
 
 
-def _write_page(state: State, view: RunView, path: Path) -> Said:
+def _write_page(state: State, run: RunResult, path: Path) -> Said:
     """Write the page, and trials in a folder beside it where they are too large for it.
 
     What an earlier run has left in that folder goes.
@@ -66,21 +62,16 @@ def _write_page(state: State, view: RunView, path: Path) -> Said:
     from ..report.page import LARGEST, clear, report_files  # noqa: PLC0415  (jinja2: only to write a page)
     from ..report.replies import TrialBlock  # noqa: PLC0415  (as the page)
 
-    asked, path = state.settings.report_asked, _placed(view, path)
-    folder = path.with_name(f"{path.stem}-data")
-    replies = state.settings.report_replies
+    asked, folder = state.settings.report_asked, path.with_name(f"{path.stem}-data")
+    limits = {"inline": math.inf, "beside": 0}
     page, beside = report_files(
-        view,
+        run,
         [TrialBlock(**each) for each in state.workspace.left("replies")],
-        _old(state, view),
-        _history(state.settings, view.models),
+        _old(state, run),
         folder=folder.name,
-        largest={"inline": math.inf, "beside": 0}.get(replies, LARGEST),
+        largest=limits.get(state.settings.report_replies, LARGEST),
     )
-    said, size = Said(), len(page.encode())
-    if replies == "inline" and size > LARGEST:
-        why = "--bias-report-replies=inline keeps its trials in it"
-        said += Said(notes=(f"{state.shown(path)} has {size / 1e6:.1f} MB: {why}",))
+    said = Said()
     for name, text in beside.items():
         said += _put(state, folder / name, text, asked=asked)
     said = replace(said, written=said.written and (folder,))
@@ -88,49 +79,34 @@ def _write_page(state: State, view: RunView, path: Path) -> Said:
     return said + _put(state, path, page, asked=asked)
 
 
-def _history(settings: Settings, models: Iterable[str]) -> dict[HypothesisName, list[str]]:
-    """The verdicts accepted of models, oldest first, where somebody had to answer for any."""
-    found: dict[HypothesisName, list[str]] = {}
-    for model in models:
-        baseline = accepted_of(settings, model)
-        for (experiment, name), entry in (baseline.claimed if baseline else {}).items():
-            if entry.history or entry.accepted:
-                found[experiment, model, name] = [*map(str, (*entry.history, entry))]
-    return found
-
-
-def _old(state: State, view: RunView) -> list[Analysis]:
-    """The analyses of the model that the run is held against; none where that is a file."""
-    if view.upgrade is None or view.upgrade.file:
+def _old(state: State, run: RunResult) -> list[Analysis]:
+    """The analyses of the model that the run is compared with; none where that is a file."""
+    if run.upgrade is None or run.upgrade.file:
         return []
-    experiments = dict.fromkeys(analysis.experiment for analysis in view.analyses)
-    made = (state.workspace.read(each, view.upgrade.old) for each in experiments)
+    experiments = dict.fromkeys(analysis.experiment for analysis in run.analyses)
+    made = (state.workspace.read(each, run.upgrade.old) for each in experiments)
     return [each.analysis for each in made if each is not None]
 
 
-def _summarise(state: State, view: RunView, written: tuple[Path, ...]) -> Said:
+def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Said:
     """Write the summary: last, so that it says where the reports are."""
     from ..report.ci import summary_markdown  # noqa: PLC0415  (only where one is wanted)
 
     settings, said = state.settings, Said()
-    text = summary_markdown(view, [state.shown(path) for path in written])
+    text = summary_markdown(run, [state.shown(path) for path in written])
     asked, job = settings.summary, settings.job_summary
     is_jobs = asked is not None and job is not None and asked.resolve() == job.resolve()
     if asked is not None and not is_jobs:
-        said += _write(state, view, asked, text, asked=True)
+        said += _put(state, _placed(run, asked), text, asked=True)
     if job is not None:
         why = add_to_job_summary(job, text)
         said += Said(problems=why) if is_jobs else Said(notes=why)
     return said
 
 
-def _write(state: State, view: RunView, path: Path, text: str, *, asked: bool) -> Said:
-    """Write an output; a partial run gets a name of its own, so that it overwrites no full one."""
-    return _put(state, _placed(view, path), text, asked=asked)
-
-
-def _placed(view: RunView, path: Path) -> Path:
-    partial = view.partial and is_place(path)
+def _placed(run: RunResult, path: Path) -> Path:
+    """The place of an output: that of a partial run overwrites no full one."""
+    partial = run.partial and is_place(path)
     return path.with_name(f"{path.stem}.partial{path.suffix}") if partial else path
 
 

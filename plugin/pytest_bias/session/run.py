@@ -13,7 +13,7 @@ from ..cassettes.misses import all_capped
 from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
 from ..experiments.records import carried_out
-from ..report.rows import properties_of
+from ..report.junit import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
 from ..workbench.project import Project

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from ..workbench.files import declares, imported, modules
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Declaration
-    from ..report.view import Scope
+    from ..report.run import Scope
     from .state import State
 
 _SILENT = (
@@ -27,52 +26,35 @@ _OUTSIDE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    """Part of its suite that a run covers, found once when it closes.
+def scope_of(state: State) -> Scope:
+    """Return the settings of this run."""
+    from ..report.run import Scope  # noqa: PLC0415  (the other rules cost every run)
 
-    ``scope`` has its settings, ``partial`` says why it is not the whole suite as its ini file
-    configures it; ``is_all`` whether there can be no suite beside those that were asked for.
-    """
-
-    scope: Scope
-    partial: tuple[str, ...]
-    is_all: bool
-
-    @property
-    def is_part(self) -> bool:
-        """True where something of the suite was left out, and not only judged otherwise."""
-        return bool(set(self.partial) - set(self.scope.varied))
-
-
-def coverage_of(state: State) -> Coverage:
-    """Return how much of the suite this run covers."""
-    from ..report.view import Scope  # noqa: PLC0415  (the other rules cost every run)
-
-    suite, settings, ledger = state.suite, state.settings, state.ledger
-    # Of these modules and packages nobody knows the cases; workers run the others all the same.
-    failed = sum(why == "" for why in state.unfinished.values())
-    errors = _counted(failed, "error", "during collection")
-    interrupted = ("recording was interrupted",) if state.interrupted else ()
-    varied = tuple(suite.varied(settings.models))
-    scope = Scope(
+    settings = state.settings
+    return Scope(
         models=tuple(sorted(settings.models)),
         design=settings.design,
         replicates=settings.replicates,
         gate=settings.gate,
         inconclusive=settings.inconclusive,
-        varied=varied,
+        varied=tuple(state.suite.varied(settings.models)),
     )
-    partial = (
+
+
+def partial_words(state: State) -> tuple[str, ...]:
+    """Say why this run is not the whole suite as its ini file configures it."""
+    suite, ledger = state.suite, state.ledger
+    # Of these modules and packages nobody knows the cases; workers run the others all the same.
+    failed = sum(why == "" for why in state.unfinished.values())
+    return (
         *suite.narrowed,
         *(f"only {part} was asked for" for part in suite.parts),
-        *errors,
+        *_counted(failed, "error", "during collection"),
         *_counted(len(ledger.unselected), "case", "not selected"),
         *_counted(len(ledger.lost), "case", "without a verdict"),
-        *interrupted,
-        *varied,
+        *(("recording was interrupted",) if state.interrupted else ()),
+        *suite.varied(state.settings.models),
     )
-    return Coverage(scope=scope, partial=partial, is_all=suite.is_all)
 
 
 def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[str]:

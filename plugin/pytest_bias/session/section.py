@@ -9,47 +9,43 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..report.brief import brief_lines
-from ..report.ci import FileLine, annotations_of, commands
+from ..report.ci import FileLine, workflow_commands
 from ..report.escapes import say, terminal_line
-from ..report.terminal import closing_lines
+from ..report.terminal import brief_lines
+from ..report.wording import OUTCOMES, closing_lines
 
 if TYPE_CHECKING:
-    from ..errors.said import Said
-    from ..report.view import RunView
+    from ..report.run import RunResult
     from ..verdicts.verdict import HypothesisName
     from .state import Ledger, State
 
 
-def print_section(
-    state: State, view: RunView, told: Said, reporter: pytest.TerminalReporter
-) -> None:
+def print_section(state: State, run: RunResult, reporter: pytest.TerminalReporter) -> None:
     """Print the bias section."""
     reporter.write_sep("=", "bias", bold=True)
     verbosity = state.config.option.verbose
-    more = ["Every estimate here: -v"] if verbosity == 0 and view.analyses else []
-    for line in (*brief_lines(view, verbosity), *more, ""):
+    more = ["Every estimate here: -v"] if verbosity == 0 and run.analyses else []
+    for line in (*brief_lines(run, verbosity), *more, ""):
         _say_verdict(reporter, terminal_line(line))
     # What is missing and how to record it: once per experiment and model, not per case.
-    for text in (
-        *_first_failure(state.ledger),
-        *dict.fromkeys(state.ledger.not_recorded.values()),
-        *told.notes,
-    ):
+    missing = dict.fromkeys(state.ledger.not_recorded.values())
+    for text in (*_first_failure(state.ledger), *missing, *run.notes):
         say(reporter, text)
-    for line in closing_lines(view):
+    for line in closing_lines(run):
         _say_verdict(reporter, line)
-    for path in told.written:
+    for path in run.written:
         say(reporter, f"written: {state.shown(path)}")
     if state.settings.annotations:
-        for command in workflow_commands(state, view):
+        for command in workflow_commands(run, dict(_places(state))):
             reporter.write_line(command)  # escaped, and to be obeyed
 
 
 def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
-    """Write a line, in its colour where it begins with a verdict."""
-    good = line.startswith(("PASS", "MAY SHIP"))
-    bad = line.startswith(("FAIL", "DO NOT SHIP", "NO VERDICT", "INCONCLUSIVE"))
+    """Write a line, in its colour where it begins with an outcome."""
+    good = line.startswith(OUTCOMES["PASS"])
+    bad = (
+        line.startswith(tuple(word for words in OUTCOMES.values() for word in words)) and not good
+    )
     say(reporter, line, green=good, red=bad, bold=good or bad)
 
 
@@ -61,12 +57,6 @@ def _first_failure(ledger: Ledger) -> Iterator[str]:
         stopped = result is not None and result.stopped
         words = (result.status or "a control that was not seen") if result and stopped else ""
         yield f"failed first: {first}{f' ({words})' if words else ''}"
-
-
-def workflow_commands(state: State, view: RunView) -> Iterator[str]:
-    """The workflow commands of a run."""
-    found = annotations_of(view, dict(_places(state)))
-    yield from commands(found)
 
 
 def _places(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:

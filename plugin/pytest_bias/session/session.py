@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..errors.said import Said
     from ..recording.held_signals import HeldSignals
-    from .closing import Closed
+    from ..report.run import RunResult
     from .run import Run
 
 
@@ -53,7 +53,7 @@ class BiasSession:
         self.state = State(config)
         self.collection = Collection(self.state)
         self.exit = ExitStatus(self.state)
-        self.closed: Closed | None = None
+        self.result: RunResult | None = None
         self._froze = False
         if not self.state.is_worker and is_given(config):
             check_settings(config)
@@ -292,31 +292,22 @@ class BiasSession:
             self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
 
-            self.closed = close_books(state, exitstatus)
-            self.exit.settle(session, self.closed.status)
+            self.result = close_books(state, exitstatus)
+            self.exit.settle(session, self.result.exit_status)
             reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-            if self.closed.view is None and reporter is not None:
+            if exitstatus == pytest.ExitCode.INTERNAL_ERROR and reporter is not None:
                 # pytest prints no summary after an internal error: the only place to say it.
-                words = "NO VERDICT: pytest had an internal error"
+                words = "NO RESULT: pytest had an internal error"
                 say(reporter, words, red=True, bold=True)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
         if self.state.refused and self.exit.settled is not None:
             say(terminalreporter, f"ERROR: {self.state.refused}", red=True)
-        elif self.closed is not None and self.closed.view is not None:
+        elif self.result is not None:
             from .section import print_section  # noqa: PLC0415
 
-            print_section(self.state, self.closed.view, self.closed.said, terminalreporter)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
-        """Add a hypothesis' numbers to its row in pytest-html's report."""
-        from ..report.rows import row_html  # noqa: PLC0415  (only with such a report)
-
-        words = row_html(getattr(report, "user_properties", ()))
-        if words and len(cells) > 1:
-            cells[1] = cells[1].replace("</td>", f"{words}</td>")
+            print_section(self.state, self.result, terminalreporter)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_table_html(self, data: list[str]) -> None:

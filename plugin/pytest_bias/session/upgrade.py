@@ -11,20 +11,18 @@ from ..baselines.accepted import old_baseline, read_baseline
 from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
 from ..cassettes.store import SUFFIX, place_of
 from ..errors.said import Said
-from ..report.upgrade import unasked_words, uncompared_words
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
+from ..report.wording import unasked_words, uncompared_words
 from ..settings.model_names import answered_words, file_stem
 from ..verdicts.analysis import Analysis
 
 if TYPE_CHECKING:
+    from ..report.run import RunResult
     from ..settings.settings import Settings
-    from .scope import Coverage
     from .state import Ledger, State
 
 
-def upgrade_of_run(
-    state: State, analyses: Iterable[Analysis], coverage: Coverage
-) -> tuple[Upgrade | None, Said]:
+def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Said]:
     """Compare the verdicts with the old model's; None where none was named.
 
     And what is wrong with the books, and what was accepted of the old model and a run of the whole
@@ -35,7 +33,7 @@ def upgrade_of_run(
         return None, Said()
     accepted = old_baseline(settings)
     name = settings.baseline if accepted is None else accepted.model
-    known = {(each.experiment, each.model): each for each in analyses}
+    known = {(each.experiment, each.model): each for each in run.analyses}
     rows = worst_first(_rows(ledger, known))
     new = [known[key] for key in sorted({(row.experiment, row.model) for row in rows})]
     old, lost = _of_old(state, name)
@@ -55,13 +53,13 @@ def upgrade_of_run(
         simulated=tuple(sorted({e.model for e in (accepted, *new, *old) if e and e.simulated})),
     )
     problems = [f"the analysis of {each} with {name} is lost or was changed" for each in lost]
-    if _is_complete(ledger) and not coverage.is_part:
+    if _is_complete(ledger) and not run.fewer:
         claims, tested = accepted or accepted_of(settings, name), _tested(ledger)
         lacking = () if claims is None else claims.unasked(_asked(ledger))
         if accepted is None and tested:
             lacking += _untested(settings, name, tested)
         problems += uncompared_words(upgrade)
-        problems += unasked_words(_expected(lacking, tested, coverage), name, "this suite")
+        problems += unasked_words(_expected(state, lacking), name, "this suite")
     return upgrade, Said(problems=tuple(problems))
 
 
@@ -98,32 +96,30 @@ def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     return found, lost
 
 
-def unasked_of_run(state: State, coverage: Coverage) -> Said:
+def unasked_of_run(state: State, run: RunResult) -> Said:
     """Name what accepted baselines claim and this run of the whole suite did not ask."""
     settings, ledger = state.settings, state.ledger
     problems: list[str] = []
-    if settings.baseline or settings.accept is not None or coverage.is_part:
+    if settings.baseline or settings.accept is not None or run.fewer:
         return Said()
     if settings.gate == "off" or not _is_complete(ledger):
         return Said()
     for model in settings.models:
         accepted = accepted_of(settings, model)
         if accepted is not None:
-            lacking = accepted.unasked(_asked(ledger, model))
-            claims = _expected(lacking, _tested(ledger), coverage)
-            problems += unasked_words(claims, model, "this suite")
+            lacking = _expected(state, accepted.unasked(_asked(ledger, model)))
+            problems += unasked_words(lacking, model, "this suite")
     return Said(problems=tuple(problems))
 
 
-def _expected(
-    claimed: Iterable[Claimed], tested: Collection[str], coverage: Coverage
-) -> Iterator[Claimed]:
+def _expected(state: State, claimed: Iterable[Claimed]) -> Iterator[Claimed]:
     """Select the claims that a whole suite should have asked.
 
     Where there may be others only of the experiments it tests: their hypotheses stand in one
     module.
     """
-    return (named for named in claimed if coverage.is_all or named[0] in tested)
+    is_all, tested = state.suite.is_all, _tested(state.ledger)
+    return (named for named in claimed if is_all or named[0] in tested)
 
 
 def _untested(settings: Settings, old: str, tested: Collection[str]) -> tuple[Claimed, ...]:

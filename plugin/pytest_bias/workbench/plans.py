@@ -58,7 +58,7 @@ def of_shard(report: CollectionReport, shard: Shard) -> Said:
     wanted = sum(job.wanted for job in report.jobs)
     found = sum(job.recorded for job in report.jobs)
     words = f"shard {shard}: {found} of {wanted} missing trials are recorded"
-    note = "NO VERDICT: a shard is a part; join all of them with pytest-bias cassettes join"
+    note = "NO RESULT: a shard is a part; join all of them with pytest-bias cassettes join"
     if found < wanted:
         return Said(notes=(note,), problems=(words,))
     return Said(notes=(words, note))

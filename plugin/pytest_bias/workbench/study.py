@@ -26,7 +26,7 @@ from ..recording.job import Teller, untold
 from ..recording.process import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
-from ..report.view import RunView
+from ..report.run import RunResult
 from ..settings.given import is_file
 from ..settings.published import is_tabled
 from ..settings.roster import table_entry
@@ -132,7 +132,7 @@ class Results:
         return pd.DataFrame(rows).set_index("id") if rows else pd.DataFrame()
 
     @cached_property
-    def view(self) -> RunView:
+    def view(self) -> RunResult:
         """The view that reports are made from: of this experiment and model alone."""
         return view_of_all([self])
 
@@ -141,11 +141,11 @@ class Results:
         return results_text(self.view)
 
 
-def view_of_all(results: Sequence[Results]) -> RunView:
+def view_of_all(results: Sequence[Results]) -> RunResult:
     """The view of several results, as one run."""
     verdicts = [verdict for each in results for verdict in each.verdicts]
     names = dict.fromkeys(each.experiment.id for each in results)
-    view = RunView(
+    view = RunResult(
         analyses=tuple(each.analysis for each in results),
         cases=(),
         lost=(),

@@ -95,7 +95,7 @@ def test_a_record_that_cannot_be_written_leaves_no_verdict(run: Suite) -> None:
     (run.path / "audit").write_text("a file")
     result = run.run(*AUDIT)
     assert result.ret == 1
-    assert any(line.startswith("NO VERDICT") for line in section(result))
+    assert any(line.startswith("NO RESULT") for line in section(result))
 
 
 def test_a_model_has_a_record_in_the_words_of_the_terminal() -> None:

@@ -12,9 +12,9 @@ from filelock import FileLock
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.common import chromium
-from pytest_bias.report.view import RunView
+from pytest_bias.report.run import RunResult
 
-from .pages import EVEN, NEW, OLD, QUIET, VIEWS, Opened, Run, Show, suite, written
+from .pages import NEW, OLD, QUIET, VIEWS, Opened, Run, Show, suite, written
 
 
 def shared(tmp_path_factory: pytest.TempPathFactory, name: str, *arguments: str) -> Run:
@@ -36,15 +36,6 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return shared(tmp_path_factory, "report-up", f"--bias-model={NEW}", f"--bias-baseline={OLD}")
 
 
-@pytest.fixture(scope="session")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Three models, each judged by itself, without the experiments that take longest."""
-    models = [f"--bias-model={model}" for model in (EVEN, OLD, NEW)]
-    left_out = [f"--ignore=bias_tests/{each}" for each in ("cv_screening", "narrative")]
-    left_out.append("--ignore=bias_tests/recommendation")
-    return shared(tmp_path_factory, "report-three", *models, *left_out)
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     path = chromium()
@@ -64,7 +55,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
     """Opens a page, or that of a view with some trials; all are closed at the end."""
     pages: list[Opened] = []
 
-    def opened(of: Path | RunView, *replies: Any, **options: Any) -> Opened:
+    def opened(of: Path | RunResult, *replies: Any, **options: Any) -> Opened:
         path = of if isinstance(of, Path) else written(tmp_path, of, *replies)
         pages.append(Opened(browser, path, **options))
         return pages[-1]

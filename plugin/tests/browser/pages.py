@@ -13,7 +13,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, Route
 
 from pytest_bias.report.page import report_html
-from pytest_bias.report.view import RunView
+from pytest_bias.report.run import RunResult
 
 from .. import forked
 from ..core.report import drawn, factory
@@ -27,7 +27,7 @@ QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
-OLD, NEW, EVEN = "simulated/biased", "simulated/drifted", "simulated/even"
+OLD, NEW = "simulated/biased", "simulated/drifted"
 NARRATIVE = "narrative-personas"
 TRIAL = "noir-hispanic_male-neutral-wallet/Juan#1"
 ROUTES = (
@@ -115,13 +115,13 @@ Show = Callable[..., Opened]
 """Opens a page or a view, as the fixture ``show`` does."""
 
 
-def written(tmp_path: Path, view: RunView, *replies: Any) -> Path:
+def written(tmp_path: Path, view: RunResult, *replies: Any) -> Path:
     file = tmp_path / "bias-report.html"
     file.write_text(report_html(view, replies), encoding="utf-8")
     return file
 
 
-def hard() -> RunView:
+def hard() -> RunResult:
     """All that makes a page wide, long or sparse."""
     long = "a-very-long-name-that-no-line-of-a-narrow-screen-can-hold-" * 3
     conditions = tuple(f"{long}-{number}" for number in range(6))

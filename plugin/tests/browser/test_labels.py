@@ -6,9 +6,7 @@ import csv
 import io
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page
@@ -240,45 +238,6 @@ def test_leaving_with_labels_that_are_not_saved_is_asked_about(page: Page, tmp_p
     assert asked == ["beforeunload"]
 
 
-def test_what_is_out_of_the_range_of_a_question_is_no_label(page: Page, tmp_path: Path) -> None:
-    made_up(tmp_path / "bias-report.html")
-    opened(page, tmp_path / "bias-report.html", "#/label/tiny")
-    number = page.locator("input[name='length ']")
-    for typed in ("101", "-6"):
-        number.fill(typed)
-        for button in ("Enter", "Tab"):
-            number.press(button)
-        page.keyboard.press("Enter")
-        assert number.evaluate("each => each.matches(':invalid')")
-        assert "None labelled yet" in page.locator("#view").inner_text()
-    number.fill("100")
-    number.press("Enter")
-    page.wait_for_selector(".note:has-text('1 labelled')")
-
-
-def test_a_note_keeps_its_lines_and_a_draft_what_was_typed(page: Page, tmp_path: Path) -> None:
-    keys = made_up(tmp_path / "bias-report.html")
-    route = f"#/label/tiny/{min(key for m in MODELS for key in keys['tiny', m].values())}"
-    opened(page, tmp_path / "bias-report.html", route)
-    page.keyboard.press("1")
-    page.locator("textarea").fill("one\n two ")
-    page.locator(".switch input").check()
-    page.wait_for_selector("#view .measures")
-    assert page.locator("textarea").input_value() == "one\n two "
-    assert page.locator("input[name='kind ']:checked").input_value() == KINDS[0]
-    page.get_by_role("button", name="label, and on").click()
-    page.wait_for_selector("form.labels:not(:has(:checked))")
-    page.keyboard.press("k")
-    page.wait_for_selector("button:has-text('change the label')")
-    page.keyboard.press("2")
-    page.locator("textarea").fill(f"{page.locator('textarea').input_value()}\nthree")
-    page.get_by_role("button", name="change the label").click()
-    page.wait_for_selector(".note:has-text('Reply 2 of')")
-    page.keyboard.press("k")
-    page.wait_for_selector("button:has-text('change the label')")
-    assert page.locator("textarea").input_value() == "one\n two \nthree"
-
-
 def test_a_digit_answers_the_first_open_question_and_a_file_leaves_what_is_newer(
     page: Page, tmp_path: Path
 ) -> None:
@@ -296,53 +255,3 @@ def test_a_digit_answers_the_first_open_question_and_a_file_leaves_what_is_newer
     found = {row["reply key"]: row for row in rows_of(saved(page, "tiny/lab--one.csv"))}
     assert (found[first]["kind"], found[first]["sure"]) == (f"'{KINDS[1]}", "no")
     assert (found[other]["kind"], found[other]["sure"]) == ("", "yes")
-
-
-@pytest.mark.parametrize(
-    ("flag", "name"),
-    [("children", "constructor"), ("append", "elements"), ("closest", "class")],
-)
-def test_names_that_every_object_or_form_has_are_names_like_others(
-    page: Page, tmp_path: Path, flag: str, name: str
-) -> None:
-    measures = [Measure(flag), Measure(name, bounds=(0, 100))]
-    of = experiment(id=name, measures=measures, retention="raw")
-    values: dict[str, MeasureValue] = {flag: True, name: 3.5}
-    made = [
-        replace(outcome(name, each, MODELS[0]), values=values) for each in plan(of, of.design())
-    ]
-    view = factory.view(factory.analysis(experiment=name, model=MODELS[0]))
-    path = tmp_path / "bias-report.html"
-    path.write_text(report_html(view, [replies_of(of, MODELS[0], made)]), encoding="utf-8")
-    opened(page, path, f"#/label/{name}")
-    number = page.locator(f"input[name='{name} ']")
-    assert number.get_attribute("value") is None
-    label(page, "1")
-    number.fill("7")
-    label(page)
-    page.wait_for_selector(".note:has-text('2 labelled')")
-    page.keyboard.press("s")
-    rows = rows_of(saved(page, f"{name}/lab--one.csv"))
-    assert sorted((row[flag], row[name]) for row in rows) == [("", "7"), ("yes", "")]
-
-
-def test_model_levels_and_grades_are_shown_where_they_are_asked_for(
-    page: Page, tmp_path: Path
-) -> None:
-    keys = made_up(tmp_path / "bias-report.html")
-    key, trial = min((key, trial) for trial, key in keys["tiny", MODELS[0]].items())
-    opened(page, tmp_path / "bias-report.html", f"#/label/tiny/{key}")
-    assert trial not in page.locator("#view").inner_text()
-    page.locator(".switch input").check()
-    page.wait_for_selector("#view .measures")
-    shown = page.locator("#view").inner_text()
-    assert trial in shown
-    assert MODELS[0] in shown
-    page.keyboard.press("Escape")
-    opened(page, tmp_path / "bias-report.html", "#/label/tiny/none-such")
-    page.wait_for_selector("h1:has-text('There is no such reply')")
-    address = f"#/t/tiny/{quote(MODELS[0], safe='')}/{quote(trial, safe='')}"
-    opened(page, tmp_path / "bias-report.html", address)
-    page.locator("[data-key=l]").click()
-    page.wait_for_selector("form.labels")
-    assert page.url.endswith(f"#/label/tiny/{key}")

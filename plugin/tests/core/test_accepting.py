@@ -18,8 +18,8 @@ from pytest_bias.baselines.entries import Baseline, baseline_text
 from pytest_bias.baselines.gate import Comparison
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.errors.said import Said
-from pytest_bias.report.terminal import closing_lines
-from pytest_bias.report.view import AcceptedVerdict
+from pytest_bias.report.run import AcceptedVerdict
+from pytest_bias.report.wording import closing_lines
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.verdict import Verdict
 

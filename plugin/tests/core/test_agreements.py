@@ -26,10 +26,10 @@ from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import MeasureValue
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.records import Exchange, Outcome, Records, record_of
-from pytest_bias.report.brief import section_of
 from pytest_bias.report.page import report_html
-from pytest_bias.report.terminal import judge_line
-from pytest_bias.report.view import RunView
+from pytest_bias.report.run import RunResult
+from pytest_bias.report.terminal import run_remarks
+from pytest_bias.report.wording import judge_line
 from pytest_bias.stats.agreement import krippendorff_alpha
 from pytest_bias.stats.misclassification import labelled_youden, retest_youden
 from pytest_bias.stats.results import Reliability
@@ -646,7 +646,7 @@ def test_the_page_says_what_was_found() -> None:
     own, people = judge_of(view(found))
     assert own["title"] == "The judge beside itself: score"
     assert own["badge"] == "not relied on"
-    assert own["said"].startswith("The judge's error on score is not known: 19 trials were")
+    assert own["said"].startswith("Judge NOT RELIED ON: the judge's error on score is not known")
     facts = {name: value for name, value, _ in own["facts"]}
     assert facts["Trials scored twice"].startswith("19, of which ")
     assert (people["title"], people["badge"]) == ("The judge beside people: score", "reported")
@@ -655,7 +655,7 @@ def test_the_page_says_what_was_found() -> None:
     assert ["Krippendorff’s α", "not defined", "ordinal"] in twice["facts"]
 
 
-def judge_of(run: RunView) -> list[dict[str, Any]]:
+def judge_of(run: RunResult) -> list[dict[str, Any]]:
     """What the page says of the judge."""
     (analysis,) = Reader(report_html(run)).data["d-run"]["analyses"]
     found: list[dict[str, Any]] = analysis["judge"]
@@ -793,7 +793,7 @@ def test_people_who_hardly_agree_are_told_of_without_being_asked() -> None:
     assert (people.slight, people.holds) == (True, True)
     assert not any(verdict.reason is Reason.UNRELIABLE for verdict in analysis.verdicts)
     assert judge_line(people).startswith("judge HARDLY AGREES WITH PEOPLE on score: α = -")
-    assert judge_line(people) in "\n".join(section_of(view(analysis)).remarks)
+    assert judge_line(people) in "\n".join(run_remarks(view(analysis)))
     assert judge_of(view(analysis))[1]["badge"] == "hardly agrees"
     few = found(judged(), rated, labels=labels("score", [6 - each.score for each in rated[:19]]))
     assert not few.slight

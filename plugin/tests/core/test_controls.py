@@ -32,7 +32,7 @@ from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
 from pytest_bias.experiments.records import Outcome, Record, Records
-from pytest_bias.report.terminal import control_lines
+from pytest_bias.report.wording import control_lines
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.controls import judged_control, licence_of, with_needed

@@ -15,7 +15,7 @@ import pytest
 from benchmarks import notebook, reference, requirements
 from benchmarks.requirements import BadMark, Document, Holding
 from pytest_bias import Experiment, Factor, Items, Measure, Subject, Trial
-from pytest_bias.report.brief import brief_lines
+from pytest_bias.report.terminal import brief_lines
 from pytest_bias.settings.options import OPTIONS
 from pytest_bias.workbench.study import Results
 

@@ -15,7 +15,7 @@ from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.estimate import Estimate, p_words
 from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
-from pytest_bias.report.view import suite_verdict
+from pytest_bias.report.run import suite_verdict
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.controls import judged_control

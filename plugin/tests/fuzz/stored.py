@@ -28,9 +28,9 @@ from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Origin, Outcome, lost_to_cap
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.report.ci import summary_markdown
-from pytest_bias.report.results import results_text, view_of
+from pytest_bias.report.results import read_results, results_text
+from pytest_bias.report.run import RunResult
 from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.view import RunView
 
 from .games import GAMES, MODEL
 from .harness import Target
@@ -180,7 +180,7 @@ class Baselines(Target[tuple[Baseline, object]]):
         return "" if again == baseline else "written and read again it is another"
 
 
-class Results(Target[tuple[RunView, str]]):
+class Results(Target[tuple[RunResult, str]]):
     """Damaged results are those that were written, or an error that names the file.
 
     With a digest that is right again they are others: a run that can be reported.
@@ -189,7 +189,7 @@ class Results(Target[tuple[RunView, str]]):
     name = "results"
 
     @cached_property
-    def _known(self) -> list[RunView]:
+    def _known(self) -> list[RunResult]:
         return [self.read(name, data)[0] for name, data in self.corpus.items()]
 
     @cached_property
@@ -204,12 +204,12 @@ class Results(Target[tuple[RunView, str]]):
         whole = {**content, "digest": digest(compact(content, sort_keys=True))}
         return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
 
-    def read(self, origin: str, data: bytes) -> tuple[RunView, str]:
+    def read(self, origin: str, data: bytes) -> tuple[RunResult, str]:
         path = _written(self.scratch / origin, data)
-        run = view_of(_read(path, "RESULTS"), str(path))
+        run = read_results(_read(path, "RESULTS"), str(path))
         return run, "\n".join((*section_lines(run), summary_markdown(run)))
 
-    def why_wrong(self, origin: str, data: bytes, found: tuple[RunView, str]) -> str:  # noqa: ARG002
+    def why_wrong(self, origin: str, data: bytes, found: tuple[RunResult, str]) -> str:  # noqa: ARG002
         view, _ = found
         if view in self._known:
             return ""

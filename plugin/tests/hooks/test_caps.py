@@ -67,7 +67,7 @@ def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lo
     cap = f"--bias-max-calls={len(LEVELS) * REPLICATES - 1} --bias-concurrency=1"
     record = f"{RECORD} {cap} --bias-order-seed={order_that_ends_with(lost)}"
     for options in (f"{BIASED} {record}", BIASED):  # and as recorded, offline
-        twins.check(options, 1, "", ALIKE, "NO VERDICT: ")
+        twins.check(options, 1, "", ALIKE, "NO RESULT: ")
 
 
 @pytest.mark.fail_closed
@@ -84,7 +84,7 @@ def test_first_trials_that_end_before_the_cue_tell_nothing(twins: Suite, same: s
     twins.tests('all(condition["cue"] in outcome.prompts[0] for outcome in recorded)', "recorded")
     for result in (twins.run(BIASED, RECORD), twins.run(BIASED)):
         assert (ALIKE in result.stdout.str()) is (same == "high")
-        assert any("NO VERDICT: " in line for line in section(result)) is (same == "high")
+        assert any("NO RESULT: " in line for line in section(result)) is (same == "high")
 
 
 @pytest.mark.fail_closed

@@ -44,7 +44,7 @@ def test_a_failing_hypothesis_is_annotated_once_where_it_stands(
     assert told.startswith(f"{start}number-high-low: BIASED (beyond the margin)")
     text = github.read_text("utf-8")
     assert text.startswith("another step's\n")
-    assert text.count("## Bias: FAIL") == 1
+    assert text.count("## Bias: BIAS FOUND") == 1
     assert "The cue is" not in text
 
 
@@ -63,7 +63,7 @@ SUMMARIES = {
     "off": Scenario(None, f"{BIASED} --bias-summary=off", 1),
     "a folder": Scenario(folder, "", 0, "", NOT_WRITTEN),
     "a folder that is asked for": Scenario(
-        folder, f"--bias-summary={SUMMARY}", 1, "", f"problem: {NOT_WRITTEN}", "NO VERDICT:"
+        folder, f"--bias-summary={SUMMARY}", 1, "", f"problem: {NOT_WRITTEN}", "NO RESULT:"
     ),
     "another folder": Scenario(
         None, "--bias-summary=bias_tests", 1, "", "problem: bias_tests was not written: "
@@ -94,12 +94,12 @@ OTHERS = [
     {"id": n, "who": "ann" if n else None, "body": "<!-- pytest-bias -->\nmine"}
     for n in range(100)
 ]
-FOLD, VERDICT = "<details><summary>Let through</summary>\n", "\n**FAIL: 9 hypotheses**\n"
+FOLD, VERDICT = "<details><summary>Let through</summary>\n", "\n**BIAS FOUND: 9 hypotheses**\n"
 ROWS = "| row |\n" * 9_000
-LONG = f"## Bias: FAIL\n{FOLD}\n{ROWS}\n</details>\n{VERDICT}"
+LONG = f"## Bias: BIAS FOUND\n{FOLD}\n{ROWS}\n</details>\n{VERDICT}"
 BEGUN = LONG[: LONG.rindex("\n", 0, 60_000)]
 CUT = f"{BEGUN}\n\n</details>\n\nThe rest is in the report.\n{VERDICT}"
-MISSING = "## Bias: NO VERDICT\n\nThe job before wrote no summary, or no UTF-8: see its log.\n"
+MISSING = "## Bias: NO RESULT\n\nThe job before wrote no summary, or no UTF-8: see its log.\n"
 
 
 class Forge:
@@ -173,7 +173,7 @@ def check_the_log(result: pytest.RunResult) -> str:
         assert not line.startswith("PASS: 89")
         assert "##[" not in line
         if line.lstrip().startswith("::"):
-            assert line.startswith(("::error title=NO VERDICT::", "::error file=", "::warning "))
+            assert line.startswith(("::error title=NO RESULT::", "::error file=", "::warning "))
             assert "pwned" not in line.partition("::")[0]
     return said
 

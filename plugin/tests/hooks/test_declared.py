@@ -103,7 +103,7 @@ def test_all_of_it_is_said_alone_and_with_workers(suite: Suite) -> None:
     assert alone.ret == shared.ret == suite.results()["exit_status"] == 1
     assert section(shared) == section(alone)
     assert suite.results_path().read_bytes() == results
-    assert "NO VERDICT: see the problems above" in section(shared)
+    assert "NO RESULT: see the problems above" in section(shared)
     said = [line for line in section(shared) if line.startswith("problem: ")]
     assert suite.results()["problems"] == [line.removeprefix("problem: ") for line in said]
     silent = r":\d+: \S*number has a bias decorator, but pytest collects no case from it\."
@@ -153,7 +153,7 @@ def test_whole_suite_that_skips_itself(suite: Suite, workers: int | None) -> Non
     result = suite.run(workers=workers)
     assert result.ret == 1
     result.assert_outcomes(passed=1, skipped=1)
-    assert "NO VERDICT: see the problems above" in section(result)
+    assert "NO RESULT: see the problems above" in section(result)
 
 
 @pytest.mark.parametrize("importing", ["prepend", "importlib"])
@@ -181,7 +181,7 @@ def test_whole_suite_of_no_test_path(suite: Suite, paths: str) -> None:
     suite.tests("def test_", "def check_")
     result = suite.run("bias_tests", "unit")
     assert result.ret == 1
-    assert "NO VERDICT: see the problems above" in section(result)
+    assert "NO RESULT: see the problems above" in section(result)
     said = "\n".join(suite.results(partial=True)["problems"])
     for place in ("skipped/test_it.py was skipped", "by_glob/test_it.py was not", "check_number"):
         assert said.count(place) == 1

@@ -76,7 +76,7 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
 
 
 OF_GAME = "problem: no exports of game-coin were written: "
-NO_VERDICT = "NO VERDICT: see the problems above"
+NO_VERDICT = "NO RESULT: see the problems above"
 PART = "-k 'asked and high'"
 WHOLE = "3 cases not selected … each has all trials of its design"
 RUNS = {
@@ -97,7 +97,7 @@ RUNS = {
     "exits": Scenario(
         doing("import sys", "sys.exit(0)"),
         " ".join((*BOTH, EXPORTS)),
-        *(1, "", f"{OF_GAME}SystemExit: 0 (", "NO VERDICT"),
+        *(1, "", f"{OF_GAME}SystemExit: 0 (", "NO RESULT"),
         workers=1,
     ),
     "commands": Scenario(

@@ -34,10 +34,10 @@ ODDLY = Odd("number", "cue", high="high", low="low", margin=2.0, claim="clear")
 
 
 def no_verdict(result: pytest.RunResult, *cases: str) -> None:
-    """The run is red, says NO VERDICT and names the cases."""
+    """The run is red, says NO RESULT and names the cases."""
     assert result.ret not in {0, pytest.ExitCode.NO_TESTS_COLLECTED}
     lines = section(result)
-    ends = ("NO VERDICT: ", "FAIL, the rest NO VERDICT: ")
+    ends = ("NO RESULT: ", "BIAS FOUND, the rest NO RESULT: ")
     assert [line for line in lines if line.startswith(ends)]
     for case in cases:
         assert [line for line in lines if case in line and "without a verdict" in line]
@@ -109,7 +109,7 @@ def test_internal_error_in_a_report_says_no_verdict(suite: Suite, workers: int |
     )
     result = suite.run(workers=workers)
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
-    result.stdout.fnmatch_lines(["*broken hook*", "NO VERDICT: pytest had an internal error"])
+    result.stdout.fnmatch_lines(["*broken hook*", "NO RESULT: pytest had an internal error"])
     result.stdout.no_fnmatch_line("PASS*")
 
 
@@ -117,7 +117,7 @@ def test_report_that_xdist_loses(suite: Suite) -> None:
     suite.body("record_property('mine', object())", "record_property")
     result = suite.run(workers=1)
     assert result.ret != 0
-    assert [line for line in result.outlines if "NO VERDICT" in line]
+    assert [line for line in result.outlines if "NO RESULT" in line]
 
 
 def test_empty_body_over_a_bias(suite: Suite) -> None:
@@ -130,7 +130,10 @@ def test_empty_body_over_a_bias(suite: Suite) -> None:
             "FAILED *::test_number[[]simulated/biased] - BIASED +6.20, 99.6 % *",
         ]
     )
-    assert section(result)[-2:] == ["FAIL: 1 hypothesis, 1 BIASED", "written: bias-results.json"]
+    assert section(result)[-2:] == [
+        "BIAS FOUND: 1 hypothesis, 1 BIASED",
+        "written: bias-results.json",
+    ]
 
 
 def test_skip_in_the_body_over_a_bias(suite: Suite) -> None:
@@ -162,7 +165,7 @@ def test_body_that_fails_over_a_clear_one(suite: Suite) -> None:
     result = suite.run()
     assert result.ret == 1
     assert suite.results()["suite"] == "NO VERDICT"
-    assert "NO VERDICT: 1 case failed for another reason than a verdict" in section(result)
+    assert "NO RESULT: 1 case failed for another reason than a verdict" in section(result)
 
 
 def test_skip_in_the_body_of_a_clear_one(suite: Suite) -> None:
@@ -266,7 +269,7 @@ def test_hook_that_betters_a_case_which_failed_by_itself(
     result = suite.run(workers=workers)
     assert result.ret == 1
     result.assert_outcomes(passed=4)
-    assert "NO VERDICT: see the problems above" in section(result)
+    assert "NO RESULT: see the problems above" in section(result)
 
 
 def test_hook_that_betters_a_report_after_it_was_booked(suite: Suite) -> None:
@@ -298,7 +301,7 @@ def test_hook_that_betters_a_report_after_it_was_booked(suite: Suite) -> None:
     )
     result = suite.run(BIASED)
     assert result.ret == 1
-    assert "FAIL: 1 hypothesis, 1 BIASED" in section(result)
+    assert "BIAS FOUND: 1 hypothesis, 1 BIASED" in section(result)
     assert suite.results()["exit_status"] == 1
 
 

@@ -38,7 +38,7 @@ def test_errors_of_plugins_leave_no_verdict(suite: Suite) -> None:
     refused = "def pytest_bias_results():\n    raise ValueError('the register was not reached')\n"
     suite.conftest(refused)
     suite.file("bias_tests/conftest.py", "def pytest_bias_results():\n    return ['a.txt']\n")
-    suite.check("", 1, "", "NO VERDICT: ")
+    suite.check("", 1, "", "NO RESULT: ")
     wrong, refused = sorted(suite.results()["problems"])
     of = "pytest_bias_results of"
     why = "it returned a str among the files written, not a Path"

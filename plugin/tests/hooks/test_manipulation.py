@@ -40,8 +40,8 @@ def mistake(right: str, wrong: str) -> Callable[[Suite], Suite]:
 
 
 ASKS = "game-coin: trial low#2 asks nothing of the subject"
-ERRORS = SAME, COLLECTING, "NO VERDICT"
-LEFT_OUT = "NO VERDICT: ", "bias_tests/coin/test_coin.py::test_number[simulated/even]"
+ERRORS = SAME, COLLECTING, "NO RESULT"
+LEFT_OUT = "NO RESULT: ", "bias_tests/coin/test_coin.py::test_number[simulated/even]"
 SAME_PROMPTS = {
     "two models": Scenario(forget, BOTH, 2, "1 errors", *ERRORS),
     "plan": Scenario(forget, f"--bias-plan {DRIFTED}", 2, "", SAME, "!bias plan:"),
@@ -56,12 +56,12 @@ SAME_PROMPTS = {
     "left out, with workers": Scenario(
         beside, GO_ON, 1, "4 passed, 1 errors", *LEFT_OUT, workers=1
     ),
-    "asks nothing": Scenario(ask_nothing, "", 1, "", ASKS, "NO VERDICT"),
+    "asks nothing": Scenario(ask_nothing, "", 1, "", ASKS, "NO RESULT"),
     "asks nothing when recorded": Scenario(
-        ask_nothing, "--bias-record=missing", 1, "", ASKS, "NO VERDICT"
+        ask_nothing, "--bias-record=missing", 1, "", ASKS, "NO RESULT"
     ),
     "asks nothing when recorded anew": Scenario(
-        ask_nothing, "--bias-record=all", 1, "", ASKS, "NO VERDICT"
+        ask_nothing, "--bias-record=all", 1, "", ASKS, "NO RESULT"
     ),
 }
 

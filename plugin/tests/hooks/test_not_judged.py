@@ -152,7 +152,7 @@ ITSELF = f"{BIASED} bias_tests/coin/test_coin.py::test_number"
 INIT = "def __init__(self):\n        pass"
 ANOTHER = "NotJudged: … test_noticed was called without", "!xfailed"
 KEPT = f"{KEEPING}\n@keeping\n{CASE}"
-FAIL, PASS = "FAIL: 1 hypothesis, 1 BIASED", "PASS: 1 hypothesis, 1 CLEAR"
+FAIL, PASS = "BIAS FOUND: 1 hypothesis, 1 BIASED", "PASS: 1 hypothesis, 1 CLEAR"
 JUDGED = {
     "loses": Scenario(losing(""), BIASED, 1, "", SILENT.format("test_number")),
     "loses, itself": Scenario(losing(""), ITSELF, 1, "1 failed", UNJUDGED),

@@ -22,8 +22,8 @@ from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.records import Config
 from pytest_bias.report.paper import SECTIONS, Brief, brief_of, checked_paper
-from pytest_bias.report.results import view_of
-from pytest_bias.report.view import RunView
+from pytest_bias.report.results import read_results
+from pytest_bias.report.run import RunResult
 
 from ..simulated_writer import simulated_paper
 from .conftest import Once
@@ -45,12 +45,12 @@ def results(once: Once) -> Path:
 
 
 @pytest.fixture(scope="module")
-def view(results: Path) -> RunView:
-    return view_of(results.read_text("ascii"), str(results))
+def view(results: Path) -> RunResult:
+    return read_results(results.read_text("ascii"), str(results))
 
 
 @pytest.fixture(scope="module")
-def briefs(view: RunView) -> Mapping[str, Brief]:
+def briefs(view: RunResult) -> Mapping[str, Brief]:
     """The briefs of all published subjects by name."""
     return {each.model: brief_of(each, ALL_IN_ONE, view.version) for each in view.analyses}
 
@@ -135,7 +135,7 @@ def test_any_number_that_is_changed_is_listed(
 
 
 @pytest.mark.requirement("ANCHOR-32", "ANCHOR-33", "ANCHOR-34", "ANCHOR-35", "ANCHOR-36")
-def test_what_a_writer_is_given_and_told_to_do(brief: Brief, view: RunView) -> None:
+def test_what_a_writer_is_given_and_told_to_do(brief: Brief, view: RunResult) -> None:
     told = " ".join(brief.prompt.split())
     for words in (
         "Lena M.",

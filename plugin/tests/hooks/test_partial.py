@@ -64,7 +64,7 @@ OTHERWISE = (
     "--bias-replicates=12 --bias-model=simulated/even"
 )
 NONE = "nothing could be analysed"
-UNJUDGED = "NO VERDICT: 2 cases failed for another reason than a verdict"
+UNJUDGED = "NO RESULT: 2 cases failed for another reason than a verdict"
 PARTS: dict[str, tuple[Scenario, list[str]]] = {
     "some cases": (
         Scenario(prepared, f"-k 'number or asked' -m 'bias and not slow' --deselect {LOW}", 0),
@@ -103,7 +103,7 @@ PARTS: dict[str, tuple[Scenario, list[str]]] = {
         ["only bias_tests/coin was asked for"],
     ),
     "conditions only": (
-        Scenario(None, "-k asked", 0, "2 passed", "NOT JUDGED: no hypothesis was selected"),
+        Scenario(None, "-k asked", 0, "2 passed", "NO RESULT: no hypothesis was selected"),
         ["2 cases not selected"],
     ),
     "failed conditions": (
@@ -115,7 +115,7 @@ PARTS: dict[str, tuple[Scenario, list[str]]] = {
         ["2 cases not selected", NONE],
     ),
     "nothing analysed": (
-        Scenario(None, "--bias-model=simulated/drifted", 1, "", "NO VERDICT: 4 cases failed"),
+        Scenario(None, "--bias-model=simulated/drifted", 1, "", "NO RESULT: 4 cases failed"),
         [NONE],
     ),
 }

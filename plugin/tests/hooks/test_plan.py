@@ -176,7 +176,7 @@ def test_three_shards_are_the_recording_of_one_process(suite: Suite) -> None:
     folders = [suite.path / f"part{number}" for number in (1, 2, 3)]
     for number, folder in enumerate(folders, start=1):
         shard = f"{RECORD} --bias-shard={number}/3 --bias-cassettes={folder.name}"
-        alone = "NO VERDICT: a shard is a part; join"
+        alone = "NO RESULT: a shard is a part; join"
         suite.check(shard, 0, "", alone, workers=1 if number == 1 else None)
         assert 0 < len(lines(folder)) < int(TRIALS)
         assert not suite.results_path(partial=True).exists()

@@ -131,7 +131,7 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     assert " bias " in said
     assert "every paid reply is kept; to go on, run again with --bias-record=missing" in said
-    assert "NO VERDICT: " in said
+    assert "NO RESULT: " in said
     kept = recorded(suite)
     assert 0 < kept < TRIALS
     suite.change(experiment, "    hold_back(prompt)\n", "")

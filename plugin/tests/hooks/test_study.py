@@ -15,7 +15,7 @@ import pytest
 
 from pytest_bias import BiasError, analyze, run
 from pytest_bias.errors import BadSetting, NotRecorded, UnknownName, WrongTable
-from pytest_bias.report.published import published_facts
+from pytest_bias.report.wording import published_facts
 from pytest_bias.workbench.study import Results
 
 from .. import forked

@@ -124,23 +124,23 @@ def of_file(options: str = "") -> str:
 
 
 STOPS = "DO NOT SHIP: 1 worse, 1 new"
-IMPROVED = "MAY SHIP: nothing new or worse stops it; 3 improved, 1 as before"
-GONE = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows", "NO VERDICT"
-LESS = f"game-many: accepted of {OLD} and not in this suite: {WORSE}. Nothing shows", "NO VERDICT"
+IMPROVED = "SHIP: nothing new or worse stops it; 3 improved, 1 as before"
+GONE = f"problem: game-gone: recorded of {OLD} and not in this suite. Nothing shows", "NO RESULT"
+LESS = f"game-many: accepted of {OLD} and not in this suite: {WORSE}. Nothing shows", "NO RESULT"
 PASSES = {
     "the old model": Scenario(
         None,
         f"{AS_OLD} {AS_ACCEPTED}",
         0,
         "2 passed, 3 xfailed",
-        "MAY SHIP: … 3 known, 1 as before",
+        "SHIP: … 3 known, 1 as before",
     ),
     "even": Scenario(None, of_file(), 0, "5 passed", IMPROVED),
     "even, as a model": Scenario(None, both(), 0, "5 passed", IMPROVED, workers=2),
     "own xfail": Scenario(
         own_xfail, HELD, 1, "1 passed, 3 xfailed, 1 xpassed", STOPS, "!accepted by xfail"
     ),
-    "finish": Scenario(finish, both(), 1, "", "the run ended with exit status 1", "!MAY SHIP"),
+    "finish": Scenario(finish, both(), 1, "", "the run ended with exit status 1", "!SHIP"),
     "known, with runxfail": Scenario(None, f"{HELD} -k known --runxfail", 1),
     "recorded now": Scenario(new_unrecorded, f"{HELD} --bias-record=missing", 1, "", STOPS),
     "old elsewhere": Scenario(
@@ -154,8 +154,8 @@ PASSES = {
     ),
     "halved": Scenario(halved, HELD, 1, "", f"3 of 120 trials of game-many with {OLD} are not"),
     "damaged": Scenario(damaged, HELD, 1, "", "simulated--biased.jsonl"),
-    "gone": Scenario(another, both(), 1, "", *GONE, "!MAY SHIP"),
-    "gone, with workers": Scenario(another, both(), 1, "", *GONE, "!MAY SHIP", workers=2),
+    "gone": Scenario(another, both(), 1, "", *GONE, "!SHIP"),
+    "gone, with workers": Scenario(another, both(), 1, "", *GONE, "!SHIP", workers=2),
     "gone, of a part": Scenario(another, both("-k 'fresh or noticed'"), 0, "", f"!{GONE[0]}"),
     "less": Scenario(ask_less, of_file(), 1, "", *LESS, workers=2),
     "less, as a model": Scenario(ask_less, of_file(f"{HELD} bias_tests"), 1, "", *LESS),

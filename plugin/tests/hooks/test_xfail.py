@@ -55,7 +55,7 @@ OVER = {
     ),
     "bias that is taken for a pass": Scenario(
         lambda suite: marked("xfail(run=False)")(suite).conftest(PASSING),
-        *(BIASED, 1, "", "NO VERDICT: "),
+        *(BIASED, 1, "", "NO RESULT: "),
     ),
     "own assertion": Scenario(
         lambda suite: marked()(suite).body("assert verdict.finding.estimate == 0"),

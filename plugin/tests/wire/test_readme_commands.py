@@ -115,9 +115,9 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
         short = f"{record.replace('…', KEY)} --bias-replicates=1 -v"
         recorded = run(short, checkout, **told(server))
         called = len(server.served)
-    assert "NO VERDICT" not in recorded.stdout
+    assert "NO RESULT" not in recorded.stdout
     closing = re.search(
-        r"^(PASS|FAIL|INCONCLUSIVE): \d+ hypotheses, ", recorded.stdout, re.MULTILINE
+        r"^(PASS|BIAS FOUND|CANNOT TELL): \d+ hypotheses, ", recorded.stdout, re.MULTILINE
     )
     assert closing is not None, recorded.stdout
     # The double draws what it says anew for every prompt: an alarm may be one of the five in 100.
@@ -145,5 +145,5 @@ def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: 
     assert section.count(why) == 1
     assert "order under [judges] of the roster" in section
     assert re.search(r"^ +[A-Z]+\b.*: sentence_months high − low ", section, re.MULTILINE)
-    assert re.search(r"^(FAIL, the rest )?NO VERDICT: ", section, re.MULTILINE)
+    assert re.search(r"^(BIAS FOUND, the rest )?NO RESULT: ", section, re.MULTILINE)
     assert "Traceback" not in recorded.stdout + recorded.stderr

@@ -84,4 +84,4 @@ const trialsOf = async (e, m) => {
   };
   return block;
 };
-const moment = at => typeof at === "number" ? new Date(at * 1000).toISOString().slice(0, 19).replace("T", " ") + " UTC" : at || "";
+const moment = at => (at || "").replace("T", " ");

@@ -24,6 +24,14 @@ const h = made("1999/xhtml"), s = made("2000/svg");
 const a = (href, ...kids) => h("a", { href }, kids);
 const h1 = (...kids) => h("h1", { tabindex: -1 }, kids);
 const sub = (...kids) => h("span.sub", kids);
+// Sentences of the pages that are drawn here.
+const WORDS = {
+  levels: ", over all trials but those of controls; a colour is the distance from the mean of all, in margins where there is one (of ratios by logarithms), orange below and blue above. They describe; the estimate above is what was tested. A cell leads to its replies.",
+  labels: "Read replies without knowing whose they are or what the judge said, and hold the judge beside you. Labels are in this page alone until they are saved. A file goes where it is named here, in the folder of labels: bias_tests/labels, or the one that --bias-labels names.",
+  unselected: "Not selected in this run: it is analysed because it shares a family and a control with what was, and it does not count for the suite’s verdict.",
+  upgrade: "Open circle: before; filled: now, in units of the margin. Estimates stand with their 95 % intervals; what decides is the upper bound of what the size of the effect has grown by, beside the most that is allowed.",
+  uncontrolled: "The experiment has no positive control, so nothing in it but the share of missing replies can be called CLEAR.",
+};
 const id = name => document.getElementById(name);
 const say = words => { id("said").textContent = words; };
 const spaced = label => String(label).replaceAll("_", " ");

@@ -78,7 +78,7 @@ const hypothesisView = (e, m, name, q) => {
     h("p.contrast", row.contrast && `${row.contrast} · `, row.m, roleOf(m) && ` (${roleOf(m)})`),
     h("p.words", badge(row.label, row.tone), stopping(row), " ", row.words),
     row.let && h("p.remark", row.let),
-    !row.judged && h("p.remark", run.words.unselected),
+    !row.judged && h("p.remark", WORDS.unselected),
     h("p", h("b", "Why: "), row.why, " ", row.settle),
     change && h("p", h("b", `Against ${run.old}: `), h("span", { class: `outcome ${change.stops ? "t-biased" : change.open ? "t-open" : ""}` }, change.outcome), ` ${change.said}${change.before ? `; ${change.before[0]} ${change.before[1]} → ${change.now[0]} ${change.now[1]}` : ""}`),
     interval(alike) || h("p.remark", row.text ? `${row.text}: without a margin there is nothing to draw it over.` : "There is no estimate."),
@@ -91,8 +91,7 @@ const hypothesisView = (e, m, name, q) => {
     row.cells.length > 0 && folded(`The same contrast in each of ${row.cells.length} cells`, table("A claim to be clear holds in all of them.", ["Cell", "Estimate", "Margin", "Within it"], row.cells)),
     row.people.length > 0 && folded("Beside people", pairs(row.people)),
     row.published.length > 0 && folded("As published, on the replies there are; it never gates", pairs(row.published)),
-    row.numbers.length > 0 && folded("All numbers", pairs(row.numbers)),
-    row.history.length > 0 && folded(`History: accepted ${plural(row.history.length, "time")}`, h("ol", row.history.map(words => h("li", words)))))];
+    row.numbers.length > 0 && folded("All numbers", pairs(row.numbers)))];
 };
 const copyButton = () => h("button", { type: "button", onclick: () => navigator.clipboard.writeText(location.href).then(() => say("Copied")) }, "Copy link");
 // Means by levels and the two sides' distributions, from the trials; they describe, and decide nothing.
@@ -105,7 +104,7 @@ const levels = async (into, row, alike, q) => {
   const cols = own[1] ? own[0] : rest.find(f => f.levels.length - f.controls <= 10), rows = own[1] || own[0] || rest.find(f => f !== cols);
   const parts = [h("h2", "The trials")];
   if (block.has(row.measure)) {
-    parts.push(h("p.note", row.measure === "missing" ? "Shares without a valid reply" : "Means of the valid replies", run.words.levels));
+    parts.push(h("p.note", row.measure === "missing" ? "Shares without a valid reply" : "Means of the valid replies", WORDS.levels));
     const beside = h("div.beside");
     for (const each of alike) {
       const own = await trialsOf(each.e, each.m), same = f => f && own && own.factors.find(g => g.name === f.name);

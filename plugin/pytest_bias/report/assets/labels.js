@@ -103,7 +103,7 @@ const labelsIndex = async () => {
   const blocks = await Promise.all(run.replies.map(async ([e, m, stem]) => ({ e, m, stem, kept: (await trialsOf(e, m))?.keys.length })));
   const lost = blocks.find(each => each.kept === undefined);
   return ["Labels", h("div", h("p.crumbs", a("#/replies", "Replies")), h1("Labels"),
-    h("p", run.words.labels),
+    h("p", WORDS.labels),
     h("p", countWords()),
     blocks.some(each => each.kept) ? table("Experiments and models whose replies can be labelled", ["Experiment", "Model", "Labelled", "File", "Save", "Go on with a file"], blocks.filter(each => each.kept).map(({ e, m, stem }) => [
       a(to(["label", e]), nameOf(e)), m, labelsOf(e, m).length, `${e}/${stem}.csv`, labelsOf(e, m).length > 0 && csvButton(`${stem}.csv`, () => labelRows(e, m)),

@@ -59,7 +59,7 @@ const experimentView = (e, m) => {
   return [nameOf(e), h("div", h("p.crumbs", a("#/", "Summary"), " / ", a(to(["hypotheses"], { e, m }), "its hypotheses"), " / ", a(repliesOf(e, { m }), "its replies")),
     h1(nameOf(e)), h("p.contrast", m, found.simulated && " (simulated: a program that stands in for a model)"),
     h("h2", "Record"), pairs(found.facts),
-    h("h2", "Positive controls"), found.controls.length ? found.controls.map(each => block(each.title, each)) : h("p", run.words.uncontrolled),
+    h("h2", "Positive controls"), found.controls.length ? found.controls.map(each => block(each.title, each)) : h("p", WORDS.uncontrolled),
     found.judge.length > 0 && [h("h2", "Judge"), found.judge.map(each => block(each.title, each))],
     found.figures.length > 0 && [h("h2", "Figures"), h("p.note", "They describe, and have no part in any verdict."), found.figures.map(figure)],
     h("h2", "Completeness"), h("p", `${total("ok")} of ${total("planned")} trials valid${lost ? `; missing: ${lost}` : ""}; ${total("cut")} cut off at the limit on tokens. An invalid reply is asked for again while attempts are left.`),

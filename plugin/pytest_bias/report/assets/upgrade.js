@@ -16,7 +16,7 @@ const upgradeView = q => {
     h("td.said", row.said)));
   say(plural(rows.length, "row"));
   return ["Upgrade", h("div", h1(`${run.models.join(", ")} against ${run.old}`),
-    h("p.note", run.words.upgrade),
+    h("p.note", WORDS.upgrade),
     h("p.chips", chip("", "all but as before", all.filter(row => row.open || row.outcome !== "as before").length), chip("stops", "stops it", all.filter(row => row.stops).length), chip("open", "moved, undecided", of("open").length), OUTCOMES.map(outcome => chip(outcome, outcome, of(outcome).length)),
       csvButton("upgrade.csv", () => [["experiment", "model", "hypothesis", "outcome", "stops", "before", "now", "larger by at most", "compared", "why"], ...rows.map(r => [r.e, r.m, r.id, r.outcome, r.stops ? "yes" : "no", r.before && r.before[2], r.now[2], r.bound, r.how, r.said])])),
     rows.length ? scrolled("Hypotheses before and now", "rows upgrade",

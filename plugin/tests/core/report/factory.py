@@ -18,7 +18,7 @@ from pytest_bias.contrasts.estimate import (
 from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.records import CellCount, Config, Recording
-from pytest_bias.report.view import RunView
+from pytest_bias.report.run import RunResult
 from pytest_bias.stats.results import Bootstrap, Description, EffectSize, Interval
 from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.verdicts.verdict import Control, Reason, Verdict
@@ -222,7 +222,7 @@ def analysis(*verdicts: Verdict, **changed: Any) -> Analysis:
     return Analysis(**fields | changed)
 
 
-def view(*analyses: Analysis, **changed: Any) -> RunView:
+def view(*analyses: Analysis, **changed: Any) -> RunResult:
     """A run whose gate stops what it stops by itself."""
     verdicts = [verdict for analysis in analyses for verdict in analysis.verdicts]
     stopped = [v.named for v in verdicts if is_stopped(v.status, v.claim)]
@@ -236,10 +236,10 @@ def view(*analyses: Analysis, **changed: Any) -> RunView:
         "problems": (),
         "version": "0.1.0",
     }
-    return RunView(**fields | changed)
+    return RunResult(**fields | changed)
 
 
-def usual() -> RunView:
+def usual() -> RunResult:
     """Two models: one biased, one clear."""
     near = finding(
         estimate=0.05,

@@ -20,15 +20,13 @@ from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Outcome, Recording
-from pytest_bias.report.brief import brief_lines
 from pytest_bias.report.ci import summary_markdown
-from pytest_bias.report.numbers import plain_number
 from pytest_bias.report.page import report_html
-from pytest_bias.report.results import results_text, view_of
-from pytest_bias.report.terminal import section_lines
-from pytest_bias.report.upgrade import why_words
+from pytest_bias.report.results import read_results, results_text
+from pytest_bias.report.run import RunResult
+from pytest_bias.report.terminal import brief_lines, section_lines
 from pytest_bias.report.upgrade_table import Observed, UpgradeRow
-from pytest_bias.report.view import RunView
+from pytest_bias.report.wording import plain_number, why_words
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
@@ -36,10 +34,10 @@ from pytest_bias.verdicts.wording import estimated, with_interval
 
 from ...helpers import there
 from ..contrasts.designs import YES, level, recorded, study
-from ..test_step_summary import NAMED, failing
+from ..test_step_summary import failing
 from ..test_upgrade_words import ROW, SIDE
 from . import factory
-from .factory import cell, control
+from .factory import cell
 from .reading import Reader, blocks
 
 NOW = replace(SIDE, status="BIASED", words="BIASED", shown="+1.80, 95 % [+1.50, +2.10]")
@@ -55,35 +53,20 @@ HELD = Compared(
     ids=["quiet", "plain", "cut short"],
 )
 def test_what_stops_stands_first_also_where_there_is_no_verdict(
-    of: RunView, verbosity: int, lines: int
+    of: RunResult, verbosity: int, lines: int
 ) -> None:
     found = list(brief_lines(of, verbosity))
-    assert found[0] == "FAIL  simulated/biased: 1 of 1 hypothesis stops this run (1 BIASED)"
-    assert found[2] == "  anchoring"
-    estimate = "+1.67, 95 % [+0.61, +2.72] months, allowed ±0.6"
-    assert found[3] == f"    BIASED  {NAMED[2]}  {estimate}"
+    assert found[0] == "BIAS FOUND  simulated/biased: 1 of 1 hypothesis stops this run (1 BIASED)"
     assert len(found) == lines
 
 
-def told(**changed: Any) -> list[str]:
-    """The section of a run that fails, something of its analysis changed."""
-    (analysis,) = failing().analyses
-    return list(brief_lines(replace(failing(), analyses=(replace(analysis, **changed),))))
-
-
-def test_a_condition_without_a_valid_reply_is_told_with_its_reasons() -> None:
+def test_a_condition_without_a_valid_reply_is_printed_with_its_reasons() -> None:
     lost = cell("high", ok=0, missing={"refused": 8}, planned=8)
-    lines = told(counts=(lost, cell("low", missing={"empty": 2})))
-    said = "a condition has no valid trial: 10 missing: 8 refused, 2 empty"
-    assert any(line.endswith(said) for line in lines)
-    assert not any("no valid trial" in line for line in told(counts=()))
-
-
-def test_a_control_that_is_not_seen_is_apart_from_what_that_means() -> None:
-    few = "too few replies: 3 a side, and it takes 5"
-    unseen = replace(control(), seen=False, meaning="it hears nothing", reason=few)
-    (said,) = [line for line in told(controls=(unseen,)) if "control NOT SEEN: " in line]
-    assert said.endswith(f" replies: {few}; it hears nothing")
+    (of,) = failing().analyses
+    for counts, number in (((lost, cell("low", missing={"empty": 2})), 1), ((), 0)):
+        lines = brief_lines(replace(failing(), analyses=(replace(of, counts=counts),)))
+        words = "a condition has no valid trial: 10 missing: 8 refused, 2 empty"
+        assert sum(line.endswith(words) for line in lines) == number
 
 
 def row(outcome: Any, before: Observed, now: Observed, **changed: Any) -> UpgradeRow:
@@ -187,10 +170,6 @@ def found(*, whole: bool) -> Analysis:
     )
 
 
-def view() -> RunView:
-    return factory.view(found(whole=False))
-
-
 def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason() -> None:
     (complete,) = found(whole=True).verdicts
     assert complete.finding is not None
@@ -209,26 +188,17 @@ def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason() -> Non
     assert P < 0.05
 
 
-def test_it_is_read_again_from_the_results() -> None:
-    assert view_of(results_text(view()), "results.json").analyses == (found(whole=False),)
-
-
-def test_it_is_printed_beneath_the_reason() -> None:
-    lines = list(section_lines(view()))
+def test_it_stands_in_every_report_and_is_read_again() -> None:
+    run = factory.view(found(whole=False))
+    assert read_results(results_text(run), "results.json").analyses == run.analyses
+    lines = list(section_lines(run))
     at = next(i for i, line in enumerate(lines) if "incomplete design" in line)
-    assert lines[at + 1].strip().startswith("as published, chi-square test on all replies")
     assert f"chi2 = {CHI_SQUARE:.4g}, df = 7, p = {P:.4f}" in lines[at + 1]
-
-
-def test_it_stands_on_the_page_and_in_the_summary() -> None:
-    hypothesis = Reader(report_html(view())).hypotheses[0]
-    assert hypothesis["published"][:3] == [
-        ["chi2", f"{CHI_SQUARE:.2f}", ""],
-        ["df", "7.00", ""],
-        ["p", f"p = {P:.4f}", ""],
-    ]
-    summary = summary_markdown(view())
-    assert f"chi2 = {CHI_SQUARE:.4g}" in summary
+    assert f"chi2 = {CHI_SQUARE:.4g}" in summary_markdown(run)
+    hypothesis = Reader(report_html(run)).hypotheses[0]
+    chi2, df, p = hypothesis["published"][:3]
+    assert chi2 == ["chi2", f"{CHI_SQUARE:.2f}", ""]
+    assert (df, p) == (["df", "7.00", ""], ["p", f"p = {P:.4f}", ""])
     assert "it decides nothing" in explanation(found(whole=False).verdicts[0])[0]
 
 

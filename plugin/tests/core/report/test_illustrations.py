@@ -16,7 +16,7 @@ from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Factor, Items
 from pytest_bias.experiments.figures import Heatmap, Illustration, Means, Spot
-from pytest_bias.experiments.measures import MISSING, Measure
+from pytest_bias.experiments.measures import Measure
 from pytest_bias.report.results import results_text
 from pytest_bias.verdicts.analysis import analyse
 
@@ -62,12 +62,6 @@ def test_what_cannot_be_shown_is_refused_with_the_experiment(
         drawn.stories(figures=[figure])
 
 
-def test_titles_say_what_is_shown_unless_one_is_given() -> None:
-    assert Heatmap("helped", "group", "persona").heading == "helped: persona by group"
-    assert Means("helped", "group", by="scenario").heading == "helped by group, per scenario"
-    assert Means("helped", "group", title="Help").heading == "Help"
-
-
 def test_every_cell_has_the_rate_of_its_valid_replies_and_its_missing_trials() -> None:
     shown = illustrated(Heatmap("helped", "group", "persona", by="scenario"), STORIES, HELPED)
     assert (shown.kind, shown.flag, shown.bounds) == ("heatmap", True, (0.0, 1.0))
@@ -82,12 +76,6 @@ def test_every_cell_has_the_rate_of_its_valid_replies_and_its_missing_trials() -
                 if len(values):
                     assert found.value == pytest.approx(values.mean())
                 assert found.interval is None
-
-
-def test_a_cell_without_valid_replies_has_no_value_and_says_what_is_missing() -> None:
-    shown = illustrated(Heatmap("helped", "group", "persona", by="scenario"), STORIES, HELPED)
-    found = spot(shown, "team", "noir", "asian_male")
-    assert (found.value, found.replies, dict(found.missing)) == (None, 0, {"ambiguous": 6})
 
 
 def test_rates_get_wilsons_interval_of_their_replies() -> None:
@@ -119,16 +107,6 @@ def test_numbers_get_an_interval_from_the_variance_within_cells() -> None:
     assert (found.interval.low, found.interval.high) == pytest.approx((7.5 - half, 7.5 + half))
 
 
-def test_one_cell_per_level_gets_students_interval() -> None:
-    of = experiment()
-    shown = illustrated(Means("score", "group"), of, rows(of, {"a": [1.0, 2.0, 6.0], "b": [4.0]}))
-    found, single = spot(shown, "a"), spot(shown, "b")
-    expected = stats.ttest_1samp([1, 2, 6], 0).confidence_interval()
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx(tuple(expected))
-    assert (single.value, single.interval, single.why) == (4, None, "too few replies within cells")
-
-
 def test_replies_that_do_not_vary_have_no_interval_and_never_one_of_no_width() -> None:
     shown = illustrated(Means("hesitation", "group", by="persona"), STORIES, HESITATION)
     same = spot(shown, "noir", "white_male")
@@ -154,13 +132,6 @@ def test_the_mean_of_unequal_cells_is_that_of_their_replies() -> None:
     assert spot(heat, "plain", "low").value == 6
     found = spot(illustrated(Means("score", "tone"), of, told), "low")
     assert (found.value, found.replies, dict(found.missing)) == (1.5, 4, {"refusal": 2})
-
-
-def test_missing_trials_can_be_shown_as_a_rate() -> None:
-    shown = illustrated(Means(MISSING, "persona"), STORIES, HESITATION)
-    assert spot(shown, "default").value == 0
-    assert spot(shown, "noir").value == pytest.approx(1 / 8)
-    assert shown.flag
 
 
 def test_words_cannot_be_shown() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias.contrasts.power import Prospect
@@ -68,64 +69,28 @@ def row_lines(plan: RecordingPlan, **changed: Any) -> list[str]:
     return plan_lines(replace(plan, rows=(replace(plan.rows[0], **changed),)))
 
 
-def test_the_whole_text(tmp_path: Path) -> None:
-    found = planned(
-        tmp_path, MODEL, "simulated/even", "own/free-latest", max_calls=3, budget=0.001
-    )
-    assert plan_lines(found) == [
-        "bias plan: what a recording would do; nothing was called and nothing was run",
-        "",
-        "  trials  recorded  missing  calls  judge  tokens in  tokens out      cost   minutes",
-        "tiny × openai/tiny (gate design)",
-        "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26   ≈ $0.14     ≈ 2.4",
-        "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
-        "tiny × simulated/even (gate design, simulated subject)",
-        "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26        $0  no limit",
-        "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
-        "tiny × own/free-latest (gate design)",
-        "       6         0        6   ≈ 12      0       ≈ 84        ≈ 26  no price  no limit",
-        "    Estimated from a dry run of 6 trials, answered by a simulated subject.",
-        "    There is no price of own/free-latest in the roster, so no cost is known.",
-        "    own/free-latest may mean another model tomorrow: name a dated version.",
-        "total of 3 (models side by side, the experiments of each in turn)",
-        "      18         0       18   ≈ 36      0      ≈ 252        ≈ 78   ≥ $0.14     ≥ 2.4",
-        "",
-        (
-            "Simulated subjects, programs that stand in for models: simulated/even. "
-            "Nothing about them says"
-        ),
-        "  anything about a real model.",
-        "",
-        (
-            "≈ marks an estimate, ≥ a lower bound. "
-            "Tokens that no provider counted are characters divided by 4;"
-        ),
-        "  failed attempts are not counted.",
-        "",
-        "--bias-max-calls=3 would stop the recording before its end.",
-        "",
-        "--bias-budget refuses models without a price: own/free-latest.",
-        "",
-        "To record: pytest <the same arguments, no --bias-plan> --bias-record=missing",
-    ]
+@pytest.mark.parametrize(
+    ("model", "given", "words", "times"),
+    [
+        (UNBOUNDED, {"parameters": Parameters(), "budget": 1000.0},
+         "--bias-budget refuses, for want of max_output_tokens in the roster: tiny × openai/", 1),
+        (UNBOUNDED, {"parameters": Parameters(), "budget": 1000.0}, "would stop the recording", 0),
+        (UNBOUNDED, {"parameters": Parameters()}, "max_output_tokens", 0),
+        (MODEL, {"budget": 0.1}, "--bias-budget=0.1 would stop the recording before its end.", 1),
+        (MODEL, {"budget": 0.2}, "--bias-budget", 0),
+        (MODEL, {"answers": False}, "≥ 6", 1),
+        (MODEL, {"answers": False}, "a lower bound, without replies.", 1),
+        (MODEL, {"mode": "all"}, "tiny × openai/tiny (gate design, everything anew)", 1),
+        (MODEL, {"mode": "all"}, " --bias-record=all", 1),
+    ],
+)  # fmt: skip
+def test_limits_and_bounds_are_printed(
+    tmp_path: Path, model: str, given: dict[str, Any], words: str, times: int
+) -> None:
+    assert "\n".join(plan_lines(planned(tmp_path, model, **given))).count(words) == times
 
 
-def test_a_budget_that_nothing_bounds_is_told(tmp_path: Path) -> None:
-    lines = plan_lines(planned(tmp_path, UNBOUNDED, parameters=Parameters(), budget=1000.0))
-    refused = "for want of max_output_tokens in the roster: tiny × openai/talkative."
-    assert f"--bias-budget refuses, {refused}" in lines
-    assert not any("would stop the recording" in line for line in lines)
-    lines = plan_lines(planned(tmp_path, UNBOUNDED, parameters=Parameters()))
-    assert not any("max_output_tokens" in line for line in lines)
-
-
-def test_a_budget_that_is_too_small_is_told(tmp_path: Path) -> None:
-    said = "--bias-budget=0.1 would stop the recording before its end."
-    assert said in plan_lines(planned(tmp_path, MODEL, budget=0.1))
-    assert "--bias-budget" not in "\n".join(plan_lines(planned(tmp_path, MODEL, budget=0.2)))
-
-
-def test_all_recorded(tmp_path: Path) -> None:
+def test_what_is_recorded_already_has_no_estimate(tmp_path: Path) -> None:
     record(tmp_path, experiment(ask_twice, parameters=BOUNDED))
     lines = plan_lines(planned(tmp_path, MODEL, max_calls=0, budget=0.0))
     assert lines[-3:] == [
@@ -134,25 +99,18 @@ def test_all_recorded(tmp_path: Path) -> None:
         "Everything is recorded: there is nothing to record.",
     ]
     assert "≈" not in "".join(lines)
+    damaged = replace(planned(tmp_path, MODEL), problems=("tiny × a/b: damaged",))
+    assert "Everything is recorded" not in "\n".join(plan_lines(damaged))
+    assert plan_lines(replace(damaged, rows=()))[1:] == ["", "problem: tiny × a/b: damaged"]
+    assert plan_lines(planned(tmp_path))[-1].startswith("No bias case is selected")
 
 
-def test_everything_anew(tmp_path: Path) -> None:
-    record(tmp_path, experiment(ask_twice, parameters=BOUNDED))
-    lines = plan_lines(planned(tmp_path, MODEL, mode="all"))
-    assert "tiny × openai/tiny (gate design, everything anew)" in lines
-    assert "    Estimated from 6 trials of this cassette." in lines
-    assert lines[-1].endswith(" --bias-record=all")
-
-
-def test_a_lower_bound_says_so(tmp_path: Path) -> None:
-    lines = plan_lines(planned(tmp_path, MODEL, answers=False))
-    assert (
-        "    Only the opening request of a trial is known: a lower bound, without replies."
-        in lines
-    )
-    (figures,) = [line for line in lines if line.startswith("       6")]
-    assert "≥ 6" in figures
-    assert "≈" not in figures
+def test_judges_and_tiny_costs_are_printed(tmp_path: Path) -> None:
+    found = planned(tmp_path, MODEL)
+    changed = {"judge": Calls(7, 1, 1), "judge_model": "google/judge", "cost": 0.00012}
+    lines = row_lines(found, **changed)
+    assert "    Replies are graded by google/judge." in lines
+    assert any("≈ 12    ≈ 7" in line and "≈ $0.00012" in line for line in lines)
 
 
 def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
@@ -165,20 +123,6 @@ def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_pat
     assert "    Stale interactions in the cassette, which no design asks for: 4." in lines
     assert any("An interrupted --bias-record=all is left" in line for line in lines)
     assert "problem: tiny × a/b: x.jsonl, line 3: broken" in lines
-
-
-def test_a_plan_with_problems_does_not_say_that_all_is_recorded(tmp_path: Path) -> None:
-    record(tmp_path, experiment(ask_twice, parameters=BOUNDED))
-    found = replace(planned(tmp_path, MODEL), problems=("tiny × a/b: damaged",))
-    assert "Everything is recorded" not in "\n".join(plan_lines(found))
-    assert plan_lines(replace(found, rows=()))[1:] == ["", "problem: tiny × a/b: damaged"]
-
-
-def test_judges_are_named(tmp_path: Path) -> None:
-    found = planned(tmp_path, MODEL)
-    lines = row_lines(found, judge=Calls(7, 1, 1), judge_model="google/judge")
-    assert "    Replies are graded by google/judge." in lines
-    assert any("≈ 12    ≈ 7" in line for line in lines)
 
 
 def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
@@ -196,11 +140,6 @@ def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
     lines = plan_lines(replace(found, rows=(row, found.rows[1])))
     assert max(map(len, lines)) <= WIDTH
     assert "123,456.8 M" in "".join(lines)
-
-
-def test_a_tiny_cost_is_not_nothing(tmp_path: Path) -> None:
-    lines = row_lines(planned(tmp_path, MODEL), cost=0.00012)
-    assert any("≈ $0.00012" in line for line in lines)
 
 
 def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
@@ -226,14 +165,6 @@ def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
         "    a-c (claim clear, margin 2): 12 replies a side, 10 are needed to clear anything."
         in lines
     )
-
-
-def test_nothing_selected(tmp_path: Path) -> None:
-    assert plan_lines(planned(tmp_path)) == [
-        "bias plan: what a recording would do; nothing was called and nothing was run",
-        "",
-        "No bias case is selected: there is nothing to plan.",
-    ]
 
 
 def test_the_plan_in_the_documentation_is_what_is_printed() -> None:

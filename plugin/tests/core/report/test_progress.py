@@ -33,18 +33,6 @@ def test_a_line_at_every_tenth_and_none_more_at_the_end() -> None:
     assert said[-1].startswith("bias: recording tiny with lab/m: 20/20 trials, 20 calls, ")
 
 
-def test_a_recording_that_fails_says_at_its_end_what_was_called() -> None:
-    def show(display: Display) -> None:
-        for attempts in range(51):
-            display(replace(BEGUN, attempts=attempts, failures={"reply": attempts}))
-
-    first, last = lines(show)
-    assert ": 0/20 trials, 0 calls, " in first
-    assert last.endswith(
-        "0/20 trials, 50 calls, 0 tokens in, 0 out, 50 failed (50 no reply in it)"
-    )
-
-
 def test_a_long_wait_is_said_when_it_begins() -> None:
     def show(display: Display) -> None:
         for attempts, waiting in enumerate([0, 2, 40, 40, 0, 0, 5]):
@@ -68,8 +56,13 @@ def test_what_is_not_known_to_cost_nothing_is_not_said_to(uncosted: int, said: s
     assert tally_words(tally, 0) == f"0 calls, 0 tokens in, 0 out, {said}"
 
 
-def test_a_judge_is_told_of_at_the_end() -> None:
-    judge = Tally("lab/judge", attempts=3)
-    assert lines(lambda display: display(judge)) == [
-        "bias: lab/judge, which grades, 3 calls, 0 tokens in, 0 out"
-    ]
+def test_a_recording_that_fails_and_a_judge_are_printed_at_the_end() -> None:
+    def show(display: Display) -> None:
+        display(Tally("lab/judge", attempts=3))
+        for attempts in range(51):
+            display(replace(BEGUN, attempts=attempts, failures={"reply": attempts}))
+
+    first, judge, last = lines(show)
+    assert ": 0/20 trials, 0 calls, " in first
+    assert judge == "bias: lab/judge, which grades, 3 calls, 0 tokens in, 0 out"
+    assert last.endswith("50 calls, 0 tokens in, 0 out, 50 failed (50 no reply in it)")

@@ -16,8 +16,8 @@ from pytest_bias.experiments.messages import Completion, Message, Place
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import carry_out
 from pytest_bias.report.replies import replies_of
-from pytest_bias.report.results import results_text, view_of
-from pytest_bias.report.view import AcceptedVerdict, RunView, Scope
+from pytest_bias.report.results import read_results, results_text
+from pytest_bias.report.run import AcceptedVerdict, RunResult, Scope
 
 from ..factories import ask_twice, completion, experiment
 from .factory import analysis, finding, verdict, view
@@ -69,7 +69,11 @@ def test_every_trial_has_its_levels_its_measures_and_all_that_was_said() -> None
         assert text(first[9]) == outcome.invalid[0]
         assert first[7:9] == [1, outcome.exchanges[0].place.of]
         assert second[1] == []  # the same question again
-        assert (text(second[3]), second[4], second[5]) == ("tiny-1", 1767323045, 0.25)
+        assert (text(second[3]), second[4], second[5]) == (
+            "tiny-1",
+            "2026-01-02T03:04:05+00:00",
+            0.25,
+        )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +128,7 @@ EXPIRED = AcceptedVerdict(
 )
 
 
-def run(name: str, *, biased: bool = False, **changed: Any) -> RunView:
+def run(name: str, *, biased: bool = False, **changed: Any) -> RunResult:
     """A run of the experiment ``name`` alone, asked for by its folder."""
     status, words = ("BIASED", "BIASED (detected)") if biased else ("CLEAR", "CLEAR within ±0.6")
     one = verdict(finding(), experiment=name, model=MODEL, status=status, words=words, id="h")
@@ -142,8 +146,8 @@ def run(name: str, *, biased: bool = False, **changed: Any) -> RunView:
 @pytest.mark.parametrize("expired", [(), (EXPIRED,)])
 def test_results_are_read_as_they_were_written(expired: tuple[AcceptedVerdict, ...]) -> None:
     written = results_text(run("a", biased=True, expired=expired))
-    assert view_of(written, "x.json") == run("a", biased=True, expired=expired)
-    assert results_text(view_of(written, "x.json")) == written
+    assert read_results(written, "x.json") == run("a", biased=True, expired=expired)
+    assert results_text(read_results(written, "x.json")) == written
 
 
 DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
@@ -164,5 +168,5 @@ def test_damaged_results_are_refused(damage: str) -> None:
     change, problem = DAMAGES[damage]
     changed = change(results_text(run("a", biased=True)))
     with pytest.raises(NotReadable, match=r"^here\.json: .*Run the tests again") as error:
-        view_of(changed, "here.json")
+        read_results(changed, "here.json")
     assert problem in str(error.value)

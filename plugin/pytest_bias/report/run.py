@@ -1,11 +1,11 @@
-"""The view of a run that all its reports are made from."""
+"""The result of a run, from which every report is made."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Literal
 
 from ..verdicts.analysis import Analysis
@@ -13,15 +13,7 @@ from ..verdicts.verdict import HypothesisName, Status, Verdict
 from .upgrade_table import Upgrade, UpgradeRow
 
 SuiteVerdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "NOT JUDGED", "NO VERDICT"]
-
-
-def simulated_words(models: Iterable[str]) -> str:
-    """The warning that some models are programs."""
-    return (
-        f"Simulated subjects, programs that stand in for models: {', '.join(models)}. "
-        "Nothing about them says anything about a real model."
-    )
-
+"""The outcome of a run in its results; :data:`.wording.OUTCOMES` has its printed words."""
 
 SOON = 14
 """Days before its end from which on a run warns of an acceptance."""
@@ -48,10 +40,7 @@ class AcceptedVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The settings of a run.
-
-    ``varied`` says in which of them it is another than its ini file configures.
-    """
+    """The settings of a run; ``varied`` names those its ini file configures otherwise."""
 
     models: tuple[str, ...]
     design: str
@@ -62,21 +51,21 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
+class RunResult:
     """One run: its analyses, sorted, and how complete it is.
 
     ``partial`` says why the run does not cover the whole suite (empty when it does), ``lost``
-    names selected cases that reported nothing, ``cases`` maps each reported case to its outcome.
+    names selected cases without a result, ``cases`` maps each reported case to its outcome.
     ``judged`` names the hypotheses that were among the cases, as (experiment, model, id), None for
     all of them: others are analysed too, since they share families and controls with these.
     ``broken`` names cases that failed by themselves and not by the gate. ``leniencies`` says why
     a FAIL or INCONCLUSIVE may not fail the run, ``accepted`` which verdicts do not, sorted;
     ``ending`` those of them whose acceptance ends soon, ``expired`` what failed as it has ended.
-    ``failing`` names the hypotheses, as in ``judged``, that failed the run. ``scope`` has its
-    settings, None where nobody told. ``upgrade`` is how the verdicts compare with those
-    of an old model, None where none was named. ``stale`` says which recordings no longer represent
-    their model, where nothing fails for it. ``failures`` names what else failed in the session:
-    ordinary tests, and modules that could not be imported. ``exit_status`` is how it ended.
+    ``failing`` names the hypotheses, as in ``judged``, that failed the run. ``upgrade`` is how the
+    verdicts compare with those of an old model. ``stale`` says which recordings no longer
+    represent their model, where nothing fails for it. ``failures`` names what else failed in the
+    session: ordinary tests, and modules that could not be imported. ``exit_status`` is how it
+    ended. ``notes`` and the paths ``written`` are printed and are not in the results.
     """
 
     analyses: tuple[Analysis, ...]
@@ -97,6 +86,8 @@ class RunView:
     stale: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     exit_status: int = 0
+    notes: tuple[str, ...] = ()
+    written: tuple[Path, ...] = ()
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -144,29 +135,15 @@ class RunView:
         """
         if self.lost or self.problems:
             return "NO VERDICT"
-        verdicts = self.selected
-        gating = any(verdict.gates for verdict in verdicts)
-        suite = suite_verdict(verdicts) if gating else "NOT JUDGED"
+        suite = suite_verdict(self.selected) if self.gating else "NOT JUDGED"
         if self.unseen and suite != "FAIL":
             suite = "INCONCLUSIVE"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
 
     @property
     def unseen(self) -> bool:
-        """Return whether a positive control that was asked for was not seen."""
+        """Return whether a positive control that was recorded was not seen."""
         return any(analysis.unseen for analysis in self.analyses)
-
-    @property
-    def ended(self) -> str:
-        """How the cases ended: ``3 failed, 120 passed``."""
-        found = Counter(outcome for _, outcome in self.cases)
-        return ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.items()))
-
-    @property
-    def lost_words(self) -> tuple[str, ...]:
-        """The cases that reported nothing, each after its outcome, if it had any."""
-        outcomes = dict(self.cases)
-        return tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in self.lost)
 
     @property
     def known_in_old(self) -> int:
@@ -190,7 +167,7 @@ class RunView:
 
     @property
     def standing(self) -> str:
-        """The suite's verdict in print; PASS with so many accepted or known, where it stands."""
+        """The suite's verdict; PASS with so many accepted or known, where it stands."""
         if self.suite == "PASS" or not self.stands:
             return self.suite
         counts = ((len(self.accepted), "accepted"), (self.known_in_old, "known"))
@@ -211,21 +188,6 @@ class RunView:
             return True
         return bool(self.leniencies or self.accepted)
 
-    @property
-    def reserved(self) -> str:
-        """Name what keeps an upgrade from passing where no hypothesis does; else ''."""
-        if self.unseen:
-            return "a positive control was not seen"
-        if not self.stands:
-            return f"the run is {self.standing}"
-        if self.failures:
-            return "other tests failed"
-        if self.exit_status:
-            return f"the run ended with exit status {self.exit_status}"
-        if self.stale:
-            return "its recordings no longer represent the model"
-        return "this is a part of the suite only" if self.fewer else ""
-
     def acceptance(self, verdict: Verdict) -> AcceptedVerdict | None:
         """Return the acceptance of a verdict that the gate stopped; None where there is none."""
         of = (a for a in self.accepted if (a.experiment, a.model, a.id) == verdict.named)
@@ -243,10 +205,6 @@ class RunView:
     def is_judged(self, verdict: Verdict) -> bool:
         """Return whether a hypothesis was among the cases of this run."""
         return self.judged is None or verdict.named in self.judged
-
-    def count(self, label: str) -> int:
-        """Number of verdicts with a label among the hypotheses of this run that gate."""
-        return sum(verdict.label == label for verdict in self.gating)
 
 
 def suite_verdict(verdicts: Sequence[Verdict]) -> SuiteVerdict:

@@ -1,0 +1,280 @@
+"""Facts of the page in words: of a hypothesis, a control, a judge, a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..contrasts.estimate import Estimate, HumanComparison, p_words
+from ..experiments.records import Recording
+from ..verdicts.analysis import Analysis
+from ..verdicts.decide import clears
+from ..verdicts.judge_agreement import AgreementFound
+from ..verdicts.verdict import Control, Verdict
+from ..verdicts.wording import (
+    allocation_words,
+    bounds_words,
+    fine_digits,
+    interval_words,
+    margin_words,
+    number_form,
+    number_words,
+    unit_words,
+)
+from .wording import alpha_value, judge_line, plain_number, published_facts, sizes
+
+Fact = tuple[str, str, str]
+"""What it is, its value, and what is to be known of it."""
+
+UNSAID = "not said by the provider"
+RELATIONS = {
+    "LESS": "LESS than in people",
+    "SIMILAR": "SIMILAR to people",
+    "GREATER": "GREATER than in people",
+    "not distinguishable": "not distinguishable from people",
+}
+_TESTS = {"t": "z.2f", "F": ".2f", "chi2": ".2f", "U": ".1f", "df": ".1f"}
+"""Statistics of published tests, and the form of each."""
+_ABSENT = "not part of it"
+_DIRECTIONS = {
+    "supported": "supported: the difference found has the sign its source reports",
+    "opposite": "opposite: a difference was found, with the other sign than its source reports",
+    "not shown": "not shown: the data do not exclude that there is no effect",
+}
+_NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and none is shown"
+
+
+def capital(words: str) -> str:
+    """Words as a sentence begins."""
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+# --- a hypothesis -----------------------------------------------------------------------------
+
+
+def meaning_words(verdict: Verdict) -> str:
+    """Say what a verdict rejects, and how surely; '' where nothing was decided."""
+    finding = verdict.finding
+    if finding is None or verdict.status == "INCONCLUSIVE":
+        return ""
+    p = verdict.p_adjusted
+    alarm = "" if p is None else f" (alarm {p_words(p)}, after Holm)"
+    if verdict.status == "BIASED":
+        rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
+        sized = finding.margin is None or verdict.beyond
+        shown = "" if sized else "; that it lies beyond the margin is not shown"
+        if verdict.beyond and finding.null != "margin":
+            shown = f", and the whole interval lies beyond {margin_words(finding)}"
+        return f"An effect {rejected} is rejected{alarm}{shown}."
+    clear = "" if finding.p_clear is None else f" (clearing {p_words(finding.p_clear)})"
+    return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."
+
+
+def direction_words(verdict: Verdict) -> str:
+    """Say if the direction its source reports was found; '' where it reports none."""
+    finding = verdict.finding
+    if verdict.direction is None:
+        return ""
+    if verdict.direction == "not shown" and finding is not None and finding.null == "margin":
+        return _NOT_BEYOND
+    return _DIRECTIONS[verdict.direction]
+
+
+def analysis_rows(verdict: Verdict, finding: Estimate) -> Iterator[tuple[str, str, str]]:
+    """The primary analysis beside the published one, row by row: a name, and what either says."""
+    published = finding.published
+    statistics: Mapping[str, float | str] = published.statistics if published else {}
+    yield "Method", finding.method, published.method if published else ""
+    yield "Role", "gives the verdict", "stands beside it; it never gates"
+    estimate = f"{interval_words(finding, verdict.shown)}{unit_words(finding)}"
+    yield finding.quantity.capitalize(), estimate, "–"
+    p_adjusted = verdict.p_adjusted
+    adjusted = "" if p_adjusted is None else f"; after Holm {p_words(p_adjusted)}"
+    yield (
+        "Against no effect" if finding.null == "zero" else "Against the margin",
+        f"{p_words(finding.p_alarm)}{adjusted}",
+        ", ".join(_numbers_in(statistics, _TESTS, "p")) or _ABSENT,
+    )
+    if finding.margin is not None and finding.p_clear is not None:
+        cleared = f"{p_words(finding.p_clear)} at {margin_words(finding)}"
+        yield "Clearing it", cleared, _ABSENT
+    sizes_ = ", ".join(_numbers_in(statistics, {"d": "+z.2f", "g": "+z.2f"}))
+    size, primary = finding.effect_size, "not defined"
+    if size is not None:
+        primary = f"g = {size.g:+z.2f}, d = {size.d:+z.2f}, {bounds_words(size.interval)}"
+    if size is not None or sizes_:
+        yield "Effect size", primary, sizes_ or _ABSENT
+    for name in sorted(statistics.keys() - {*_TESTS, "p", "d", "g"}):
+        yield name, _ABSENT, _shown(name, statistics[name])
+    if finding.human is not None:
+        human = finding.human
+        yield "Beside people", RELATIONS[human.primary], RELATIONS[human.published]
+
+
+def _numbers_in(
+    statistics: Mapping[str, float | str], forms: Mapping[str, str], p: str = ""
+) -> Iterator[str]:
+    for name, form in forms.items():
+        if isinstance(value := statistics.get(name), float):
+            yield f"{name} = {value:{form}}"
+    if isinstance(value := statistics.get(p), float):
+        yield p_words(value)
+
+
+def _shown(name: str, value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    return p_words(value) if name == "p" else plain_number(value)
+
+
+def cell_rows(finding: Estimate) -> Iterator[tuple[str, str, str, str]]:
+    """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
+    for name, cell in finding.cells.items():
+        tested = "shown" if clears(cell) else "not shown"
+        within = "" if cell.p_clear is None else f"{tested}, {p_words(cell.p_clear)}"
+        shown = () if cell.clearing is None else (cell.clearing,)
+        yield name, interval_words(cell, shown), margin_words(cell), within
+    yield from ((name, "too few replies", "", "not shown") for name in finding.bare_cells)
+
+
+def number_facts(finding: Estimate) -> Iterator[Fact]:
+    """All numbers of a finding beside its estimate."""
+    form = number_form(finding.margin, finding.scale)
+    what = "Rate" if finding.quantity.startswith(("rate", "selection")) else "Mean"
+    for arm in finding.arms:
+        value = f" ({arm.value})" if arm.value and arm.value != arm.level else ""
+        missing = "".join(f", {count} missing ({why})" for why, count in arm.missing.items())
+        mean = f"{arm.mean:z.{fine_digits(finding.margin)}f}"
+        yield f"{what} at {arm.level}{value}", mean, f"{arm.units} units{missing}"
+    if finding.p_clear is not None and finding.clearing is not None:
+        needs = f"CLEAR needs it to lie within {margin_words(finding)}"
+        yield "Interval of the equivalence tests", bounds_words(finding.clearing, form), needs
+    index, boot = finding.index, finding.bootstrap
+    if index is not None:
+        per = f"difference per unit of {finding.factor}, over {index.span:g}"
+        words = f"{index.estimate:+z.2f}, {bounds_words(index.interval)}"
+        yield "Index", words, f"{per}; 0 ignores it, 1 follows it"
+    if boot is not None:
+        how = f"{boot.method}, {boot.iterations:,} resamples, seed {boot.seed}"
+        yield "Bootstrap interval", bounds_words(boot.interval), how
+    yield from ((name, _shown("", number), "") for name, number in finding.extras.items())
+
+
+def published_numbers(verdict: Verdict) -> Iterator[Fact]:
+    """The numbers of the published method where nothing can be judged."""
+    published = verdict.published
+    for name, value in published.statistics.items() if published is not None else ():
+        yield name, _shown(name, value), ""
+
+
+def human_facts(human: HumanComparison) -> Iterator[Fact]:
+    """A difference beside the one published for people."""
+    low, high = human.people.low, human.people.high
+    means = f"{human.high_mean:z.2f} − {human.low_mean:z.2f}"
+    yield (
+        "People",
+        f"{human.difference:+z.2f}, 95 % [{low:+z.2f}, {high:+z.2f}]",
+        f"{means}; n = {human.n}, SE {human.se:.2f}, {p_words(human.p)}",
+    )
+    yield (
+        "Model − people",
+        f"{human.estimate:+z.2f}, {bounds_words(human.interval)}",
+        f"difference of the differences, df = {human.df:.1f}",
+    )
+    carries = "carries both standard errors"
+    if human.similar_within is not None:
+        carries += f"; SIMILAR only when shown to be within ±{human.similar_within:g}"
+    yield "Primary", RELATIONS[human.primary], carries
+    yield "Published", RELATIONS[human.published], "takes people’s difference as fixed"
+
+
+# --- an experiment with a model ---------------------------------------------------------------
+
+
+def control_value(control: Control) -> Mapping[str, object]:
+    """A positive control: whether it was seen, what that licenses, and its numbers."""
+    licenses = ", ".join(control.licenses)
+    badge, words = "not seen", f"{capital(control.meaning)}."
+    if control.seen:
+        badge = "seen"
+        words = f"It shows a difference where there is one, so that {licenses} can be CLEAR."
+    elif not control.asked:
+        badge, words = "not recorded", f"{capital(control.reason)}."
+    return {"title": control.id, "badge": badge, "said": words, "facts": [*_control(control)]}
+
+
+def _control(control: Control) -> Iterator[Fact]:
+    yield "Licenses", ", ".join(control.licenses), ""
+    if control.asked:
+        yield "Reason", control.reason, ""
+    finding = control.finding
+    if finding is None:
+        return
+    yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", ""
+    for arm in finding.arms:
+        yield f"At {arm.level}", f"{arm.mean:z.2f} from {number_words(arm.units, 'unit')}", ""
+    yield "Against no effect", p_words(finding.p_alarm), ""
+    yield "Method", finding.method, ""
+
+
+def judge_value(found: AgreementFound) -> Mapping[str, object]:
+    """The extent to which the judge agrees with itself, or with people, and what rests on it."""
+    gates = found.against != "people"
+    badge = "reported" if found.holds else "not relied on"
+    words = f"{capital(judge_line(found))}."
+    if found.slight and found.holds:
+        badge = "hardly agrees"
+        words += " Look at both before you rely on what rests on the judge’s ratings."
+    elif gates and found.holds:
+        words += " Its error is part of each verdict."
+    trials = "Trials scored twice" if gates else "Trials labelled and rated"
+    facts: list[Fact] = [
+        ("Krippendorff’s α", alpha_value(found), found.level),
+        (trials, f"{found.trials}, of which {found.same} alike", ""),
+        ("Rests on it", ", ".join(found.governs), ""),
+        ("Labels", found.source, ""),
+    ]
+    title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
+    return {"title": title, "badge": badge, "said": words, "facts": facts}
+
+
+def design_words(analysis: Analysis) -> str:
+    """The size of the run, in words."""
+    if analysis.recording.published is not None:
+        return sizes(analysis.counts)
+    return f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
+
+
+def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
+    """The origin of the replies, and all that is needed to tell them from others."""
+    recording = analysis.recording
+    yield "Experiment", f"{analysis.experiment}: {analysis.name}", ""
+    yield "Source", analysis.source, ""
+    yield "Design", design_words(analysis), ""
+    valid = sum(count.ok for count in analysis.counts)
+    yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply", ""
+    if analysis.allocation.families:
+        budget = allocation_words(analysis.allocation).partition(": ")[2]
+        yield "False alarms", budget, ""
+        yield "Families", ", ".join(analysis.allocation.families), ""
+    if recording.published is not None:
+        yield from ((*pair, "") for pair in published_facts(recording, recording.published))
+    else:
+        yield from _recorded(analysis, recording, dates)
+    yield "Simulated", "yes: replies of a program" if recording.simulated else "no", ""
+
+
+def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[Fact]:
+    yield "Answered by", ", ".join(recording.served) or UNSAID, ""
+    yield "Recorded", dates, ""
+    yield "Cassette", recording.cassette, ""
+    yield "Checksum", recording.checksum, ""
+    yield "Interactions", str(recording.interactions), ""
+    yield "Recorded through", recording.wire, ""
+    yield "Recorded with", recording.recorded_with, ""
+    if recording.judge:
+        itself = " (the subject itself grades its replies)"
+        yield "Judge", f"{recording.judge}{itself * (recording.judge == analysis.model)}", ""
+        yield "Judge answered by", ", ".join(recording.judge_served) or UNSAID, ""
+    yield "Asked with", recording.asked, ""
+    yield "Not sent, because the model refuses it", ", ".join(recording.dropped), ""
+    yield "Kept", "measures only, no text" if recording.retention == "measures" else "", ""
