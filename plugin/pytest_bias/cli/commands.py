@@ -155,11 +155,6 @@ def _of_studies(group: _Group[Any]) -> None:
     plan.study("*")
     plan.option(*LIMITS)
     plan.json()
-    record = _Command(group, "record", "study._record", "record what is missing",
-        "Call models for what is not recorded, as --bias-record does, and keep every reply at "
-        "once.",
-        "pytest-bias record cv-screening --model openai/gpt-5.1-2025-11-13 --budget 5")
-    record.study("*", records=("missing", "all"))
     run = _Command(
         group, "run", "study._run", "record what is missing of an experiment, and analyse it",
         "Call the model for what is not recorded, then analyse. Trials go to --out, or else to "

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -25,12 +25,11 @@ from ..experiments.measures import kind_of
 from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_cap, record_of
 from ..providers.base import is_simulated
 from ..providers.players import check_models
-from ..recording.collector import CollectionReport
 from ..report.exports import exported_files, write_exports
 from ..report.page import clear, report_files
 from ..report.paper import brief_of, write_paper
 from ..report.plan_text import plan_lines
-from ..report.progress import Display, StreamTerminal, recording_progress
+from ..report.progress import StreamTerminal, recording_progress
 from ..report.replies import replies_of
 from ..report.results import results_text
 from ..report.run import RunResult
@@ -45,10 +44,6 @@ from .commands import LIMITS
 from .paper import tell_paper
 
 _FIGURES = Path("figures")
-_TO_RECORD = (
-    "pytest <the same arguments, no --bias-plan> --bias-record=",
-    "pytest-bias record <the same arguments> --record=",
-)
 _ACCEPTED = ("reason", "owner", "until")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "baselines", "env_file")
 
@@ -62,16 +57,14 @@ def _told(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
             return work(given)
         except BiasError as error:
             text = error.explanation if isinstance(error, NotRecorded) else str(error)
-            again = f"pytest-bias record {_again(given)}"
-            text = text.replace("pytest <the same arguments>", again)
-            tell(f"pytest-bias: {_typed(text)}", wrong=True)
+            tell(f"pytest-bias: {_typed(text, given)}", wrong=True)
             return 2
 
     return told
 
 
 def _again(given: argparse.Namespace) -> str:
-    """Repeat the arguments that ``record`` takes as well; the model is named where it is told."""
+    """Repeat the arguments that ``run`` takes as well; the model is named where it is missing."""
     options = {name: f"--{name.replace('_', '-')}" for name in _TEXTS if name != "baselines"}
     asked = {"--suite": None if given.suite == SUITE else given.suite}
     asked |= {option: getattr(given, name, None) for name, option in options.items()}
@@ -79,10 +72,18 @@ def _again(given: argparse.Namespace) -> str:
     return " ".join([*map(quote, given.experiments), *typed])
 
 
-def _typed(text: str) -> str:
-    """Name options as they are typed here, where each has one but the gate."""
+def _typed(text: str, given: argparse.Namespace) -> str:
+    """Name options and commands as they are typed here, where each has one but the gate.
+
+    What records several experiments is a command of pytest's.
+    """
+    if len(given.experiments) == 1:
+        text = text.replace("pytest <the same arguments>", f"pytest-bias run {_again(given)}")
+        own = "pytest-bias run <the same arguments>"
+        text = text.replace("pytest <the same arguments, no --bias-plan>", own)
     text = text.replace("--bias-gate=off", "bias_gate=off in the ini file")
-    return re.sub("--bias-(accept-)?", "--", text)
+    lines = text.split("\n")
+    return "\n".join(e if "pytest <" in e else re.sub("--bias-(accept-)?", "--", e) for e in lines)
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Any]:
@@ -99,22 +100,17 @@ def _plan(given: argparse.Namespace) -> int:
     study = _study(given)
     plan = make_plan(study.project, study.cases)
     for line in [plan.to_json().rstrip()] if given.json else plan_lines(plan):
-        tell(_typed(line.replace(*_TO_RECORD)))
+        tell(_typed(line, given))
     return 2 if plan.problems else 0
 
 
-@_told
-def _record(given: argparse.Namespace) -> int:
-    return _recorded(_study(given).record)
-
-
-def _recorded(work: Callable[[Display], CollectionReport]) -> int:
+def _record(study: Study, given: argparse.Namespace, lines: _Lines) -> int:
     """Record, with progress on standard error; 2 where something of it went wrong."""
     with recording_progress(StreamTerminal(sys.stderr)) as display:
-        report = work(display)
+        report = study.record(display, told=lines)
     said = told(report)
     for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
-        tell(_typed(words), wrong=True)
+        tell(_typed(words, given), wrong=True)
     if report.interrupted:
         tell("recording interrupted; the same command goes on with what is kept", wrong=True)
         return 130
@@ -186,7 +182,7 @@ def _run(given: argparse.Namespace) -> int:
     (case,) = study.cases
     writer = _writer(given, study)
     lines = _Lines(given.out, case.model, case.design.name)
-    status = _lines_of(study, given.record, lines)
+    status = _lines_of(study, given, lines)
     if status == 130:  # noqa: PLR2004  (interrupted)
         return status
     results = study.results(case)
@@ -203,17 +199,17 @@ def _run(given: argparse.Namespace) -> int:
     return status or results.view.exit_status or marked
 
 
-def _lines_of(study: Study, record: str, lines: _Lines) -> int:
+def _lines_of(study: Study, given: argparse.Namespace, lines: _Lines) -> int:
     """Give out the trials of a study's one case, and record those that are missing."""
     (case,), project, status = study.cases, study.project, 0
-    if record != "all":
+    if given.record != "all":
         source = project.recordings.source_of(case)
         known, _ = source.known(case.design)
-        there = carried_out(known) if record != "none" else source.outcomes_of(case.design)
+        there = carried_out(known) if given.record != "none" else source.outcomes_of(case.design)
         for outcome in there:
             lines(case.experiment, outcome)
-    if record != "none":
-        status = _recorded(partial(study.record, told=lines))
+    if given.record != "none":
+        status = _record(study, given, lines)
         known, missing = project.recordings.source_of(case).known(case.design)
         for outcome in (each for each in known if each.missing == CAP):
             lines(case.experiment, outcome)
@@ -274,15 +270,15 @@ def _accept(given: argparse.Namespace) -> int:
             )
     whole = len(study.cases) == len([*project.registry]) * len(project.settings.models)
     partial = bool(given.experiments) or not whole
-    return _say(accept(project.settings, analyses, reports, partial=partial))
+    return _say(accept(project.settings, analyses, reports, partial=partial), given)
 
 
-def _say(said: Said) -> int:
+def _say(said: Said, given: argparse.Namespace) -> int:
     """Say what was done; 2 where there are problems."""
     for words in (*said.notes, *(f"written: {from_here(path)}" for path in said.written)):
         tell(words)
     for problem in said.problems:
-        tell(f"pytest-bias: {_typed(problem)}", wrong=True)
+        tell(f"pytest-bias: {_typed(problem, given)}", wrong=True)
     return 2 if said.problems else 0
 
 
@@ -317,7 +313,10 @@ def _analyze(given: argparse.Namespace) -> int:
     except BiasError as error:
         if given.output is not None:
             raise
-        tell(f"nobody asked for {folder}, and it is not whole: {_typed(str(error))}", wrong=True)
+        tell(
+            f"nobody asked for {folder}, and it is not whole: {_typed(str(error), given)}",
+            wrong=True,
+        )
     return view.exit_status
 
 

@@ -92,8 +92,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("budget", "USD", "at most this much money in this run, over all models", least=0.0),
         Option("timeout", "SECONDS", "seconds until an attempt is given up",
                where="ini", default="120", least=0.001),
-        Option("order_seed", "N", "seed of the order in which trials are recorded",
-               default="0", least=0),
         Option("env_file", "PATH", "take keys from this .env file as well"),
         Option("max_age", "DAYS",
                "recordings of which a reply is older no longer represent the model: no verdict",

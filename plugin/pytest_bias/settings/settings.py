@@ -192,7 +192,6 @@ class Settings:
     env_file: Path | None = None
     judge: str | None = None
     limits: Limits = field(default_factory=Limits)
-    order_seed: int = 0
     plan: bool = False
     baselines: Path | None = None
     baseline: str | None = None

@@ -165,7 +165,6 @@ def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits
         ),
         roster=project.recordings.roster,
         limits=limits,
-        order_seed=settings.order_seed,
         gates=settings.gate != "off",
     )
 

@@ -73,7 +73,6 @@ class StudyOptions(TypedDict, total=False):
     concurrency: int
     max_calls: int
     budget: float
-    order_seed: int
     record_in_ci: bool
 
 
@@ -435,8 +434,8 @@ def run(
         ``"none"`` nothing is ever called.
     options
         ``design``, ``replicates``, ``judge``, ``cassettes``, ``env_file``, the limits ``qpm``,
-        ``concurrency``, ``max_calls`` and ``budget`` (US dollars), ``order_seed`` and
-        ``record_in_ci``, as pytest has them with ``--bias-`` before their names.
+        ``concurrency``, ``max_calls`` and ``budget`` (US dollars), and ``record_in_ci``, as
+        pytest has them with ``--bias-`` before their names.
     """
     _check_known(options)
     need_text("run()", model=model)

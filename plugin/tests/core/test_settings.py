@@ -107,7 +107,6 @@ LIMITS = {
     "budget": (["-0.01", "nan", "inf", "$5"], f"{ANY} 0 up"),
     "qpm": (["0", "-600", "0.5"], f"{WHOLE} 1 up"),
     "concurrency": (["0", "all"], f"{WHOLE} 1 up"),
-    "order_seed": (["-1"], f"{WHOLE} 0 up"),
     "max_age": (["-1", "2.5", "old"], f"{WHOLE} 0 up"),
 }
 

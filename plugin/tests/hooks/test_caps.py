@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette
 from pytest_bias.verdicts.wording import INVALID_STEP
+from pytest_bias.workbench import plans
 
 from ..helpers import answering, saying
 from ..runs import command
@@ -65,8 +67,9 @@ ALIKE = "conditions 'high' and 'same' put the same prompt before"
 @pytest.mark.parametrize("lost", ["high#1", "same#1", "low#1"])
 def test_conditions_that_tell_the_same_fail_whatever_a_cap_took(twins: Suite, lost: str) -> None:
     cap = f"--bias-max-calls={len(LEVELS) * REPLICATES - 1} --bias-concurrency=1"
-    record = f"{RECORD} {cap} --bias-order-seed={order_that_ends_with(lost)}"
-    for options in (f"{BIASED} {record}", BIASED):  # and as recorded, offline
+    ordered = partial(plans.Terms, order_seed=order_that_ends_with(lost))
+    twins.monkeypatch.setattr(plans, "Terms", ordered)
+    for options in (f"{BIASED} {RECORD} {cap}", BIASED):  # and as recorded, offline
         twins.check(options, 1, "", ALIKE, "NO RESULT: ")
 
 
@@ -169,7 +172,7 @@ def test_a_budget_for_a_model_without_a_price_pays_nothing(unkeyed: Suite) -> No
     priceless = "openai/gpt-x-2026-01-01 has no price"
     unkeyed.check(f"{OPENAI} --bias-budget=1", 1, "", priceless)
     model = ("--model", "openai/gpt-x-2026-01-01")
-    done = command(unkeyed.path, "record", *model, "--budget", "5", "--record-in-ci")
+    done = command(unkeyed.path, "run", "coin", *model, "--budget", "5", "--record-in-ci")
     assert (done.returncode, priceless in done.stderr) == (2, True)
 
 

@@ -129,15 +129,14 @@ def test_runs_are_trials_of_each_condition_and_each_is_written_at_once(suite: Su
     assert 0 < int(seen[-1]) < len(rows)
 
 
-@pytest.mark.parametrize("name", ["record", "run"])
-def test_interrupted_it_says_how_to_go_on(suite: Suite, name: str) -> None:
+def test_interrupted_it_says_how_to_go_on(suite: Suite) -> None:
     (suite.cassettes / "game-coin" / "simulated--even.jsonl").unlink()
     suite.change("bias_tests/coin/experiment.py", "    number = 10", f"{STOPPING}    number = 10")
-    stopped = _process(suite, name, "game-coin", *MODEL)
+    stopped = _process(suite, "run", "game-coin", *MODEL)
     assert stopped.ret == 130
     said = "recording interrupted; the same command goes on with what is kept"
     assert stopped.errlines[-1] == said
-    assert _process(suite, name, "game-coin", *MODEL).ret == 0
+    assert _process(suite, "run", "game-coin", *MODEL).ret == 0
 
 
 @pytest.mark.requirement("ANCHOR-28")
@@ -165,13 +164,12 @@ def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: S
 @pytest.mark.requirement("CV-39")
 def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     for line, status, said in (
-        ("analyze game-coin --model simulated/drifted", 2, "pytest-bias record game-coin --model"),
+        ("analyze game-coin --model simulated/drifted", 2, "pytest-bias run game-coin --model"),
         ("analyze game-coin --model nobody", 2, "write it as provider/model"),
         ("plan game-coin --model openai/latest", 2, "without a gate (bias_gate=off in the ini"),
         ("plan game-con --model simulated/even", 2, "did you mean 'game-coin'"),
         ("analyze coin --model simulated/biased", 1, "written: figures/bias-report.html"),
         ("run coin --model simulated/even --out /dev/full", 2, "every reply is recorded"),
-        ("record game-coin --model simulated/even", 0, ""),
     ):
         done = _command(suite, *line.split())
         assert (done.ret, said in done.stderr.str()) == (status, True), line
@@ -192,15 +190,12 @@ def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_late
         assert sum(row["missing"] == "cap" for row in rows) == lost
 
 
-@pytest.mark.parametrize("typed", [("run", "--out=t.jsonl"), ("record",)], ids=["run", "record"])
-def test_where_the_parts_of_alpha_do_not_fit_nothing_is_called(
-    suite: Suite, typed: tuple[str, ...]
-) -> None:
+def test_where_the_parts_of_alpha_do_not_fit_nothing_is_called(suite: Suite) -> None:
     cassette = suite.cassettes / "game-coin" / "simulated--even.jsonl"
     cassette.unlink()
     suite.tests("import GAME", "import GAME as WHOLE")
     suite.tests("NUMBER =", "GAME = replace(WHOLE, alpha=1e-9)\nNUMBER =")
     suite.tests("import pytest", "from dataclasses import replace\nimport pytest")
-    ran = _command(suite, *typed, "coin", *MODEL)
+    ran = _command(suite, "run", "--out=t.jsonl", "coin", *MODEL)
     assert (ran.ret, ran.outlines, cassette.exists()) == (2, [], False)
     ran.stderr.fnmatch_lines("*bias_alpha=0.05: each part must be 0.00005 or more*")

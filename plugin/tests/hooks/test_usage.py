@@ -67,7 +67,6 @@ REFUSED = {
     "long": refused(f"--bias-report {'x' * 300}", "x: is too long a name"),
     "budget": refused(f"{RECORD} --bias-budget=$5", "--bias-budget=$5: must be a"),
     "budget in the ini file": refused(RECORD, "must be a", ini("bias_budget = free")),
-    "order": refused(f"{RECORD} --bias-order-seed=-1", "--bias-order-seed=-1: must be a"),
     "env file": refused(f"{RECORD} --bias-env-file=no/such.env", "no/such.env"),
     "labels": refused("--bias-labels=nowhere", "--bias-labels= … nowhere: is no folder"),
     "screen": refused(
