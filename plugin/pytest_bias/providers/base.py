@@ -182,13 +182,13 @@ def open_wire(wire: str, endpoint: Endpoint) -> Provider:
 def api_key(environ: Mapping[str, str], provider: str, variable: str) -> str:
     """The key in ``variable``, without the white space around it.
 
-    Raises BadSetting when it is not set, or empty, or when no header can hold it: the transport's
-    own error would quote it.
+    Raises BiasError when it is not set, or empty, and BadSetting when no header can hold it: the
+    transport's own error would quote it.
     """
     key = environ.get(variable, "").strip()
     if not key:
-        problem = f"{provider} needs this environment variable, which is not set"
-        raise BadSetting(option=variable, value=None, problem=problem)
+        problem = f"{provider} needs the environment variable {variable}, which is not set"
+        raise BiasError(problem)
     if not key.isascii() or not key.isprintable():
         raise BadSetting(option=variable, value="…", problem="it holds characters no key has")
     return key

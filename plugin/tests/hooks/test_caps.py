@@ -172,7 +172,7 @@ def test_a_budget_for_a_model_without_a_price_pays_nothing(unkeyed: Suite) -> No
     priceless = "openai/gpt-x-2026-01-01 has no price"
     unkeyed.check(f"{OPENAI} --bias-budget=1", 1, "", priceless)
     model = ("--model", "openai/gpt-x-2026-01-01")
-    done = command(unkeyed.path, "run", "coin", *model, "--budget", "5", "--record-in-ci")
+    done = command(unkeyed.path, "run", "coin", "--out=t", *model, "--budget=5", "--record-in-ci")
     assert (done.returncode, priceless in done.stderr) == (2, True)
 
 

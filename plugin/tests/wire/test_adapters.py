@@ -16,7 +16,7 @@ import pytest
 import respx
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 
-from pytest_bias.errors import BadSetting, CallFailed, MissingPackage
+from pytest_bias.errors import BadSetting, BiasError, CallFailed, MissingPackage
 from pytest_bias.experiments.canonical import compact, dumps
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.providers.base import (
@@ -526,7 +526,7 @@ def test_a_seed_that_cannot_be_sent_is_a_refused_parameter_and_nothing_is_sent(
 @pytest.mark.parametrize("value", [None, "", " \n"])
 def test_a_missing_key_is_named_before_anything_is_sent(vendor: Vendor, value: str | None) -> None:
     environ = {} if value is None else {vendor.key: value}
-    with pytest.raises(BadSetting, match=rf"\b{vendor.key}\b.*, which is not set"):
+    with pytest.raises(BiasError, match=rf"\b{vendor.key}\b.*, which is not set"):
         open_provider(vendor.provider, ProviderContext(environ))
 
 

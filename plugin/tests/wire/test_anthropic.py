@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import respx
 
-from pytest_bias.errors import BadSetting
+from pytest_bias.errors import BiasError
 from pytest_bias.experiments.messages import Parameters, Request
 from pytest_bias.providers.anthropic_messages import DEFAULT_LIMIT
 from pytest_bias.providers.base import ProviderContext, open_provider
@@ -64,5 +64,5 @@ def test_a_token_in_the_environment_does_not_replace_the_key(
     route = router.post(ANTHROPIC.url).respond(json=FIVE)
     mocker.ask(ANTHROPIC.opened)
     assert "another-token" not in str(route.calls.last.request.headers.raw)
-    with pytest.raises(BadSetting, match=r"ANTHROPIC_API_KEY: .*, which is not set"):
+    with pytest.raises(BiasError, match="ANTHROPIC_API_KEY, which is not set"):
         open_provider("anthropic", ProviderContext({}))

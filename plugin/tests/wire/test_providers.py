@@ -22,7 +22,7 @@ import respx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BadSetting, MissingPackage, UnknownName
+from pytest_bias.errors import BadSetting, BiasError, MissingPackage, UnknownName
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers import sdk
 from pytest_bias.providers.base import (
@@ -226,7 +226,7 @@ def test_the_key_of_an_own_endpoint_is_checked_as_a_vendor_s(wire: Wire) -> None
             open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", OLLAMA_KEY=key))
         assert "planted" not in str(caught.value)
     for environ in ({"OLLAMA_KEY": " \n"}, {}):
-        with pytest.raises(BadSetting, match="OLLAMA_KEY: ollama needs this environment variable"):
+        with pytest.raises(BiasError, match="ollama needs the environment variable OLLAMA_KEY"):
             open_provider("ollama", context(wire, "/v1", "OLLAMA_KEY", **environ))
 
 
