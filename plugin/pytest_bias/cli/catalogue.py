@@ -1,7 +1,4 @@
-"""``pytest-bias list``: what a project's experiments ask, and with what power.
-
-Nothing is called and no recording is read: what is said of calls and power holds before any reply.
-"""
+"""``pytest-bias list``: what a project's experiments ask; nothing is called and no reply read."""
 
 from __future__ import annotations
 
@@ -11,22 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..contrasts.power import passes
 from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.design import SCREEN, Design
 from ..experiments.experiment import Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import Estimator
-from ..report.plan_text import SIGNS, passes_words, prospects_words, wrapped
-from ..workbench.configuration import configured
-from ..workbench.plans import prospects_of
-from ..workbench.project import Project
+from ..report.plan_text import SIGNS, wrapped
 from ..workbench.suite import declared_for
 from . import tell, tell_json
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Registered
-    from ..experiments.allocation import Allocation
     from ..experiments.experiment import Experiment
 
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
@@ -44,9 +36,7 @@ def _list(given: argparse.Namespace) -> int:
     if given.json:
         tell_json(found)
     elif len(ids) == 1 and given.experiments:
-        project = Project(configured(model=[]), registry)
-        allocation = project.allocation(ids[0])
-        for line in _page(registry[ids[0]], allocation, found[0]["calls"], given.trial):
+        for line in _page(registry[ids[0]], found[0]["calls"], given.trial):
             tell(line)
     elif given.trial:
         problem = f"name one experiment that has it: {', '.join(sorted(ids))}"
@@ -97,10 +87,8 @@ def _tell_table(found: Sequence[Mapping[str, Any]]) -> None:
         tell(f"{name:{widths[0]}}  {columns}  {source}")
 
 
-def _page(
-    entry: Registered, allocation: Allocation, calls: Mapping[str, Any], trial: str
-) -> Iterator[str]:
-    """An experiment as it is declared, the prompts of a trial, and the gate design's power."""
+def _page(entry: Registered, calls: Mapping[str, Any], trial: str) -> Iterator[str]:
+    """An experiment as it is declared, and the prompts of a trial."""
     experiment = entry.experiment
     conversation = [*_conversation(experiment, trial)]
     yield f"{experiment.id}: {experiment.name}"
@@ -122,16 +110,12 @@ def _page(
         unseen = f" Unseen: {control.unseen}." if control.unseen else ""
         about = f"{control.id}, for {', '.join(control.licenses)}: "
         yield from wrapped(f"{about}{control.contrast.title}{unseen}", "  ")
-    alarms = f"{allocation.alpha:.3g}"
-    yield from ("", f"hypotheses (false alarms: at most {alarms} over all that gate)")
-    prospects = prospects_of(entry, experiment.design(), allocation, {})
-    for words in passes_words(passes(prospects)):
-        yield from wrapped(words, "  ")
-    titles = {name: each.title for name, each in entry.hypotheses.items()}
-    for title in dict.fromkeys(titles[each.hypothesis] for each in prospects):
-        yield from wrapped(title, "  ")
-        for words in prospects_words(p for p in prospects if titles[p.hypothesis] == title):
-            yield from wrapped(words, "      ")
+    yield from ("", "hypotheses")
+    for each in entry.hypotheses.values():
+        margin = "" if each.margin is None else f", margin {each.margin:g}"
+        yield from wrapped(f"{each.id} (claim {each.claim}{margin}): {each.title}", "  ")
+        if each.why:
+            yield from wrapped(f"Why that margin: {each.why}", "      ")
 
 
 def _design(experiment: Experiment, calls: Mapping[str, Any]) -> Iterator[str]:

@@ -139,8 +139,8 @@ def _of_projects(group: _Group[Any]) -> None:
     list_ = _Command(group, "list", "catalogue._list", "list experiments, or describe one",
         "List experiments with their size in the gate design: trials, calls (counted by "
         "simulated subjects), hypotheses that gate a model and that only describe it. Of one that "
-        "is named, show its design, the prompts of one trial, measures, positive controls, "
-        "hypotheses with their margins and why, and power.",
+        "is named, show its design, the prompts of one trial, measures, positive controls, and "
+        "hypotheses with their margins and why.",
         "pytest-bias list anchoring-prosecutor-sentencing --trial high")
     list_.experiments("*")
     list_.takes("--trial", default="", metavar="TEXT",
