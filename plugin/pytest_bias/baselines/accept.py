@@ -156,7 +156,7 @@ def _accepted(
     *,
     partial: bool,
 ) -> tuple[Mapping[str, Mapping[str, Entry]], tuple[str, ...]]:
-    """The new entries of a model, and what to say of those that change, stay or go."""
+    """Return the new entries of a model, and what to say of those that change, stay or go."""
     known, earlier = ({} if of is None else of.claimed for of in (before, followed))
     others = sorted(known.keys() - judged.keys())
     entries = {named: known[named] for named in others if partial}

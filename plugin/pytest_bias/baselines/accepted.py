@@ -48,7 +48,7 @@ def baseline_path(folder: Path, model: str) -> Path:
 
 
 def read_baseline(folder: Path, model: str) -> Baseline | None:
-    """The baseline of a model; None when there is none.
+    """Return the baseline of a model; None when there is none.
 
     Raises DamagedBaseline when there is something else in its place.
     """
@@ -82,7 +82,7 @@ def _baseline_in(path: Path) -> Baseline | None:
 
 @lru_cache(maxsize=16)
 def _parsed(data: bytes, path: Path) -> Baseline:
-    """The baseline that these bytes are: a run comes to the same file at several places."""
+    """Return the baseline that these bytes are: a run comes to the same file at several places."""
     return baseline_from(data.decode(), path)
 
 

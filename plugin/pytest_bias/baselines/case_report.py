@@ -21,7 +21,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseReport(Strict):
-    """The result of a case.
+    """Result of a case.
 
     ``analysis`` is the digest of the analysis it rests on, ``id`` the hypothesis or control, both
     empty of a condition. ``stopped`` is whether the gate stopped it, ``stale`` why its recordings

@@ -14,14 +14,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..contrasts.declared import Claim
-from ..contrasts.estimate import Effect
 from ..contrasts.reach import FEWEST_UNITS
 from ..errors import NEWER, BiasError, NotAsWritten, conflict_words
 from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..verdicts.verdict import Reason, Status, Verdict
 from .fingerprints import differences, encodable
-from .noninferiority import effect_of
+from .noninferiority import Effect, effect_of
 
 if TYPE_CHECKING:
     from ..settings.settings import Gate, OnInconclusive
@@ -66,14 +65,14 @@ class Past(Strict):
     cassette: str
 
     def __str__(self) -> str:
-        """The verdict, and who answered for it where somebody had to."""
+        """Return the verdict, and who answered for it where somebody had to."""
         of = self.accepted
         return self.words if of is None else f"{self.words}; {of}: {of.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry(Past):
-    """The verdict that was accepted last.
+    """Verdict that was accepted last.
 
     ``cells`` are those the claim must hold in too, by name. ``untrusted`` says why nothing can be
     decided of it, empty where something can. ``share`` is the share of the suite's alarms that its
@@ -91,14 +90,14 @@ class Entry(Past):
 
     @property
     def versions(self) -> tuple[Effect, ...]:
-        """The effects of all that was accepted for the fingerprint, this one last."""
+        """Return the effects of all that was accepted for the fingerprint, this one last."""
         every = [past.effect for past in self.history] + [self.effect]
         return tuple(effect for effect in every if effect is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline(Strict):
-    """The accepted verdicts of one model: experiment → hypothesis → entry."""
+    """Accepted verdicts of one model: experiment → hypothesis → entry."""
 
     model: str
     simulated: bool
@@ -106,7 +105,7 @@ class Baseline(Strict):
 
     @property
     def served(self) -> tuple[str, ...]:
-        """The models that the provider said answered, in any of them, sorted."""
+        """Return the models that the provider said answered, in any of them, sorted."""
         return tuple(sorted({who for entry in self.claimed.values() for who in entry.served}))
 
     @property
@@ -119,7 +118,7 @@ class Baseline(Strict):
         }
 
     def entry(self, experiment: str, hypothesis: str) -> Entry | None:
-        """The entry of a hypothesis; None when it was never accepted."""
+        """Return the entry of a hypothesis; None when it was never accepted."""
         return self.verdicts.get(experiment, {}).get(hypothesis)
 
     def unasked(self, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
@@ -156,7 +155,7 @@ def entry_of(
     *,
     acceptance: Acceptance | None = None,
 ) -> Entry:
-    """The entry of a verdict that is accepted now."""
+    """Return the entry of a verdict that is accepted now."""
     finding, checksum = verdict.finding, recording.checksum
     return Entry(
         status=verdict.status,
@@ -263,7 +262,7 @@ def _each(
 
 
 def baseline_from(text: str, path: object) -> Baseline:
-    """The baseline a file holds; ``path`` names it in errors.
+    """Return the baseline a file holds; ``path`` names it in errors.
 
     Raises DamagedBaseline when the text is not what :func:`baseline_text` wrote, or was written in
     another format.

@@ -1,4 +1,4 @@
-"""The fingerprint of a design: all that a verdict depends on besides the replies."""
+"""Fingerprint of a design: all that a verdict depends on besides the replies."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..contrasts.estimate import ALPHA, Compared, p_words
+from ..contrasts.estimate import ALPHA, p_words
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..experiments.canonical import Strict
 from ..verdicts.verdict import Control, HypothesisName, Status, Verdict
@@ -23,7 +23,7 @@ from ..verdicts.wording import (
 )
 from .entries import Acceptance, Entry, Past, is_stopped, past_of
 from .fingerprints import differences, first_of
-from .noninferiority import compared, held
+from .noninferiority import Compared, compare_with_versions, compared
 
 if TYPE_CHECKING:
     from ..contrasts.declared import Claim
@@ -45,7 +45,7 @@ Change = Literal[
 Growth = Literal["no worse", "worse", "neither"]
 """What is shown of an effect beside what was accepted."""
 
-_SHOWN = 12
+_LISTED = 12
 """Differences that an error lists."""
 _OTHERWISE = """{} with another design, other prompts or another judge,
 so the two cannot be compared (old → new):"""
@@ -58,7 +58,7 @@ _NO_ESTIMATE = "but now there is no estimate at all"
 
 
 class BaselineDiffers(BiasError):
-    """The verdict a hypothesis is held against was reached with another design.
+    """Raised where the verdict to compare with was reached with another design.
 
     It was accepted, or is that of another model, which ``old`` names.
     """
@@ -69,7 +69,7 @@ class BaselineDiffers(BiasError):
         experiment, model, hypothesis = named
         what = f"{old} was tested" if old else "the accepted verdict was reached"
         first = _OTHERWISE.format(f"{experiment} × {model}, {hypothesis}: {what}")
-        listed = first_of(differences, _SHOWN, "\n  ")
+        listed = first_of(differences, _LISTED, "\n  ")
         super().__init__(f"{first}\n  {listed}\n{_RECORD if old else _ACCEPT}")
 
 
@@ -138,8 +138,8 @@ def compare(
         return Comparison(outcome="not in the baseline", words=words)
     found, alpha = None, min(ALPHA, ALPHA * new.share) / max(1, known)
     if new.effect is not None and old.effect is not None:
-        found = held(new.effect, old.versions, alpha=alpha)
-    shown, why = _shown(new, old, found, alpha)
+        found = compare_with_versions(new.effect, old.versions, alpha=alpha)
+    shown, why = _growth(new, old, found, alpha)
     outcome = outcome_of(new.claim, old.status, new.status, shown)
     tolerated = _is_tolerated(outcome, new, old, found)
     if (tolerated or outcome in ("worse", "undecided")) and is_stopped(new.status, new.claim):
@@ -149,7 +149,7 @@ def compare(
             outcome, tolerated = "new", False
     return Comparison(
         outcome=outcome,
-        words=_words(outcome, new, old, why, against),
+        words=_format(outcome, new, old, why, against),
         acceptance=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
         before=replace(past_of(old), effect=old.effect and replace(old.effect, by_unit=())),
@@ -158,7 +158,7 @@ def compare(
 
 
 def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Change:
-    """The table: what comes of a claim's verdicts, and of what is shown of its effect.
+    """Return the table: what comes of a claim's verdicts, and of what is shown of its effect.
 
     =============  ==================  =========  ==========================  =================
     now            before              shown      ``detect``                  ``clear``
@@ -201,7 +201,7 @@ def _is_tolerated(outcome: Change, new: Entry, old: Entry, found: Compared | Non
     return outcome == "known"
 
 
-def _shown(new: Entry, old: Entry, found: Compared | None, alpha: float) -> tuple[Growth, str]:
+def _growth(new: Entry, old: Entry, found: Compared | None, alpha: float) -> tuple[Growth, str]:
     """What is shown of the change, and, where that is not "no worse", why."""
     now, before = new.effect, old.effect
     if found is None or now is None or before is None:
@@ -211,7 +211,7 @@ def _shown(new: Entry, old: Entry, found: Compared | None, alpha: float) -> tupl
         return "no worse", ""
     if new.untrusted and not old.untrusted:
         return "neither", f"but now nothing can be decided: {new.untrusted}"
-    if (cells := _cells_shown(new, old, alpha))[0] != "no worse":
+    if (cells := _cell_growth(new, old, alpha))[0] != "no worse":
         return cells
     if found.no_worse or (new.cells and now.clears):
         return "no worse", ""
@@ -227,7 +227,7 @@ def _shown(new: Entry, old: Entry, found: Compared | None, alpha: float) -> tupl
     return "worse" if found.worse else "neither", f"but {said}: {found.words}"
 
 
-def _cells_shown(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
+def _cell_growth(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
     """What is shown of the cells that are not CLEAR now; a claim's cells share its ``alpha``.
 
     A claim that was CLEAR was so in every cell: one that is open now must be shown no worse.
@@ -250,7 +250,7 @@ def _cells_shown(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
     return shown
 
 
-def _words(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> str:
+def _format(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> str:
     """Return how the two compare, in a sentence; empty where there is nothing to say."""
     accepted = old.accepted
     before = f"{against} is {old.words}" if against else f"it was {old.words}"
@@ -281,7 +281,7 @@ def stopped_by(
     inconclusive: OnInconclusive,
     beside: Comparison = ABSOLUTE,
 ) -> BiasError | None:
-    """The error the gate raises for ``verdict``; None when it passes.
+    """Return the error the gate raises for ``verdict``; None when it passes.
 
     ``place`` says where the replies stand. What is accepted (``beside``) is stopped all the same:
     an xfail lets it through.

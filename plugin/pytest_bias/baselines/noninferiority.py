@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
-from ..contrasts.estimate import ALPHA, Compared, Effect, Estimate
+from ..contrasts.estimate import ALPHA, Estimate, Scale, UnitGroup
 from ..errors import NoVariance
+from ..experiments.canonical import Strict
+from ..stats.results import Interval
 from ..verdicts.decide import clears
 from ..verdicts.wording import limit_words, number_as_given, number_form
 
@@ -33,6 +36,52 @@ _LARGEST_LOG = 99.0
 """Of a ratio; what is larger is printed as its exponential, and what is ``_LARGE`` as a power."""
 
 _LARGE = 1e12
+
+
+How = Literal["same replies", "paired", "independent", "not comparable"]
+"""How two effects were compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect(Strict):
+    """An estimate, of a claim or of one of its cells, as another model's is compared with it.
+
+    ``se`` and ``df`` are on the scale of the estimate, of ratios on the log scale; None where the
+    quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
+    ``clears`` is whether it is shown to be within ``margin``. ``cassette`` is the checksum of the
+    replies it rests on.
+    """
+
+    estimate: float
+    interval: Interval | None
+    se: float | None
+    df: float | None
+    scale: Scale
+    margin: float | None
+    clears: bool
+    cassette: str
+    by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A candidate's effect compared with a baseline's.
+
+    ``bound`` is the upper bound of |candidate| − |baseline| (of ratios, of the sizes of their
+    logarithms) that must lie below ``margin`` (of ratios the logarithm of their limit); None where
+    there is none. ``least`` is a lower bound of it, above 0 where the candidate is shown to be
+    ``worse``. ``units`` are those that were paired, 0 where nothing pairs. ``no_worse`` and
+    ``worse`` are what decides, and never both; ``words`` say why not the first.
+    """
+
+    how: How
+    margin: float | None
+    bound: float | None = None
+    units: int = 0
+    no_worse: bool = False
+    words: str = ""
+    least: float | None = None
+    worse: bool = False
 
 
 def effect_of(finding: Estimate, checksum: str) -> Effect:
@@ -63,7 +112,9 @@ def effect_of(finding: Estimate, checksum: str) -> Effect:
     )
 
 
-def held(candidate: Effect, versions: Sequence[Effect], *, alpha: float = ALPHA) -> Compared:
+def compare_with_versions(
+    candidate: Effect, versions: Sequence[Effect], *, alpha: float = ALPHA
+) -> Compared:
     """Compare a candidate with all that was accepted, ``versions``, of which the last counts now.
 
     ``alpha`` is the level at which it is shown to be worse. The very replies that were accepted
@@ -152,23 +203,16 @@ def _independent(
     candidate: Effect, best: Effect, margin: float | None, alpha: float
 ) -> NonInferiority | None:
     """Compare independent estimates; None where one has no standard error, or is a ratio of 0."""
-    ours, theirs = _around_0(candidate), _around_0(best)
-    if not (candidate.se and candidate.df and best.se and best.df):
-        return None
-    if not (math.isfinite(ours) and math.isfinite(theirs)):
-        return None
-    from ..stats.noninferiority import non_inferior_from_estimates  # noqa: PLC0415  (numpy)
+    from ..stats.means import StudentEstimate  # noqa: PLC0415  (numpy)
+    from ..stats.noninferiority import non_inferior_from_estimates  # noqa: PLC0415
 
-    return non_inferior_from_estimates(
-        candidate=ours,
-        se_candidate=candidate.se,
-        df_candidate=candidate.df,
-        baseline=theirs,
-        se_baseline=best.se,
-        df_baseline=best.df,
-        margin=margin,
-        alpha_larger=alpha,
-    )
+    both = []
+    for effect in (candidate, best):
+        estimate = _around_0(effect)
+        if not (effect.se and effect.df and math.isfinite(estimate)):
+            return None
+        both.append(StudentEstimate(estimate=estimate, se=effect.se, df=effect.df))
+    return non_inferior_from_estimates(*both, margin=margin, alpha_larger=alpha)
 
 
 def _larger(found: NonInferiority, *, worse: bool, ratio: bool) -> str:

@@ -89,11 +89,11 @@ class Mean(LinearContrast):
         return {}
 
     def sides(self, experiment: Experiment) -> tuple[Side, ...]:  # noqa: ARG002
-        """The one side."""
+        """Return the one side."""
         return (Side(words="all trials", levels={}),)
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding of too few replies, or of what is read with error."""
+        """Return the estimate; NoFinding of too few replies, or of what is read with error."""
         if self.measure != MISSING and experiment.measure(self.measure).error is not None:
             raise NoFinding(_UNREADABLE)
         finding = LinearContrast.analyse(self, experiment, records)

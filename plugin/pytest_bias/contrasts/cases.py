@@ -33,7 +33,7 @@ Contrast = Hypothesis | PositiveControl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
-    """The declaration of a decorator on the function ``name`` in ``module``, at ``line``."""
+    """Declaration of a decorator on the function ``name`` in ``module``, at ``line``."""
 
     kind: CaseKind
     experiment: Experiment
@@ -84,7 +84,7 @@ class Case:
         return not is_control(self.condition, self.experiment.factors)
 
     def trials(self) -> tuple[Trial, ...]:
-        """The trials this case needs: its condition's, or all of its experiment's."""
+        """Return the trials this case needs: its condition's, or all of its experiment's."""
         if self.condition is not None:
             return plan_condition(self.experiment, self.design, self.condition)
         return plan(self.experiment, self.design)
@@ -223,7 +223,7 @@ def _guarded(function: FunctionType, declared: Declaration, name: str) -> Callab
 
 
 def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> list[Case]:
-    """The cases a declaration becomes: models × conditions, or models × contrasts."""
+    """Return the cases a declaration becomes: models × conditions, or models × contrasts."""
     alone = len(declared.contrasts) == 1
     about: list[dict[str, Any]] = [
         {"contrast": contrast, "alone": alone} for contrast in declared.contrasts
@@ -289,7 +289,7 @@ class Registered:
 
 
 class Registry:
-    """The declarations of the collected modules, by experiment."""
+    """Declarations of the collected modules, by experiment."""
 
     def __init__(self) -> None:
         self._experiments: dict[str, Registered] = {}

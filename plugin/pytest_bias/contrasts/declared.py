@@ -122,7 +122,7 @@ class Hypothesis(ABC):
     @property
     @abstractmethod
     def outcome(self) -> str:
-        """The measure it says something of."""
+        """Return the measure it says something of."""
 
     @property
     def measures(self) -> frozenset[str]:
@@ -139,7 +139,7 @@ class Hypothesis(ABC):
 
     @abstractmethod
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when there is too little to compute one."""
+        """Return the estimate; NoFinding when there is too little to compute one."""
 
     def estimate(self, experiment: Experiment, records: Records) -> Estimate:
         """Analyse it, and each cell in which it must hold too; one with too little is bare.
@@ -212,7 +212,7 @@ class Hypothesis(ABC):
         return "margin" if fixed and sampled else "zero"
 
     def names_control(self, experiment: Experiment, name: str) -> frozenset[str]:
-        """The control levels of a factor, or control items, that it names."""
+        """Return the control levels of a factor, or control items, that it names."""
         named = {*levels_of(self.at.get(name, ())), *self.compared(experiment).get(name, ())}
         return frozenset(named.intersection(experiment.control_levels(name)))
 

@@ -1,4 +1,4 @@
-"""The estimate of a contrast and its parts, as values that reports read without statistics."""
+"""Estimate of a contrast and its parts, as values that reports read without statistics."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ from .units import Units
 Scale = Literal["difference", "ratio", "size"]
 """What an estimate is: a difference around 0, a ratio around 1, or a size that has no sign."""
 
-How = Literal["same replies", "paired", "independent", "not comparable"]
-"""How two effects were held beside each other; see :mod:`pytest_bias.baselines.noninferiority`."""
-
 
 def no_effect_of(scale: Scale | None) -> float:
-    """The value of an estimate at which there is no effect."""
+    """Return the value of an estimate at which there is no effect."""
     return 1.0 if scale == "ratio" else 0.0
 
 
@@ -35,7 +32,7 @@ AtLevel = Callable[[float], Interval | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitGroup(Strict):
-    """The unit-level contrasts of one group: ``weight`` × their mean is its part of the estimate.
+    """Unit-level contrasts of one group: ``weight`` × their mean is its part of the estimate.
 
     ``values`` maps the unit (an item, an exemplar, a block or a pool, by a name that is the same
     for every model) to its contrast, in the measure's unit; of ratios, on the log scale.
@@ -47,48 +44,6 @@ class UnitGroup(Strict):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", frozen_mapping(self.values))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effect(Strict):
-    """What holding another model's estimate beside it needs, of a claim or of one of its cells.
-
-    ``se`` and ``df`` are on the scale of the estimate, of ratios on the log scale; None where the
-    quantity has none. ``by_unit`` is empty where replies are the units: replicates never pair.
-    ``clears`` is whether it is shown to be within ``margin``. ``cassette`` is the checksum of the
-    replies it rests on.
-    """
-
-    estimate: float
-    interval: Interval | None
-    se: float | None
-    df: float | None
-    scale: Scale
-    margin: float | None
-    clears: bool
-    cassette: str
-    by_unit: tuple[UnitGroup, ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """A candidate's effect beside a baseline's.
-
-    ``bound`` is the upper bound of |candidate| − |baseline| (of ratios, of the sizes of their
-    logarithms) that must lie below ``margin`` (of ratios the logarithm of their limit); None where
-    there is none. ``least`` is a lower bound of it, above 0 where the candidate is shown to be
-    ``worse``. ``units`` are those that were paired, 0 where nothing pairs. ``no_worse`` and
-    ``worse`` are what decides, and never both; ``words`` say why not the first.
-    """
-
-    how: How
-    margin: float | None
-    bound: float | None = None
-    units: int = 0
-    no_worse: bool = False
-    words: str = ""
-    least: float | None = None
-    worse: bool = False
 
 
 def p_words(p: float) -> str:
@@ -126,7 +81,7 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedColumn:
-    """The method the hypothesis' own document names, computed as documented. It never gates."""
+    """Method the hypothesis' own document names, computed as documented. It never gates."""
 
     method: str
     statistics: Mapping[str, float | str]
@@ -297,7 +252,7 @@ LEAST_VALID = 0.80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingReplies:
-    """The replies a contrast lacks: an outcome of their own, and no replies.
+    """Replies a contrast lacks: an outcome of their own, and no replies.
 
     ``shares`` are those of each side's trials, ``p_beyond`` the one-sided p-value that they differ
     by no more than :data:`UNEQUAL`. ``tips`` is by how many standard deviations the missing
@@ -333,7 +288,7 @@ class Heterogeneity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """The estimate of one contrast with its intervals and the two p-values of the verdict rule.
+    """Estimate of one contrast with its intervals and the two p-values of the verdict rule.
 
     ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
     two-sided against no effect (``null`` "zero") or against an effect within the margin
@@ -406,12 +361,12 @@ class Estimate:
 
     @property
     def no_effect(self) -> float:
-        """The value of the estimate at which there is no effect."""
+        """Return the value of the estimate at which there is no effect."""
         return no_effect_of(self.scale)
 
     @property
     def within(self) -> tuple[float, float] | None:
-        """The estimates that do not matter, from one edge of the margin to the other."""
+        """Return the estimates that do not matter, from one edge of the margin to the other."""
         if self.margin is None:
             return None
         if self.scale == "ratio":

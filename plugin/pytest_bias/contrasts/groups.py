@@ -11,7 +11,7 @@ from ..experiments.fields import need_number, need_several, wrong
 from .declared import Levels, levels_of
 from .linear import LinearContrast, Side
 from .published import ChiSquareTest, PublishedMethod, SumOfGaps
-from .weights import Parts, weights_between
+from .reach import Parts, weights_between
 
 if TYPE_CHECKING:
     from .estimation.largest import Scaled, WeightedGap
@@ -81,7 +81,7 @@ class GroupContrast(LinearContrast):
         return tuple(self.among) or experiment.levels(self.factor)
 
     def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:
-        """The group and the rest, or every group."""
+        """Return the group and the rest, or every group."""
         groups = self._groups(experiment)
         sides = {each: [each] for each in groups}
         if self.group is not None:
@@ -90,7 +90,7 @@ class GroupContrast(LinearContrast):
         return {self.factor: [Side(words=w, levels={self.factor: at}) for w, at in sides.items()]}
 
     def contrast_words(self, experiment: Experiment, at: str) -> str:
-        """The group and the rest, or the group that is the farthest of any."""
+        """Return the group and the rest, or the group that is the farthest of any."""
         if self.group is not None:
             return LinearContrast.contrast_words(self, experiment, at)
         return f"any {self.factor}, largest at {at}"
@@ -160,14 +160,14 @@ class TotalGap(LinearContrast):
         return {self.factor: [Side(words=at, levels={self.factor: [at]}) for at in levels]}
 
     def _weighted(self) -> list[WeightedGap]:
-        """The weights of each gap, and what it is multiplied by."""
+        """Return the weights of each gap, and what it is multiplied by."""
         return [
             (weights_between(self.factor, levels_of(high), levels_of(low))[self.factor], weight)
             for high, low, weight in self.gaps
         ]
 
     def parts(self, experiment: Experiment) -> Parts:  # noqa: ARG002
-        """The sum of all gaps, each with the sign it is declared with."""
+        """Return the sum of all gaps, each with the sign it is declared with."""
         part: dict[str, float] = {}
         for weights, times in self._weighted():
             for level, weight in weights.items():
@@ -175,11 +175,11 @@ class TotalGap(LinearContrast):
         return {self.factor: part}
 
     def contrasts(self, experiment: Experiment) -> dict[str, Scaled]:  # noqa: ARG002
-        """The sums with every combination of signs."""
+        """Return the sums with every combination of signs."""
         from .estimation.largest import signed_sums  # noqa: PLC0415  (numpy)
 
         return signed_sums(self.factor, self._weighted())
 
     def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
-        """The name of the sum."""
+        """Return the name of the sum."""
         return self.called or f"all gaps of {self.factor}"

@@ -63,7 +63,7 @@ class Interaction(LinearContrast):
         self.require(len(self.factors) == 2, "an interaction is of two factors")  # noqa: PLR2004
 
     def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:
-        """The two sides of each factor, or all levels that are crossed."""
+        """Return the two sides of each factor, or all levels that are crossed."""
         found: dict[str, list[Side]] = {}
         for name, pair in self.factors.items():
             sides = [experiment.levels(name)] if pair is None else [levels_of(at) for at in pair]

@@ -33,18 +33,21 @@ from .estimate import (
     Scale,
     UnitGroup,
 )
-from .published import Pooled, beside_none, bracketed, published_column
+from .published import Pooled, bracketed, keep_published, published_column
 from .reach import (
     FEWEST_TO_CLEAR,
+    Parts,
     cells_of,
+    departing,
     has_exemplars,
     items_of,
     names_of,
+    reach_of,
     stimuli,
+    weights_between,
     why_no_verdict,
 )
 from .units import REPLIES, Group, Layout, Units
-from .weights import Parts, departing, reach_of, weights_between
 
 if TYPE_CHECKING:
     from .estimation.cells import Cell, Grid, Weights
@@ -97,17 +100,17 @@ class LinearContrast(Hypothesis):
 
     @property
     def number(self) -> float:
-        """The number it is compared with, 0 for a difference."""
+        """Return the number it is compared with, 0 for a difference."""
         return 0.0
 
     @property
     def matters(self) -> Matters:
-        """The side of the number on which it matters."""
+        """Return the side of the number on which it matters."""
         return "either"
 
     @property
     def outcome(self) -> str:
-        """The measure it compares."""
+        """Return the measure it compares."""
         return self.measure
 
     @abstractmethod
@@ -115,7 +118,7 @@ class LinearContrast(Hypothesis):
         """The sides of each factor it compares: high and low, or of the largest every level."""
 
     def sides(self, experiment: Experiment) -> tuple[Side, ...]:
-        """The sides of the contrast: of an interaction every combination."""
+        """Return the sides of the contrast: of an interaction every combination."""
         return tuple(
             Side(
                 words=" × ".join(side.words for side in each),
@@ -125,7 +128,7 @@ class LinearContrast(Hypothesis):
         )
 
     def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
-        """The comparison in print; of the largest of several that is ``at`` one of them."""
+        """Return the comparison in print; of the largest of several that is ``at`` one of them."""
         sides = (bracketed(side.words) for side in self.sides(experiment))
         return (" / " if self.scale == "ratio" else " − ").join(sides)
 
@@ -133,7 +136,7 @@ class LinearContrast(Hypothesis):
     """Kinds of measures it is of."""
 
     def compared(self, experiment: Experiment) -> Mapping[str, Sequence[str]]:
-        """The levels it compares, by factor or items."""
+        """Return the levels it compares, by factor or items."""
         return {
             factor: [level for side in sides for level in side.levels[factor]]
             for factor, sides in self.sides_by_factor(experiment).items()
@@ -258,7 +261,7 @@ class LinearContrast(Hypothesis):
         return at | first
 
     def units_of(self, experiment: Experiment) -> tuple[str, ...] | None:
-        """The names whose combinations are the units of a population; None of a fixed set.
+        """Return the names whose combinations are the units of a population; None of a fixed set.
 
         Raises BadDesign when there is nothing to be a unit.
         """
@@ -350,7 +353,7 @@ class LinearContrast(Hypothesis):
         grid, bare = _without_bare_items(weights, grid, experiment)
         used = weights.used(grid)
         cells = [(side, used.at(side.levels).cells) for side in sides]
-        with beside_none(published):
+        with keep_published(published):
             _check_complete(experiment, weights, names, used, cells)
             finding = self._tested(experiment, weights, names, grid)
         notes = [*finding.notes]

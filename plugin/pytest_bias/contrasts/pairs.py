@@ -51,11 +51,11 @@ class PairContrast(LinearContrast):
 
     @property
     def levels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The levels of the high side, and of the low one."""
+        """Return the levels of the high side, and of the low one."""
         return levels_of(self.high), levels_of(self.low)
 
     def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:  # noqa: ARG002
-        """The two sides."""
+        """Return the two sides."""
         words = self.called or map(" + ".join, self.levels)
         return {
             self.factor: [

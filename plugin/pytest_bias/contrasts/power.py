@@ -33,7 +33,7 @@ MOST_REPLICATES = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """The chances of one hypothesis under a design.
+    """Chances of one hypothesis under a design.
 
     ``units`` are those of each side, ``needed`` how many of the smaller one clear anything at any
     spread. ``spread`` is the standard deviation of a unit (of events their rate) at which chances
@@ -72,7 +72,7 @@ class _Planned:
     alarm: float = ALPHA
 
     def chances(self, spread: float, effect: float = 0.0, missing: float = 0.0) -> Chances:
-        """The chances at a spread and a true effect, in margins."""
+        """Return the chances at a spread and a true effect, in margins."""
         from ..stats.power import verdict_chances  # noqa: PLC0415  (numpy)
 
         layout = self.layout
@@ -210,7 +210,7 @@ def _spread(
 
 
 def passes(prospects: Iterable[Prospect]) -> tuple[float, float] | None:
-    """The chance that a model without bias passes, with all replies and with 5 % missing.
+    """Return the chance that a model without bias passes, with all replies and with 5 % missing.
 
     The product over all claims to be clear: right for claims that rest on different replies, and
     else a lower bound (Royen 2014); less the false alarms of claims that may only be found. None

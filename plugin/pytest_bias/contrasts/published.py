@@ -1,4 +1,4 @@
-"""The published column: the method a hypothesis' own source names, computed as documented.
+"""Published column: the method a hypothesis' own source names, computed as documented.
 
 It treats every reply as independent where its source does, and never gates.
 """
@@ -30,13 +30,13 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooled:
-    """The replies a published method sees: all cells, and those of each side by its words."""
+    """Replies a published method sees: all cells, and those of each side by its words."""
 
     cells: Sequence[Cell]
     sides: Mapping[str, Sequence[Cell]]
 
     def numbers(self, needed: int = 0) -> list[NDArray[np.float64]]:
-        """The values of each side, events as 0 and 1, whatever cell they come from.
+        """Return the values of each side, events as 0 and 1, whatever cell they come from.
 
         TooFewUnits, which names the side, of fewer than ``needed``.
         """
@@ -47,7 +47,7 @@ class Pooled:
         return found
 
     def labels(self, factor: str) -> list[str]:
-        """The level of ``factor`` under which each value of all cells was given."""
+        """Return the level of ``factor`` under which each value of all cells was given."""
         return [cell.labels[factor] for cell in self.cells for _ in range(cell.values.size)]
 
 
@@ -56,19 +56,19 @@ class PublishedMethod(Protocol):
 
     @property
     def words(self) -> str:
-        """The method in print."""
+        """Return the method in print."""
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """Its statistics by name; NoFinding where it is not defined."""
 
 
 def published_column(method: PublishedMethod | None, pooled: Pooled) -> PublishedColumn | None:
-    """The column of a method."""
+    """Return the column of a method."""
     return None if method is None else column_of(method.words, partial(method.statistics, pooled))
 
 
 def column_of(words: str, statistics: Callable[[], Mapping[str, float | str]]) -> PublishedColumn:
-    """The column of what a method in these words gives; where that is not defined, why."""
+    """Return the column of what a method in these words gives; where that is not defined, why."""
     try:
         found = statistics()
     except (NoFinding, BadStatisticInput) as error:
@@ -77,8 +77,8 @@ def column_of(words: str, statistics: Callable[[], Mapping[str, float | str]]) -
 
 
 @contextmanager
-def beside_none(column: PublishedColumn | None) -> Iterator[None]:
-    """Have a contrast that cannot be computed say what its published method gives all the same."""
+def keep_published(column: PublishedColumn | None) -> Iterator[None]:
+    """Let a contrast that cannot be computed report what its published method gives."""
     try:
         yield
     except NoFinding as none:
@@ -105,7 +105,7 @@ class WelchTest:
 
 @dataclass(frozen=True, slots=True)
 class MannWhitneyTest:
-    """The two-sided Mann–Whitney test on all replies of two sides, and the difference of means."""
+    """Two-sided Mann–Whitney test on all replies of two sides, and the difference of means."""
 
     words: str = "Mann–Whitney U test on all replies"
 
@@ -176,7 +176,7 @@ class FactorialAnova:
 
     @property
     def words(self) -> str:
-        """The method in print."""
+        """Return the method in print."""
         return f"ANOVA {' × '.join(self.factors)} on all replies (type III)"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
@@ -199,13 +199,13 @@ class FactorialAnova:
 
 @dataclass(frozen=True, slots=True)
 class SumOfGaps:
-    """The sum of absolute gaps between means of levels, each (high, low, weight), and the gaps."""
+    """Sum of absolute gaps between means of levels, each (high, low, weight), and the gaps."""
 
     gaps: Sequence[tuple[Sequence[str], Sequence[str], float]]
     words: str = "sum of absolute gaps"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """The ``total``, and each gap; every cell of a level counts the same."""
+        """Return the ``total``, and each gap; every cell of a level counts the same."""
         means: dict[str, float] = {}
         for level, cells in pooled.sides.items():
             valid = [cell.mean for cell in cells if cell.values.size]
@@ -242,11 +242,11 @@ class Transformed:
 
     @property
     def words(self) -> str:
-        """The method in print."""
+        """Return the method in print."""
         return f"{self.method.words}, of {self.scale}"
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
-        """The method's statistics; NoFinding where it is not defined."""
+        """Return the method's statistics; NoFinding where it is not defined."""
         sides = {words: self._transformed(cells) for words, cells in pooled.sides.items()}
         return self.method.statistics(
             replace(pooled, cells=self._transformed(pooled.cells), sides=sides)

@@ -1,4 +1,4 @@
-"""How many units a design gives, before any reply, and how many clear anything."""
+"""Contrasts as weights of levels, how many units a design gives them, and how many clear."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
 from .units import Layout
+
+Parts = Mapping[str, Mapping[str, float]]
+"""A contrast as a product: factor → level → weight."""
 
 FEWEST_UNITS = 5
 """Units per group below which no verdict is given."""
@@ -20,12 +23,12 @@ POOLS_TO_CLEAR = 30
 
 
 def items_of(experiment: Experiment) -> tuple[str, ...]:
-    """The name of the items, where there are some."""
+    """Return the name of the items, where there are some."""
     return () if experiment.items is None else (experiment.items.name,)
 
 
 def names_of(experiment: Experiment) -> tuple[str, ...]:
-    """The names of the factors, and of the items."""
+    """Return the names of the factors, and of the items."""
     return (*(factor.name for factor in experiment.factors), *items_of(experiment))
 
 
@@ -69,3 +72,24 @@ def why_not_clear(layout: Layout, design: Design) -> str:
         f"the {design.name} design cannot clear it: it needs {layout.needed} "
         f"{layout.unit_name.several}{side}, and has {layout.fewest}"
     )
+
+
+def weights_between(factor: str, high: Sequence[str], low: Sequence[str]) -> Parts:
+    """Return the mean of the ``high`` levels minus that of the ``low`` ones."""
+    return {factor: dict.fromkeys(high, 1 / len(high)) | dict.fromkeys(low, -1 / len(low))}
+
+
+def departing(levels: Mapping[str, Sequence[str]], place: Sequence[str]) -> Parts:
+    """Return the departure of a ``place``, a level of each factor, from what all do on average."""
+    return {
+        factor: {level: (level == own) - 1 / len(among) for level in among}
+        for (factor, among), own in zip(levels.items(), place, strict=True)
+    }
+
+
+def reach_of(parts: Parts) -> float:
+    """Width of a contrast in widths of its measure's scale: 1 for means and differences."""
+    if not parts:
+        return 1.0
+    sums = (math.fsum(map(abs, levels.values())) for levels in parts.values())
+    return round(math.prod(sums) / 2, 12)

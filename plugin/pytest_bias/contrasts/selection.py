@@ -15,7 +15,7 @@ from ..experiments.records import Records
 from .declared import Hypothesis, Levels, levels_of
 from .estimate import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
 from .linear import DIGITS
-from .published import beside_none, bracketed, column_of
+from .published import bracketed, column_of, keep_published
 from .reach import POOLS_TO_CLEAR, cells_of, items_of
 from .units import Group, Layout, Units
 
@@ -64,7 +64,7 @@ class Selection(Hypothesis):
 
     @property
     def outcome(self) -> str:
-        """The measure of the items selected."""
+        """Return the measure of the items selected."""
         return self.selected
 
     @property
@@ -109,12 +109,12 @@ class Selection(Hypothesis):
 
     @property
     def _members(self) -> frozenset[str]:
-        """The items of the group."""
+        """Return the items of the group."""
         groups = levels_of(self.group)
         return frozenset(item for item, group in self.feature.items() if group in groups)
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The finding; NoFinding below ten pools, BadDesign for items of no known group."""
+        """Return the finding; NoFinding below ten pools, BadDesign for items of no known group."""
         from .estimation.cells import once  # noqa: PLC0415  (numpy)
         from .estimation.selection import item_counts, selection_ratio  # noqa: PLC0415
 
@@ -126,7 +126,7 @@ class Selection(Hypothesis):
         pools = once(memo, "pools", lambda: self._pools(rows))
         names = once(memo, "names", lambda: _names(pools))
         published = self._published(item_counts(pools, memo)) if pools else None
-        with beside_none(published):
+        with keep_published(published):
             finding, by_pool = selection_ratio(
                 pools, self._members, margin=self.margin, null=self.null or "zero", memo=memo
             )
@@ -187,7 +187,7 @@ class Selection(Hypothesis):
 
 
 def _rows(experiment: Experiment, records: Records, at: Mapping[str, tuple[str, ...]]) -> Records:
-    """The rows at some levels, and of some items."""
+    """Return the rows at some levels, and of some items."""
     items = items_of(experiment)
     rows = records.at({name: levels for name, levels in at.items() if name not in items})
     kept = [at[name] for name in items if name in at]

@@ -1,4 +1,4 @@
-"""The independent observations of a contrast, as values: what they are, and how many there are."""
+"""Independent observations of a contrast, as values: what they are, and how many there are."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Units(TextValue):
 
     @classmethod
     def of_text(cls, text: str) -> Units:
-        """The units that a text of :meth:`__str__` names."""
+        """Return the units that a text of :meth:`__str__` names."""
         for kind in _NAMELESS:
             if text == kind:
                 return cls(kind)
@@ -99,7 +99,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The units a design gives a contrast before any reply, their scale, and how many it needs.
+    """Units a design gives a contrast before any reply, their scale, and how many it needs.
 
     ``low`` and ``high`` are the ends of a unit's scale, infinite where it has none. ``event`` is
     whether units are events, ``ratio`` whether the contrast is a logarithm, ``largest`` whether it

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..baselines.gate import Change
+from ..baselines.noninferiority import Compared
 from ..contrasts.declared import Claim
-from ..contrasts.estimate import Compared, Scale
+from ..contrasts.estimate import Scale
 from ..stats.results import Interval
 from ..verdicts.verdict import NOTHING_FOUND, HypothesisName, Status, Verdict
 from ..verdicts.wording import interval_words, number_form, range_words, with_interval

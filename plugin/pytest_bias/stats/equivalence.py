@@ -1,4 +1,4 @@
-"""The clearing rule: two one-sided t tests, each with one further unit at its worse end.
+"""Clearing rule: two one-sided t tests, each with one further unit at its worse end.
 
 A t test clears by the spread it sees, and replies that are all alike show none. So each of the two
 tests (Schuirmann 1987) supposes one further unit on each side of the contrast, at that end of the
@@ -16,7 +16,7 @@ share at .95 clear nothing, see `results.units_needed`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -149,14 +149,14 @@ def log_ratio_of(sides: Sequence[SideSummary]) -> tuple[float, float]:
     return estimate, math.sqrt(variance)
 
 
-Further = Callable[[int], tuple[float, float]]
-"""From a sign to estimate and standard error with further units that move it that way."""
+Further = tuple[tuple[float, float], tuple[float, float]]
+"""Estimate and standard error with further units that move it down, and up."""
 
 
 def further_of(sides: Sequence[SideSummary], *, ratio: bool = False) -> Further:
     """Return what one further unit a side makes of a contrast, or of the log of a ``ratio``."""
     of = log_ratio_of if ratio else contrast_of
-    return lambda sign: of([side.further(sign) for side in sides])
+    return of([side.further(-1) for side in sides]), of([side.further(1) for side in sides])
 
 
 def clearing_p(further: Further, *, low: float, high: float, df: float) -> float:
@@ -165,9 +165,10 @@ def clearing_p(further: Further, *, low: float, high: float, df: float) -> float
     ``low`` and ``high`` are in the unit of the contrast, logarithms where it is a ratio; ``df``
     are the degrees of freedom of its standard error. An infinite limit is not tested.
     """
-    p = [_tail(*further(-1), low, 1, df)] if low > -math.inf else []
+    below, above = further
+    p = [_tail(*below, low, 1, df)] if low > -math.inf else []
     if high < math.inf:
-        p.append(_tail(*further(1), high, -1, df))
+        p.append(_tail(*above, high, -1, df))
     return max(p)
 
 
@@ -177,7 +178,7 @@ def beyond_p(further: Further, value: float, *, beyond: float, df: float) -> flo
     ``value`` is its estimate. The further units are at the end nearer to no effect.
     """
     sign = 1 if value > 0 else -1
-    toward, se = further(-sign)
+    toward, se = further[sign < 0]
     if se == 0 or math.isinf(se):
         return 1.0
     return p_from_t(max(sign * toward - beyond, 0.0) / se, df)
@@ -201,7 +202,7 @@ def clearing_interval(
     None where an end is infinite, or of a ratio too large to be a number.
     """
     t = float(stdtrit(df, (1 + level) / 2))
-    below, above = further(-1), further(1)
+    below, above = further
     low, high = below[0] - t * below[1], above[0] + t * above[1]
     farthest = _LARGEST_LOG if ratio else math.inf
     if not (abs(low) < farthest and abs(high) < farthest):

@@ -7,7 +7,7 @@ without their SDs; so all forms go through one small sum here.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,9 +43,10 @@ def describe(values: ArrayLike) -> Description:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudentEstimate:
-    """An estimate that Student's t tests: its standard error, above 0, and degrees of freedom.
+    """An estimate that Student's t tests: its standard error and degrees of freedom.
 
-    Assumes that (estimate - truth) / se is close to Student's t.
+    Assumes that (estimate - truth) / se is close to Student's t. Only a part of a difference may
+    have a standard error of 0.
     """
 
     estimate: float
@@ -54,18 +55,22 @@ class StudentEstimate:
 
     @property
     def t(self) -> float:
-        """The statistic of no effect."""
+        """Return the statistic of no effect."""
         return self.estimate / self.se
 
     @property
     def p(self) -> float:
-        """The two-sided p-value of no effect, floored."""
+        """Return the two-sided p-value of no effect, floored."""
         return p_from_t(self.t, self.df)
 
     @property
     def interval(self) -> Interval:
-        """The two-sided interval at 95 %."""
+        """Return the two-sided interval at 95 %."""
         return self.at_level(LEVEL)
+
+    def times(self, sign: float) -> StudentEstimate:
+        """Return the same of the other sign where `sign` is -1."""
+        return replace(self, estimate=sign * self.estimate)
 
     def at_level(self, level: float) -> Interval:
         """Return the two-sided interval at a confidence level."""
@@ -83,27 +88,20 @@ def p_from_t(t: float, df: float) -> float:
     return probability(2 * float(stdtr(df, -abs(t))))
 
 
-def difference_of(
-    first: float,
-    se_first: float,
-    df_first: float,
-    second: float,
-    se_second: float,
-    df_second: float,
-) -> StudentEstimate:
+def difference_of(first: StudentEstimate, second: StudentEstimate) -> StudentEstimate:
     """Return first - second, independent estimates such as a model's and the one of people.
 
     Each is close to normal with its standard error and degrees of freedom, in one unit. One
     standard error may be 0 (a constant); where both are, `NoVariance`.
     Source: Satterthwaite (1946); Welch (1947).
     """
-    se = math.hypot(se_first, se_second)
+    se = math.hypot(first.se, second.se)
     if se == 0:
         raise NoVariance
     # in shares of the variance rather than in variances: their squares would under- or overflow
-    share_first, share_second = (se_first / se) ** 2, (se_second / se) ** 2
-    df = 1 / (share_first**2 / df_first + share_second**2 / df_second)
-    return StudentEstimate(estimate=first - second, se=se, df=df)
+    share_first, share_second = (first.se / se) ** 2, (second.se / se) ** 2
+    df = 1 / (share_first**2 / first.df + share_second**2 / second.df)
+    return StudentEstimate(estimate=first.estimate - second.estimate, se=se, df=df)
 
 
 def welch(a: ArrayLike, b: ArrayLike) -> StudentEstimate:
@@ -116,11 +114,12 @@ def welch(a: ArrayLike, b: ArrayLike) -> StudentEstimate:
     Source: Welch (1947).
     """
     first, second, magnitude = two_samples(a, b)
-    parts: list[float] = []
+    means = []
     for group in (first, second):
         mean, sd = mean_and_sd(group, magnitude=magnitude)
-        parts += [mean, sd / math.sqrt(group.size), group.size - 1]
-    return difference_of(*parts)
+        se = sd / math.sqrt(group.size)
+        means.append(StudentEstimate(estimate=mean, se=se, df=group.size - 1))
+    return difference_of(*means)
 
 
 def mean_sd_n(differences: ArrayLike, *, magnitude: float = 0.0) -> tuple[float, float, int]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,14 +35,12 @@ class NonInferiority:
 
     Of the better upper bounds of candidate - b * baseline and of -candidate - b * baseline over
     both signs b, each one-sided at 1 - alpha / 2, `bound` is the larger, an upper bound of
-    |candidate| - |baseline|, with the standard error `se` and its `df`; `non_inferior` says that
-    it is below the margin. Without a margin it cannot be. `larger` says that |candidate| >
-    |baseline| is shown; `least` is a lower bound of the difference, at the level of that.
+    |candidate| - |baseline|; `non_inferior` says that it is below the margin. Without a margin it
+    cannot be. `larger` says that |candidate| > |baseline| is shown; `least` is a lower bound of
+    the difference, at the level of that.
     """
 
     bound: float
-    se: float
-    df: float
     margin: float | None
     non_inferior: bool
     least: float
@@ -61,13 +59,10 @@ def _two_signs(
     def upper(each: StudentEstimate) -> float:
         return end(each, ALPHA / 2)
 
-    deciding = max((min((found[a, b] for b in SIGNS), key=upper) for a in SIGNS), key=upper)
-    bound = upper(deciding)
+    bound = max(min(upper(found[a, b]) for b in SIGNS) for a in SIGNS)
     least = min(max(end(found[a, b], 1 - alpha_larger / 2) for a in SIGNS) for b in SIGNS)
     return NonInferiority(
         bound=bound,
-        se=deciding.se,
-        df=deciding.df,
         margin=margin,
         non_inferior=margin is not None and bound < margin,
         least=least,
@@ -106,12 +101,12 @@ def non_inferior_paired_groups(
         )
         for a in SIGNS:
             # the candidate's sign a goes to both terms, so that of the baseline becomes a b
-            found[a, a * b] = replace(moments, estimate=a * moments.estimate)
+            found[a, a * b] = moments.times(a)
     return _two_signs(found, margin=margin, alpha_larger=alpha_larger)
 
 
 def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -> StudentEstimate:
-    """The weighted sum of the means of independent groups."""
+    """Return the weighted sum of the means of independent groups."""
     moments = [mean_and_sd(values, magnitude=magnitude) for _, values in groups]
     means, sds = np.array(moments).T
     weights = np.array([weight for weight, _ in groups])
@@ -124,13 +119,9 @@ def _sum_of_means(groups: Sequence[tuple[float, Floats]], *, magnitude: float) -
 
 
 def non_inferior_from_estimates(
+    candidate: StudentEstimate,
+    baseline: StudentEstimate,
     *,
-    candidate: float,
-    se_candidate: float,
-    df_candidate: float,
-    baseline: float,
-    se_baseline: float,
-    df_baseline: float,
     margin: float | None,
     alpha_larger: float = ALPHA,
 ) -> NonInferiority:
@@ -141,10 +132,6 @@ def non_inferior_from_estimates(
     may be 0 (a constant), not both. Source: Satterthwaite (1946); else as in
     `non_inferior_paired_groups`.
     """
-    ours, theirs = (se_candidate, df_candidate), (se_baseline, df_baseline)
-    found = {
-        (a, b): difference_of(a * candidate, *ours, b * baseline, *theirs)
-        for a in SIGNS
-        for b in SIGNS
-    }
+    every = [(a, b) for a in SIGNS for b in SIGNS]
+    found = {(a, b): difference_of(candidate.times(a), baseline.times(b)) for a, b in every}
     return _two_signs(found, margin=margin, alpha_larger=alpha_larger)

@@ -26,7 +26,7 @@ _PLACES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chances:
-    """The probabilities of CLEAR and, else, of BIASED."""
+    """Probabilities of CLEAR and, else, of BIASED."""
 
     clear: float
     biased: float

@@ -1,4 +1,4 @@
-"""The analysis of one experiment with one model: outcomes to records, findings and verdicts."""
+"""Analysis of one experiment with one model: outcomes to records, findings and verdicts."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from .decide import alarm_interval, clears, decide, is_shown
 from .judge_agreement import (
     AgreementFound,
     Labels,
-    held_back,
+    agreement_with_itself,
+    agreement_with_people,
     type_of,
     with_errors,
-    with_itself,
-    with_people,
+    withheld,
 )
 from .verdict import Control, Reason, Verdict
 from .wording import (
@@ -95,16 +95,16 @@ class Analysis:
         object.__setattr__(self, "metadata", frozen_mapping(self.metadata))
 
     def verdict(self, hypothesis_id: str) -> Verdict:
-        """The verdict of the hypothesis with that id; KeyError if it was not analysed."""
+        """Return the verdict of the hypothesis with that id; KeyError if it was not analysed."""
         return {verdict.id: verdict for verdict in self.verdicts}[hypothesis_id]
 
     def control(self, contrast_id: str) -> Control:
-        """The positive control with that id; KeyError if there is none."""
+        """Return the positive control with that id; KeyError if there is none."""
         return {control.id: control for control in self.controls}[contrast_id]
 
     @property
     def unseen(self) -> tuple[Control, ...]:
-        """The positive controls that were asked for and needed, and not seen."""
+        """Return the positive controls that were asked for and needed, and not seen."""
         return tuple(c for c in self.controls if c.asked and c.needed and not c.seen)
 
 
@@ -158,19 +158,22 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     records = records or records_of(outcomes, tuple(experiment.measures))
     records = replace(records, asked=hypotheses)
     plain = without_controls(experiment, records)
-    agreed = (*with_itself(experiment, plain), *with_people(experiment, plain, labels))
+    agreed = (
+        *agreement_with_itself(experiment, plain),
+        *agreement_with_people(experiment, plain, labels),
+    )
     experiment = with_errors(experiment, plain, labels, records, agreed)
     by_condition = records.by_condition()
     conditions = experiment.conditions_of(design)
     counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in conditions)
-    held, cut = {**held_back(agreed), **unsaid}, cut_short(experiment, counts)
+    held, cut = {**withheld(agreed), **unsaid}, cut_short(experiment, counts)
     judged = []
     for control in controls:
         asked = control.contrast
         there = control.is_asked(experiment, design)
         rows = without_controls(experiment, records, asked)
         finding = _estimate(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
-        why = _held(held, asked.measures)
+        why = _reason_withheld(held, asked.measures)
         judged.append(judged_control(control, finding, why, asked=there))
     drafts: list[Verdict] = []
     claimed: set[str] = set()
@@ -181,8 +184,8 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         rests = hypothesis.measures
         against = {
             Reason.COPIES: recording.copied,
-            Reason.UNRELIABLE: _held(held, rests),
-            Reason.CUT_OFF: _held(cut, rests),
+            Reason.UNRELIABLE: _reason_withheld(held, rests),
+            Reason.CUT_OFF: _reason_withheld(cut, rests),
         }
         claim, licence = hypothesis.claim_under(design), ""
         if isinstance(finding, NoFinding):
@@ -290,7 +293,7 @@ def _as_screened(hypothesis: Hypothesis, design: Design) -> Hypothesis:
     return replace(hypothesis, null="margin") if large else hypothesis
 
 
-def _held(held: Mapping[str, str], measures: frozenset[str]) -> str:
+def _reason_withheld(held: Mapping[str, str], measures: frozenset[str]) -> str:
     """Say why nothing is decided that rests on ``measures``; '' where something may be."""
     return next((why for measure, why in held.items() if measure in measures), "")
 
@@ -311,7 +314,7 @@ def worded(verdict: Verdict) -> Verdict:
         verdict,
         cut=verdict.against.get(Reason.CUT_OFF, "") if finding is not None else "",
         p_adjusted=None if p is None else min(1.0, p),
-        shown=() if finding is None else _shown(finding, p),
+        shown=() if finding is None else _intervals_displayed(finding, p),
         licence=verdict.licence if verdict.status == "CLEAR" else "",
         next_step=INVALID_STEP if verdict.reason is Reason.TOO_FEW_VALID else "",
     )
@@ -359,7 +362,7 @@ def _published(finding: Estimate | NoFinding) -> PublishedColumn | None:
     return PublishedColumn(method=method, statistics=statistics)
 
 
-def _shown(finding: Estimate, p_adjusted: float | None) -> tuple[Interval, ...]:
+def _intervals_displayed(finding: Estimate, p_adjusted: float | None) -> tuple[Interval, ...]:
     """Return the intervals that say what the p-values do: the one that decides, or else both.
 
     One that a test of another kind (a permutation, a bound) contradicts says nothing of it.

@@ -1,4 +1,4 @@
-"""The order of the rules: from estimates to CLEAR, BIASED or INCONCLUSIVE; the first decides.
+"""Order of the rules: from estimates to CLEAR, BIASED or INCONCLUSIVE; the first decides.
 
 1. Copies, no estimate, a judge whose error is not known, fewer than 5 units: INCONCLUSIVE.
 2. An alarm is shown, and the effect not to be within the margin: BIASED.
@@ -172,7 +172,7 @@ def _p_alarm(asked: Verdict, finding: Estimate | None) -> float:
 
 
 def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:
-    """The interval at level 1 - .05 p / p_adjusted: outside lies what the alarm rejects."""
+    """Return the interval at level 1 - .05 p / p_adjusted: outside lies what the alarm rejects."""
     if finding.at_level is None or not p_adjusted:
         return finding.interval
     return finding.at_level(1 - ALPHA * finding.p_alarm / p_adjusted)
@@ -195,5 +195,5 @@ def clears(finding: Estimate) -> bool:
 
 
 def open_cells(finding: Estimate) -> tuple[str, ...]:
-    """The cells that are not shown to be within their margin."""
+    """Return the cells that are not shown to be within their margin."""
     return (*finding.bare_cells, *(n for n, cell in finding.cells.items() if not clears(cell)))

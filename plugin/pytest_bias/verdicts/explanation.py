@@ -1,11 +1,10 @@
-"""What was asked, and why the published method disagrees, for somebody who reads no statistics."""
+"""What was asked, and what the published method says, for readers without statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..contrasts.estimate import Estimate, p_words
-from ..contrasts.published import NOT_DEFINED
 from .decide import is_shown
 from .verdict import Verdict
 from .wording import margin_words, unit_words
@@ -20,11 +19,11 @@ _CLAIMS = {
 def explanation(verdict: Verdict) -> tuple[str, ...]:
     """What was asked, and what the published method says beside the verdict: a sentence each."""
     finding = verdict.finding
-    asked = () if finding is None else (_asked(verdict, finding),)
-    return (*asked, *_beside_published(verdict))
+    asked = () if finding is None else (_question(verdict, finding),)
+    return (*asked, *_published(verdict))
 
 
-def _asked(verdict: Verdict, finding: Estimate) -> str:
+def _question(verdict: Verdict, finding: Estimate) -> str:
     about = (
         "this very set" if finding.target == "fixed" else "taken as a sample of others like them"
     )
@@ -43,8 +42,8 @@ def _asked(verdict: Verdict, finding: Estimate) -> str:
     )
 
 
-def _beside_published(verdict: Verdict) -> Iterator[str]:
-    """Say where and why the published method disagrees with the verdict, and what it says."""
+def _published(verdict: Verdict) -> Iterator[str]:
+    """Report what the published method says, which never decides."""
     finding = verdict.finding
     published = verdict.published if finding is None else finding.published
     if published is None:
@@ -56,25 +55,9 @@ def _beside_published(verdict: Verdict) -> Iterator[str]:
             f"{named}: it is computed all the same, on the replies there are. What it finds may "
             "be what is missing; it decides nothing."
         )
-    elif NOT_DEFINED in published.statistics:
-        yield f"{named}: it cannot be computed here ({published.statistics[NOT_DEFINED]})."
-    elif not isinstance(p, float):
-        yield f"{named}: it gives no p-value."
-    elif is_shown(p):
-        beside = _BESIDE_AN_EFFECT.get(verdict.status, f"; the verdict: {verdict.open_words}.")
-        yield f"{named}: {p_words(p)}, which it calls an effect{beside}"
-    else:
-        yield f"{named}: {p_words(p)}, which it calls no effect{_BESIDE_NONE[verdict.status]}"
-
-
-_BESIDE_NONE = {
-    "CLEAR": "; the verdict says more: whatever there is lies within the margin.",
-    "BIASED": "; the verdict's own test, which compares like with like, does find one.",
-    "INCONCLUSIVE": "; that none was found does not show that there is none.",
-}
-
-
-_BESIDE_AN_EFFECT = {
-    "CLEAR": "; the verdict is about size: whatever there is lies within the margin.",
-    "BIASED": "; the verdict agrees.",
-}
+    elif isinstance(p, float):
+        effect = "an effect" if is_shown(p) else "no effect"
+        yield (
+            f"{named}: {p_words(p)}, which it calls {effect}. It asks whether there is any, and "
+            "decides nothing; the verdict asks whether it matters."
+        )

@@ -25,7 +25,7 @@ _SEED = 20240229
 _SLIGHT = 0.2
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_WANTED = {float: "a number", bool: "yes or no", str: "a category"}
+_EXPECTED = {float: "a number", bool: "yes or no", str: "a category"}
 _PAIR = 2
 
 
@@ -41,7 +41,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels people gave to trials of one experiment with one model.
+    """Labels people gave to trials of one experiment with one model.
 
     ``path`` is the file as errors name it, ``source`` its name, the same on every machine;
     ``measures`` are the columns, in the file's order.
@@ -55,7 +55,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementFound:
-    """The agreement of two ratings of the same trials: Krippendorff's α, and what rests on it.
+    """Agreement of two ratings of the same trials: Krippendorff's α, and what rests on it.
 
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
     on it are held back; ``interval`` is a percentile bootstrap over trials (95 %). ``trials`` have
@@ -86,7 +86,7 @@ class AgreementFound:
         return beside_people and self.alpha is not None and self.alpha <= _SLIGHT
 
 
-def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
+def agreement_with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with itself, for each agreement that is declared.
 
     Raises BadDesign when a measure does not hold what its agreement needs.
@@ -94,8 +94,8 @@ def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFoun
     agreed = []
     for each in experiment.agreements:
         name = each.measure
-        pairs: Pairs = [(row.values[name], again) for row, again in _twice(each, records)]
-        found, why = _found(name, "the judge again", each.level, pairs), ""
+        pairs: Pairs = [(row.values[name], again) for row, again in _rated_twice(each, records)]
+        found, why = _agreement(name, "the judge again", each.level, pairs), ""
         if len(pairs) < FEWEST_TWICE:
             twice = "1 trial was" if len(pairs) == 1 else f"{len(pairs)} trials were"
             why = f"the judge's error on {name} is not known: {twice} scored twice, and it takes"
@@ -104,7 +104,7 @@ def with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFoun
     return tuple(agreed)
 
 
-def with_people(
+def agreement_with_people(
     experiment: Experiment, records: Records, labels: Labels | None
 ) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with people, for each measure they labelled.
@@ -116,7 +116,7 @@ def with_people(
         return ()
     levels = {each.measure: each.level for each in experiment.agreements}
     return tuple(
-        _beside(labels, experiment.measure(name), records, levels.get(name))
+        _agreement_with_people(labels, experiment.measure(name), records, levels.get(name))
         for name in labels.measures
     )
 
@@ -143,9 +143,9 @@ def with_errors(
     left: dict[str, float] = {}
     every = every or records
     for flag, agreements in _flags(experiment, records).items():
-        pairs = [_again(flag, each, records, every) for each in agreements]
+        pairs = [_differing_pairs(flag, each, records, every) for each in agreements]
         found = [retest_youden(differ=differ, pairs=of) for differ, of in pairs if of]
-        beside = _beside_labels(flag, agreements, records, labels, every)
+        beside = _left_by_labels(flag, agreements, records, labels, every)
         left[flag] = min([*found, *([] if beside is None else [beside])], default=0.0)
     for each in agreed:
         if each.against != "the judge again" or not each.trials:
@@ -194,14 +194,18 @@ def _reader(
     return read
 
 
-def _again(flag: str, agreement: Agreement, records: Records, every: Records) -> tuple[int, int]:
+def _differing_pairs(
+    flag: str, agreement: Agreement, records: Records, every: Records
+) -> tuple[int, int]:
     """Of how many trials rated twice the second rating says another flag, and of how many."""
     read = _reader(flag, agreement.measure, every)
-    differ = [read(row, again) != row.values[flag] for row, again in _twice(agreement, records)]
+    differ = [
+        read(row, again) != row.values[flag] for row, again in _rated_twice(agreement, records)
+    ]
     return sum(differ), len(differ)
 
 
-def _beside_labels(
+def _left_by_labels(
     flag: str,
     agreements: Sequence[Agreement],
     records: Records,
@@ -228,7 +232,7 @@ def _beside_labels(
     return None
 
 
-def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:
+def withheld(found: Sequence[AgreementFound]) -> Mapping[str, str]:
     """Measure → why nothing that rests on it is decided; measures that are not named may be."""
     held: dict[str, str] = {}
     for each in found:
@@ -237,8 +241,8 @@ def held_back(found: Sequence[AgreementFound]) -> Mapping[str, str]:
     return held
 
 
-def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, MeasureValue]]:
-    """The trials rated twice, each with its second rating."""
+def _rated_twice(agreement: Agreement, records: Records) -> list[tuple[Record, MeasureValue]]:
+    """Return the trials rated twice, each with its second rating."""
     what = f"Agreement({agreement.measure!r})"
     kind = type_of(agreement.measure, records)
     pairs = []
@@ -262,7 +266,7 @@ def _twice(agreement: Agreement, records: Records) -> list[tuple[Record, Measure
     return pairs
 
 
-def _beside(
+def _agreement_with_people(
     labels: Labels, measure: Measure, records: Records, level: Level | None
 ) -> AgreementFound:
     kind = type_of(measure.name, records)
@@ -273,7 +277,7 @@ def _beside(
         if cell.measure != measure.name or kind is None:
             continue
         said = _rating(cell.text, kind)
-        wanted = _wanted(said, measure, kind, judged)
+        wanted = _problem(said, measure, kind, judged)
         if said is None or wanted:
             problem = f"{cell.text!r} is no rating of this measure: {wanted}"
             raise BadStimuli(
@@ -282,7 +286,7 @@ def _beside(
         if cell.trial in rated:
             pairs.append((rated[cell.trial][measure.name], said))
     scale: Level = level or ("interval" if kind is float else "nominal")
-    found = _found(measure.name, "people", scale, pairs)
+    found = _agreement(measure.name, "people", scale, pairs)
     aside = sum(cell.measure == measure.name for cell in labels.cells) - len(pairs)
     why = found.why
     if why and aside:
@@ -290,7 +294,7 @@ def _beside(
     return replace(found, why=why, source=labels.source)
 
 
-def _wanted(
+def _problem(
     said: MeasureValue | None,
     measure: Measure,
     kind: type[MeasureValue],
@@ -304,7 +308,7 @@ def _wanted(
     low, high = measure.bounds or (-math.inf, math.inf)
     if said is None or (isinstance(said, float) and not low <= said <= high):
         within = f" from {low:g} to {high:g}" if measure.bounds and kind is float else ""
-        return f"{_WANTED[kind]}{within}"
+        return f"{_EXPECTED[kind]}{within}"
     if not isinstance(said, str) or said in judged:
         return ""
     alike = sorted(each for each in judged if each.casefold() == said.casefold())
@@ -316,7 +320,7 @@ def _wanted(
 
 
 def type_of(measure: str, records: Records) -> type[MeasureValue] | None:
-    """The type of a measure's values; None where no trial has one."""
+    """Return the type of a measure's values; None where no trial has one."""
     kinds = {type(value) for value in records.column(measure)}
     if len(kinds) > 1:
         raise BadDesign(what=f"measure {measure!r}", problem="gives values of several types")
@@ -334,8 +338,8 @@ def _rating(text: str, kind: type[MeasureValue] | None) -> MeasureValue | None:
     return (word or None) if kind is str else None
 
 
-def _found(measure: str, against: Rater, level: Level, pairs: Pairs) -> AgreementFound:
-    """The agreement of pairs of ratings; ``why`` says where α is not defined."""
+def _agreement(measure: str, against: Rater, level: Level, pairs: Pairs) -> AgreementFound:
+    """Return the agreement of pairs of ratings; ``why`` says where α is not defined."""
     from ..stats.agreement import krippendorff_alpha  # noqa: PLC0415  (numpy)
 
     alpha = interval = None

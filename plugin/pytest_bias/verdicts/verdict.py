@@ -73,7 +73,7 @@ _ASKED = {KEPT: False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The verdict of one hypothesis on one model; until it is decided, the question.
+    """Verdict of one hypothesis on one model; until it is decided, the question.
 
     ``family`` and ``documented``, the direction its source reports, are as declared. ``against``
     is what speaks against deciding or clearing it whatever the estimate, each reason with its
@@ -139,7 +139,7 @@ class Verdict:
 
     @property
     def label(self) -> str:
-        """The status in print.
+        """Return the status in print.
 
         DESCRIBED where it does not gate; NOTHING FOUND of an INCONCLUSIVE that no reply could have
         cleared, as it has no margin.

@@ -73,7 +73,7 @@ def _valid_of(finding: Estimate) -> tuple[int, int]:
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """The verdict in print: ``CLEAR within ±0.6 for this vignette``."""
+    """Return the verdict in print: ``CLEAR within ±0.6 for this vignette``."""
     finding, reason = verdict.finding, reason_words(verdict)
     if finding is None:
         return f"{verdict.label}: {reason}"
@@ -114,7 +114,7 @@ def _described(verdict: Verdict, finding: Estimate) -> str:
 
 
 def estimated(verdict: Verdict) -> str:
-    """The estimate in print, with what decided and the margin; empty without an estimate.
+    """Return the estimate in print, with what decided and the margin; empty without an estimate.
 
     ``+0.47, 99.96 % [+0.33, +0.61] points, allowed ±0.25``.
     """
@@ -187,7 +187,7 @@ def margin_words(finding: Estimate) -> str:
 
 
 def range_words(margin: float | None, scale: Scale | None) -> str:
-    """The same of a margin alone, on the scale of what it is a margin for."""
+    """Return the same of a margin alone, on the scale of what it is a margin for."""
     if margin is None:
         return "no margin"
     if scale != "ratio":
@@ -326,7 +326,7 @@ def number_form(
         edges += [margin, 1 / margin if scale == "ratio" else -margin]
     elif bounds and scale != "ratio" and _EQUAL < (most := max(map(abs, bounds))) < _LEAST_ALONE:
         digits = fine_digits(most / 10, digits)
-    return f"{sign}z.{digits_beside(bounds, edges, digits)}f"
+    return f"{sign}z.{digits_apart(bounds, edges, digits)}f"
 
 
 def fine_digits(margin: float | None, digits: int = _DIGITS) -> int:
@@ -336,7 +336,7 @@ def fine_digits(margin: float | None, digits: int = _DIGITS) -> int:
     return 1 - math.floor(math.log10(margin))
 
 
-def digits_beside(values: Sequence[float], edges: Sequence[float], digits: int = _DIGITS) -> int:
+def digits_apart(values: Sequence[float], edges: Sequence[float], digits: int = _DIGITS) -> int:
     """Decimals, ``digits`` or a few more, by which no value reads as an edge it lies beside."""
     beside = [(value, edge) for value in values for edge in edges if abs(value - edge) > _EQUAL]
     most = max(_MOST_DIGITS, digits + 1)

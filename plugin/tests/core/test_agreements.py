@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -224,13 +223,6 @@ def test_the_share_that_is_scored_again_is_fixed_by_what_a_trial_is() -> None:
     assert [t for t in small if scored_again(t, 0.2)] == [t for t in chosen if t.replicate <= 3]
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_a_share_is_one_of_the_whole(share: float) -> None:
-    of = tiny()
-    with pytest.raises(BadDesign, match="share must lie between 0 and 1"):
-        scored_again(plan(of, of.design())[0], share)
-
-
 def test_a_judge_that_agrees_with_itself_lets_its_verdicts_stand() -> None:
     rated = ratings(noise=0.1)
     analysis = analysed(judged(OF_SCORE), rated)
@@ -309,23 +301,6 @@ def test_few_trials_scored_twice_say_too_little(twice: int) -> None:
     assert found(judged(OF_SCORE), ratings(twice=20)).holds
 
 
-def test_trials_without_a_valid_reply_are_not_counted() -> None:
-    rated: list[Rated | None] = [*ratings()]
-    rated[3] = rated[25] = None
-    agreed = found(judged(OF_SCORE), rated)
-    assert (agreed.trials, agreed.alpha) == (38, 1.0)
-
-
-def test_flags_and_categories_agree_or_not() -> None:
-    rated = ratings(noise=0.3)
-    kind, much = analysed(
-        judged(Agreement("kind", "kind_again"), Agreement("much", "much_again")), rated
-    ).agreements
-    pairs = [[each.kind for each in rated], [each.kind_again for each in rated]]
-    assert kind.alpha == pytest.approx(krippendorff_alpha(pairs).alpha)
-    assert (much.alpha, much.same) == (1.0, 40)
-
-
 def test_a_control_on_a_rating_that_is_not_relied_on_is_not_seen() -> None:
     rated = [replace(each, much_again=NOT_SCORED) for each in ratings()]
     analysis = analysed(judged(OF_MUCH), rated)
@@ -358,18 +333,6 @@ def test_what_was_found_travels_as_json() -> None:
         judged(OF_SCORE, Agreement("kind", "kind_again")), ratings(noise=0.5), labels=LABELS
     )
     assert TypeAdapter(Analysis).validate_json(dumps(analysis)) == analysis
-    told = json.loads(dumps(analysis))["agreements"]
-    assert [(each["measure"], each["against"]) for each in told] == [
-        ("score", "the judge again"),
-        ("kind", "the judge again"),
-        ("score", "people"),
-        ("kind", "people"),
-    ]
-    assert dumps(analysis) == dumps(
-        analysed(
-            judged(OF_SCORE, Agreement("kind", "kind_again")), ratings(noise=0.5), labels=LABELS
-        )
-    )
 
 
 def labels(
@@ -533,10 +496,8 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     ("data", "problem"),
     [
         ("trial,score\na#1,3\n", ""),
-        ('"trial","score"\n"a#1","3"\n', ""),
         ("\n trial ,score\na#1,3\n", ""),
         ("trial;score\na#1;3\n", "the cells are parted by ';': save it with commas, .*; it "),
-        ("trial\tscore\na#1\t3\n", "the cells are parted by .*; it "),
         ("trial,score\na#1,3\n".encode("utf-16"), "the file is not UTF-8 from here on; .*; it "),
     ],
 )
@@ -571,15 +532,12 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
     [
         ("trial,score\nc#1,3\n", "line 2, column 'trial': 'c#1' is no trial of the experiment"),
         ("trial,score\na#01,3\n", "line 2, column 'trial': 'a#01' is no trial of the experiment"),
-        ("trial,score\na#0,3\n", "line 2, column 'trial': 'a#0' is no trial of the experiment"),
-        ("trial,score\n,3\n", "line 2, column 'trial': '' is no trial of the experiment"),
         (
             "trial,score\na#1,3\nb#1,2\na#1,3\n",
             "line 4, column 'trial': 'a#1' is labelled twice, first on line 2",
         ),
         ("trial,mark\na#1,3\n", "line 1, column 'mark': tiny has no such measure; it has score,"),
         ("trial,score,score\n", "line 1, column 'score': two columns have this name"),
-        ("score\n3\n", "line 1: needs a column 'trial' and one or more named after measures"),
         ("trial\na#1\n", "line 1: needs a column 'trial' and one or more named after measures"),
         ("", "it holds no rows below the names of its columns"),
         (

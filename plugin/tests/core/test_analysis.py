@@ -280,10 +280,3 @@ def test_never_nan_infinity_or_p_0(scores: dict[str, Sequence[int | None]]) -> N
             interval = there(verdict.finding.interval)
             assert interval.low <= verdict.finding.estimate <= interval.high
     assert dumps(ADAPTER.validate_json(text)) == text
-
-
-def test_a_huge_difference_is_not_p_0() -> None:
-    found = analysis({"low": [0] * 500 + [1], "high": [12] * 500 + [11]})
-    finding = found.verdicts[0].finding
-    assert there(finding).p_alarm > 0
-    assert all(isinstance(p, float) and p > 0 for p in ps_in(json.loads(dumps(found))) if p)

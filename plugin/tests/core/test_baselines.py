@@ -333,21 +333,6 @@ def test_what_the_judge_is_told_counts_where_it_is_known_of_both() -> None:
     assert differences(empty, prints(told=unknown)) == ()
 
 
-def test_what_is_told_stands_after_what_it_follows_from() -> None:
-    three = grouped({**LEVELS, "c": "Cy"})
-    before = prints(three, told=told(a="1", b="2", c="3"))
-    after = prints(
-        grouped(LEVELS),
-        replace(HYPOTHESIS, margin=0.5),
-        told=told(a="1", b="2"),
-    )
-    assert differences(before, after) == (
-        'factors.group.levels.c: "Cy" → (none)',
-        "hypothesis.margin: 0.6 → 0.5",
-        "what the subject is told changed in 1 condition (c)",
-    )
-
-
 def test_a_truth_is_no_number() -> None:
     one, two = prints(grouped({"a": 1, "b": 0})), prints(grouped({"a": True, "b": 0.0}))
     assert differences(one, two) == ("factors.group.levels.a: 1 → true",)
@@ -416,38 +401,25 @@ async def rate_bob_again(trial: Trial, subject: Subject) -> object:
     return await subject.ask(f"Rate {name}{', again' if name == 'Bob' else ''}.")
 
 
+def test_another_prompt_temperature_or_target_differs() -> None:
+    before = whole(experiment(rate))
+    assert differences(before, whole(experiment(rate_bob_again))) == (
+        "what the subject is told changed in 1 condition (b)",
+    )
+    hot = experiment(rate, parameters=Parameters(temperature=0.7))
+    assert differences(before, whole(hot)) == ("subject.temperature: (none) → 0.7",)
+    people = replace(HYPOTHESIS, target="population", unit="items")
+    assert differences(before, whole(experiment(rate), people)) == (
+        'hypothesis.target: "fixed" → "population"',
+        'hypothesis.unit: (none) → ["items"]',
+    )
+
+
 def whole(of: Experiment, hypothesis: Any = HYPOTHESIS) -> Any:
     """The fingerprint as a run makes it."""
     design = Design(3)
     told = told_by(of, design, Players("openai/m"))
     return fingerprint_of(of, design, hypothesis, "", sampled=of.parameters, told=told)
-
-
-BEFORE = whole(experiment(rate))
-REFUSED: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
-    "prompt": (
-        BEFORE,
-        whole(experiment(rate_bob_again)),
-        ("what the subject is told changed in 1 condition (b)",),
-    ),
-    "target": (
-        BEFORE,
-        whole(experiment(rate), replace(HYPOTHESIS, target="population", unit="items")),
-        ('hypothesis.target: "fixed" → "population"', 'hypothesis.unit: (none) → ["items"]'),
-    ),
-    "temperature": (
-        BEFORE,
-        whole(experiment(rate, parameters=Parameters(temperature=0.7))),
-        ("subject.temperature: (none) → 0.7",),
-    ),
-}
-
-
-@pytest.mark.parametrize(("before", "now", "words"), REFUSED.values(), ids=REFUSED)
-def test_nothing_is_held_against_another_design_and_all_that_differs_is_named(
-    before: Any, now: Any, words: tuple[str, ...]
-) -> None:
-    assert differences(before, now) == words
 
 
 def test_what_is_past_is_said_before_any_number() -> None:

@@ -224,13 +224,6 @@ def test_of_a_claim_that_was_not_clear_worse_must_be_shown_of_a_cell(
     assert words in found.words
 
 
-def test_a_cell_near_its_margin_is_not_stopped_by_chance() -> None:
-    """.3 is CLEAR within .5, and .5 is not: a standard error of .14 shows no growth by .2."""
-    then = entry(in_cells("INCONCLUSIVE", 0.7, 0.3, 0.0))
-    assert beside(in_cells("INCONCLUSIVE", 0.7, 0.5, 0.0), then).outcome == "known"
-    assert beside(in_cells("INCONCLUSIVE", 0.7, 0.7, 0.0), then).outcome == "worse"
-
-
 def test_each_cell_has_its_share_of_the_error_rate() -> None:
     """+.7 to +1.08 at a standard error of .14 is p = .0072, below .05 / 3; +1.0 to it none."""
     one = [

@@ -249,11 +249,6 @@ def test_conflicts(fill: Callable[[], Registry], problem: str) -> None:
         fill()
 
 
-def test_an_unknown_experiment() -> None:
-    with pytest.raises(KeyError):
-        Registry()["tiny"]
-
-
 def test_a_contrast_without_a_margin_is_no_hypothesis() -> None:
     rate = RateDifference("hit", "demand", high="high", low="low")
     with pytest.raises(BadDesign, match="positive_control"):

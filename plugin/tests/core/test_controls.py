@@ -25,13 +25,13 @@ from pytest_bias import (
     positive_control,
 )
 from pytest_bias.baselines.gate import stopped_by_control
-from pytest_bias.contrasts.cases import Registry, cases_of
+from pytest_bias.contrasts.cases import Registry
 from pytest_bias.contrasts.register import ATTRIBUTE
-from pytest_bias.errors import BadDesign, NoControl
+from pytest_bias.errors import NoControl
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
-from pytest_bias.experiments.records import Outcome, Record, Records
+from pytest_bias.experiments.records import Outcome
 from pytest_bias.report.wording import control_lines
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -281,20 +281,6 @@ def test_a_design_that_asks_no_control_is_recorded_and_clears_nothing() -> None:
     assert all(entry.licensed(each, STUDY.design()) for each in entry.hypotheses.values())
 
 
-def test_each_control_is_a_case() -> None:
-    def test_seen() -> None:
-        """What is glad is longer, and warmer."""
-
-    declared = getattr(positive_control(STUDY, *CONTROLS)(test_seen), ATTRIBUTE)
-    cases = cases_of(declared, ["openai/m"], STUDY.design())
-    assert [case.id for case in cases] == [
-        "openai/m-length-glad-sorry",
-        "openai/m-warmth-glad-sorry",
-    ]
-    with pytest.raises(BadDesign, match="@positive_control: none is given"):
-        positive_control(STUDY)
-
-
 # --- control levels and items --------------------------------------------------------------------
 
 
@@ -325,33 +311,6 @@ def test_control_levels_stand_beside_the_first_levels_alone() -> None:
     ]
     assert of.levels("style") == ("plain", "odd")
     assert rude not in of.conditions_of(Design(2))
-
-
-def test_a_control_level_is_seen_beside_what_stands_at_every_level_of_the_other_factors() -> None:
-    """It stands at the first town alone, so that in the others nothing is set against it."""
-    of = experiment(
-        factors=[
-            Factor("who", {"ann": 1, "bob": 2}, controls={"boss": 3}),
-            Factor("town", ["rome", "oslo"]),
-        ],
-        replicates=40,
-        controls=6,
-    )
-    rng = np.random.default_rng(5)
-    rows = [
-        Record(
-            trial,
-            {"score": float(rng.normal(180 if trial.condition.id == "boss-rome" else 120, 4))},
-            None,
-        )
-        for trial in plan(of, of.design())
-    ]
-    found = MeanDifference("score", "who", high="boss", low="ann").analyse(
-        of, Records(tuple(rows))
-    )
-    assert found.fewest == 6
-    assert found.estimate == pytest.approx(60, abs=6)
-    assert found.p_alarm < 0.001
 
 
 def test_a_contrast_that_names_no_control_is_what_it_would_be_without() -> None:

@@ -70,182 +70,107 @@ def verdict(found: Estimate | NoFinding, **changes: Any) -> Verdict:
 CELL = finding(margin=1.2, estimate=3.0, p_alarm=0.001, interval=between(2, 4), null="margin")
 ARMS = tuple(replace(arm, missing={"refusal": 40}) for arm in finding().arms)
 
-RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] = {
-    "clear": (cleared(), {}, "CLEAR", Reason.NONE, ""),
-    "clear though an effect is shown": (cleared(p_alarm=1e-6), {}, "CLEAR", Reason.NONE, ""),
-    "biased": (finding(p_alarm=0.05), {}, "BIASED", Reason.NONE, ""),
-    "not biased": (
-        open_(p_alarm=0.0500001),
-        {},
-        "INCONCLUSIVE",
-        Reason.UNDECIDED,
-        "not enough data to decide",
-    ),
-    "not clear": (
-        cleared(p_clear=0.0500001),
-        {},
-        "INCONCLUSIVE",
-        Reason.UNDECIDED,
-        "not enough data to decide",
-    ),
-    "no estimate": (
+Rule = tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]
+
+
+def is_open(found: Estimate | NoFinding, reason: Reason, words: str) -> Rule:
+    return found, {}, "INCONCLUSIVE", reason, words
+
+
+def given(status: str, found: Estimate, reason: Reason, words: str = "x") -> Rule:
+    """What speaks against a verdict: it is the reason only where that is INCONCLUSIVE."""
+    stated = (reason, words) if status == "INCONCLUSIVE" else (Reason.NONE, "")
+    return found, {"against": {reason: words}}, status, *stated
+
+
+def clear(found: Estimate) -> Rule:
+    return found, {}, "CLEAR", Reason.NONE, ""
+
+
+def biased(found: Estimate, reason: Reason = Reason.NONE) -> Rule:
+    return found, {}, "BIASED", reason, ""
+
+
+FEW, OPEN_CELL, SEEDS = Reason.TOO_FEW_TO_CLEAR, Reason.CELL_OPEN, Units("block", ("seed",))
+UNDECIDED = Reason.UNDECIDED, "not enough data to decide"
+INVALID = Reason.TOO_FEW_VALID, "too few valid replies: 120 of 160"
+MISREAD = "the judge's error may hide any effect: nothing is left of the margin"
+WIDE = cleared(margin=1.2)
+
+RULES: dict[str, Rule] = {
+    "clear": clear(cleared()),
+    "clear though an effect is shown": clear(cleared(p_alarm=1e-6)),
+    "biased": biased(finding(p_alarm=0.05)),
+    "not biased": is_open(open_(p_alarm=0.0500001), *UNDECIDED),
+    "not clear": is_open(cleared(p_clear=0.0500001), *UNDECIDED),
+    "no estimate": is_open(
         TooFewUnits(group="demand=high", found=0, needed=1),
-        {},
-        "INCONCLUSIVE",
         Reason.NO_ESTIMATE,
         "demand=high: no valid reply",
     ),
     **{
-        f"{reason}, though {name}": (
-            each,
-            {"against": {reason: "the words of it"}},
-            "INCONCLUSIVE",
-            reason,
-            "the words of it",
-        )
+        f"{reason}, though {name}": given("INCONCLUSIVE", each, reason)
         for reason in (Reason.UNRELIABLE, Reason.COPIES)
         for name, each in (("clear", cleared()), ("biased", finding()))
     },
-    "too few for anything": (
+    "too few for anything": is_open(
         finding(fewest=4),
-        {},
-        "INCONCLUSIVE",
         Reason.TOO_FEW_UNITS,
         "too few replies: 4 a side, and it takes 5 to decide anything",
     ),
-    "too few that are valid": (
+    "too few that are valid": is_open(
         finding(fewest=4, arms=tuple(replace(arm, replies=4) for arm in ARMS)),
-        {},
-        "INCONCLUSIVE",
         Reason.TOO_FEW_VALID,
         "too few valid replies: 4 of 44",
     ),
-    "too few to clear": (
-        open_(p_clear=1.0, needed=300, unit_name=Units("block", ("seed",))),
-        {},
-        "INCONCLUSIVE",
-        Reason.TOO_FEW_TO_CLEAR,
+    "too few to clear": is_open(
+        open_(p_clear=1.0, needed=300, unit_name=SEEDS),
+        FEW,
         "too few seeds: 120, and it takes 300 to clear anything",
     ),
-    "too few seeds, whatever replies are missing": (
-        finding(fewest=4, unit_name=Units("block", ("seed",)), arms=ARMS),
-        {},
-        "INCONCLUSIVE",
+    "too few seeds, whatever replies are missing": is_open(
+        finding(fewest=4, unit_name=SEEDS, arms=ARMS),
         Reason.TOO_FEW_UNITS,
         "too few seeds: 4, and it takes 5 to decide anything",
     ),
-    "too few to clear, were all replies valid": (
+    "too few to clear, were all replies valid": is_open(
         open_(p_clear=1.0, needed=300, arms=ARMS),
-        {},
-        "INCONCLUSIVE",
-        Reason.TOO_FEW_TO_CLEAR,
+        FEW,
         "too few replies: 120 a side, and it takes 300 to clear anything",
     ),
-    "too few to clear, for want of valid replies": (
-        open_(p_clear=1.0, needed=140, arms=ARMS),
-        {},
-        "INCONCLUSIVE",
-        Reason.TOO_FEW_VALID,
-        "too few valid replies: 120 of 160",
+    "too few to clear, for want of valid replies": is_open(
+        open_(p_clear=1.0, needed=140, arms=ARMS), *INVALID
     ),
-    "misread, whatever replies are missing": (
-        open_(p_clear=1.0, needed=MOST_UNITS, shrink=0.001, arms=ARMS),
-        {},
-        "INCONCLUSIVE",
-        Reason.MISREAD,
-        "the judge's error may hide any effect: nothing is left of the margin",
+    "misread, whatever replies are missing": is_open(
+        open_(p_clear=1.0, needed=MOST_UNITS, shrink=0.001, arms=ARMS), Reason.MISREAD, MISREAD
     ),
-    "less than four fifths valid": (
-        cleared(lost=lost(0.25, 0.24), arms=ARMS),
-        {},
-        "INCONCLUSIVE",
-        Reason.TOO_FEW_VALID,
-        "too few valid replies: 120 of 160",
-    ),
-    "biased with as many missing": (
-        finding(lost=lost(0.37, 0.30), arms=ARMS),
-        {},
-        "BIASED",
-        Reason.NONE,
-        "",
-    ),
-    "missing unequally": (
+    "less than four fifths valid": is_open(cleared(lost=lost(0.25, 0.24), arms=ARMS), *INVALID),
+    "biased with as many missing": biased(finding(lost=lost(0.37, 0.30), arms=ARMS)),
+    "missing unequally": is_open(
         cleared(lost=lost(0.19, 0.03, p_beyond=0.05)),
-        {},
-        "INCONCLUSIVE",
         Reason.MISSING_UNEQUALLY,
         "replies are missing unequally: 19 against 3 in 100",
     ),
-    "four fifths valid, as a sum of floats": (
-        cleared(lost=lost(math.nextafter(0.2, 1), 0.2)),
-        {},
-        "CLEAR",
-        Reason.NONE,
-        "",
+    "four fifths valid, as a sum of floats": clear(
+        cleared(lost=lost(math.nextafter(0.2, 1), 0.2))
     ),
-    "not shown to be missing unequally": (
-        cleared(lost=lost(0.19, 0.03, p_beyond=0.051)),
-        {},
-        "CLEAR",
-        Reason.NONE,
-        "",
-    ),
-    "cut off": (
-        cleared(),
-        {"against": {Reason.CUT_OFF: "the limit ended 9 of 10"}},
-        "INCONCLUSIVE",
-        Reason.CUT_OFF,
-        "the limit ended 9 of 10",
-    ),
-    "cut off, though biased": (
-        finding(),
-        {"against": {Reason.CUT_OFF: "the limit"}},
-        "BIASED",
-        Reason.NONE,
-        "",
-    ),
-    "no control": (
-        cleared(),
-        {"against": {Reason.NO_CONTROL: "no positive control of months was recorded"}},
-        "INCONCLUSIVE",
-        Reason.NO_CONTROL,
-        "no positive control of months was recorded",
-    ),
-    "no control, though biased": (
-        finding(),
-        {"against": {Reason.NO_CONTROL: "no positive control"}},
-        "BIASED",
-        Reason.NONE,
-        "",
-    ),
-    "a cell is open": (
-        cleared(cells={"cv=a": cleared(margin=1.2), "cv=b": open_(margin=1.2, p_clear=0.2)}),
-        {},
-        "INCONCLUSIVE",
-        Reason.CELL_OPEN,
+    "not shown to be missing unequally": clear(cleared(lost=lost(0.19, 0.03, p_beyond=0.051))),
+    "cut off": given("INCONCLUSIVE", cleared(), Reason.CUT_OFF),
+    "cut off, though biased": given("BIASED", finding(), Reason.CUT_OFF),
+    "no control": given("INCONCLUSIVE", cleared(), Reason.NO_CONTROL),
+    "no control, though biased": given("BIASED", finding(), Reason.NO_CONTROL),
+    "a cell is open": is_open(
+        cleared(cells={"cv=a": WIDE, "cv=b": open_(margin=1.2, p_clear=0.2)}),
+        OPEN_CELL,
         "clear on average, but not in 1 of 2 cells: cv=b +1.00, 90 % [+0.20, +1.40], allowed ±1.2",
     ),
-    "a cell has no replies": (
-        cleared(cells={"cv=a": cleared(margin=1.2)}, bare_cells=("cv=b",)),
-        {},
-        "INCONCLUSIVE",
-        Reason.CELL_OPEN,
+    "a cell has no replies": is_open(
+        cleared(cells={"cv=a": WIDE}, bare_cells=("cv=b",)),
+        OPEN_CELL,
         "clear on average, but not in 1 of 2 cells: cv=b too few replies",
     ),
-    "a cell is biased": (
-        cleared(cells={"cv=a": cleared(margin=1.2), "cv=b": CELL}),
-        {},
-        "BIASED",
-        Reason.CELL_BIASED,
-        "",
-    ),
-    "a cell is biased, the average open": (
-        open_(cells={"cv=b": CELL}),
-        {},
-        "BIASED",
-        Reason.CELL_BIASED,
-        "",
-    ),
+    "a cell is biased": biased(cleared(cells={"cv=a": WIDE, "cv=b": CELL}), Reason.CELL_BIASED),
+    "a cell is biased, the average open": biased(open_(cells={"cv=b": CELL}), Reason.CELL_BIASED),
     "no margin": (
         open_(margin=None, p_clear=None),
         {"claim": "detect"},
@@ -260,13 +185,7 @@ RULES: dict[str, tuple[Estimate | NoFinding, dict[str, Any], str, Reason, str]] 
         Reason.SCREEN,
         "a screen can only find large effects; the gate design clears",
     ),
-    "a screen finds": (
-        finding(null="margin"),
-        {"against": {Reason.SCREEN: ""}},
-        "BIASED",
-        Reason.NONE,
-        "",
-    ),
+    "a screen finds": given("BIASED", finding(null="margin"), Reason.SCREEN),
 }
 
 

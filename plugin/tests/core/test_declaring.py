@@ -89,7 +89,6 @@ def loose(call: Callable[..., Any], *arguments: Any, **named: Any) -> Callable[[
 REFUSED: list[tuple[Callable[[], object], str]] = [
     # Factors and items
     (loose(Factor, "x", "gain"), "levels must be a mapping, label → value, or a list of labels"),
-    (loose(Factor, "x", {"gain", "loss"}), "levels must be a mapping"),
     (loose(Factor, "x", ["gain", "gain"]), "levels name one twice: ['gain', 'gain']"),
     (loose(Factor, "x", ["gain"]), "needs at least two levels"),
     (loose(Factor, "x", [1, 2]), "levels must be a mapping"),
@@ -97,8 +96,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Factor, "x", {"A": 1, "b": 2}), "'A' is not a label"),
     (loose(Factor, "x", ["a", "b"], exemplars=["Ada", "Bob"]), "exemplars must be a mapping"),
     (loose(Factor, "x", ["a", "b"], {"a": ["x"], "b": ["y"]}), "unit must be text"),
-    (loose(Factor, "x", ["a", "b"], exemplars={"a": 3, "b": 4}), "must be a list of distinct"),
-    (loose(Factor, "x", ["a", "b"], exemplars={"a": ["x"]}), "every level or none"),
     (loose(Factor, "x", ["a", "b"], exemplars={"a": ["x"], "c": ["y"]}), "every level or none"),
     *[
         (
@@ -116,8 +113,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Measure, "score", "score"), "take must be a function; it is 'score'"),
     (loose(Measure, "score", bounds=10), "bounds must be two finite numbers, rising; it is 10"),
     (loose(Measure, "score", bounds=(10, 0)), "bounds must be two finite numbers, rising"),
-    (loose(Measure, "score", bounds=(1, 1)), "bounds must be two finite numbers, rising"),
-    (loose(Measure, "score", bounds=(0, 1, 2)), "bounds must be two finite numbers, rising"),
     (loose(Measure, "score", bounds=("a", "b")), "each of bounds must be a finite number"),
     (loose(Measure, "score", bounds=(0, NAN)), "each of bounds must be a finite number"),
     (loose(Measure, "score", unit=None), "unit must be text"),
@@ -126,7 +121,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Design, 0), "replicates must be at least 1"),
     (loose(Design, replicates=True), "replicates must be an integer"),
     (loose(Design, 1, exemplars=0), "exemplars must be at least 1"),
-    (loose(Design, 1, exemplars=True), "exemplars must be an integer"),
     (loose(Design, 1, exemplars=1.0), "exemplars must be an integer"),
     (loose(Parameters, "hot"), "temperature must be 0 or above; it is 'hot'"),
     *[
@@ -138,22 +132,18 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     # Experiments
     (loose(E, id=None), "id must be text"),
     (loose(E, id=""), "lower-case words"),
-    (loose(E, id="Tiny"), "lower-case words"),
     (loose(E, id="../tiny"), "lower-case words"),
     (loose(E, name=None), "name must be text"),
     (loose(E, simulated=lonely), "simulated must be a function without async"),
     (loose(E, factors={"group": {"a": 1}}), "factors must be a list of Factor(name, {label: val"),
-    (loose(E, factors=F), "factors must be a list of Factor"),
     (
         loose(E, factors=["group"]),
         "Factor(name, {label: value}); 'group' is none",
     ),
     (loose(E, factors=[]), "at least one factor"),
     (loose(E, factors=[F, F]), "factor and item names must differ from each other"),
-    (loose(E, items=Items("group", ["x"])), "factor and item names must differ"),
     (loose(E, measures=[]), "at least one measure"),
     (loose(E, measures=[Measure("score")] * 2), "measure names"),
-    (loose(E, measures=Measure("score")), "measures must be a list of Measure"),
     (loose(E, measures=["score"]), "measures must be a list of Measure(…); 'score' is none"),
     (loose(E, protocol=None), "must be an async function"),
     (loose(E, protocol=at_once), "must be an async function"),
@@ -163,7 +153,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(E, protocol=judged, judge="openai/x"), "judge must be Parameters(…); it is 'openai/x'"),
     (loose(E, parameters={"temperature": 1}), "parameters must be Parameters(…)"),
     (loose(E, replicates=-3), "replicates must be at least 1"),
-    (loose(E, replicates="3"), "replicates must be an integer; it is '3'"),
     (loose(E, designs={"small": 2}), "design 'small' must be Design(replicates); it is 2"),
     (loose(E, designs={"gate": Design(2)}), "given by replicates="),
     (

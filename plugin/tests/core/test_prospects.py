@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bias_tests.anchoring import hypotheses as anchoring
-from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias import (
     MISSING,
@@ -203,29 +201,12 @@ def test_missing_replies_are_an_outcome_that_is_there_where_five_in_a_hundred_ar
     assert 0.8 < five < 0.95
 
 
-@pytest.mark.parametrize(
-    ("hypothesis", "design", "problem"),
-    [
-        (difference(claim="detect"), Design(4, "few"), "few design: 4 replies on a side can give"),
-        (
-            difference(claim="detect", target="population", unit="seed"),
-            Design(1, "one"),
-            "",
-        ),
-        (
-            difference(claim="detect"),
-            Design(1, "one"),
-            "",
-        ),
-    ],
-)
-def test_what_no_verdict_is_possible_of_says_so(
-    hypothesis: Any, design: Design, problem: str
-) -> None:
-    of = CROSSED if design.replicates == 1 else PLAIN
-    found = prospect(hypothesis, of, design)
-    assert found.problem.startswith(problem)
-    assert bool(found.problem) == bool(problem)
+def test_what_no_verdict_is_possible_of_says_so() -> None:
+    found = prospect(difference(claim="detect"), PLAIN, Design(4, "few"))
+    assert found.problem.startswith("few design: 4 replies on a side can give")
+    of_seeds = difference(claim="detect", target="population", unit="seed")
+    for each in (of_seeds, difference(claim="detect")):  # single replies are joined
+        assert prospect(each, CROSSED, Design(1, "one")).problem == ""
 
 
 def test_an_alarm_of_fewer_than_ten_units_is_a_permutation_and_has_no_chance_told() -> None:
@@ -266,40 +247,6 @@ def test_a_spread_below_0_is_refused() -> None:
 
 
 # --- the suite ----------------------------------------------------------------------------------
-
-
-def ends_well(claim: Any, found: Estimate) -> bool:
-    if claim.claim == "clear":
-        return there(found.p_clear) <= 0.05
-    return found.p_alarm > ALARM
-
-
-def test_an_unbiased_model_passes_anchoring_as_often_as_planned() -> None:
-    """Two claims, of sentences and of missing replies; drawn and analysed as recordings are."""
-    claims = (anchoring.SENTENCE, anchoring.REFUSALS)
-    design = replace(ANCHORING.design(), controls=0)
-    of = replace(
-        ANCHORING,
-        measures=[
-            replace(m, spread=1.25) if m.name == "sentence_months" else m
-            for m in ANCHORING.measures
-        ],
-    )
-    planned = there(passes([prospect(each, of) for each in claims]))
-    n, draws, rng = design.replicates, 300, np.random.default_rng(9)
-    for share, chance in zip((0.0, 0.05), planned, strict=True):
-        passed = 0
-        for _ in range(draws):
-            lost = rng.random((2, n)) < share
-            months = np.clip(rng.normal(6, 1.25, (2, n)), 0, 12)
-            high, low = (
-                [None if gone else float(value) for gone, value in zip(*each, strict=True)]
-                for each in zip(lost, months, strict=True)
-            )
-            drawn = rows(of, {"high": high, "low": low}, "sentence_months").for_verdicts
-            passed += all(ends_well(each, each.analyse(of, drawn)) for each in claims)
-        error = math.sqrt(chance * (1 - chance) / draws)
-        assert passed / draws == pytest.approx(chance, abs=0.02 + 2 * error)
 
 
 def test_false_alarms_of_what_may_only_be_found_are_taken_off() -> None:

@@ -34,7 +34,7 @@ from pytest_bias.providers.sdk import Secrets, parsed
 from pytest_bias.settings.roster import Roster as ReadRoster
 from pytest_bias.settings.roster import read_roster
 from pytest_bias.verdicts.judge_agreement import Labels as LabelsOfPeople
-from pytest_bias.verdicts.judge_agreement import with_people
+from pytest_bias.verdicts.judge_agreement import agreement_with_people
 from pytest_bias.workbench.labels import labels_path, read_labels
 
 from .games import GAMES, MODEL, PLANTED, Rating
@@ -102,7 +102,7 @@ class Labels(Target[LabelsOfPeople | None]):
         path.write_bytes(data)
         labels = read_labels(self.scratch, GAME, GAME.design(), MODEL, {})
         assert origin
-        with_people(GAME, self._records, labels)
+        agreement_with_people(GAME, self._records, labels)
         return labels
 
     @property

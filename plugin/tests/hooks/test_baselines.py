@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias.baselines.entries import baseline_from, baseline_text
-from pytest_bias.contrasts.estimate import Effect
+from pytest_bias.baselines.noninferiority import Effect
 
 from .suites import (
     ACCEPT,

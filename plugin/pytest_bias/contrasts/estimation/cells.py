@@ -1,4 +1,4 @@
-"""The cells of a design as numbers, and what each weighs in a linear contrast."""
+"""Cells of a design as numbers, and what each weighs in a linear contrast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Stratum = tuple[tuple[str, str], ...]
 
 
 def once(memo: dict[object, object], key: object, make: Callable[[], T]) -> T:
-    """The result of ``make``, made on the first question only."""
+    """Return the result of ``make``, made on the first question only."""
     if key not in memo:
         memo[key] = make()
     return cast("T", memo[key])
@@ -31,7 +31,7 @@ def once(memo: dict[object, object], key: object, make: Callable[[], T]) -> T:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """The values of one condition, exemplar and item.
+    """Values of one condition, exemplar and item.
 
     ``labels`` maps each factor to its level and the items' name to the item; ``members`` each
     factor that has exemplars to the one shown. ``values`` are the valid replies, in the plan's
@@ -69,7 +69,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell in words, for messages."""
+        """Return the cell in words, for messages."""
         return "/".join([*self.labels.values(), *self.members.values()])
 
 
@@ -92,7 +92,7 @@ class Grid:
         return once(self.memo, "magnitude", lambda: max(sizes, default=0.0))
 
     def at(self, levels: Mapping[str, Sequence[str]]) -> Grid:
-        """The cells at some levels only, of those factors that are named."""
+        """Return the cells at some levels only, of those factors that are named."""
         key = ("at", *((name, tuple(among)) for name, among in sorted(levels.items())))
 
         def found() -> Grid:
@@ -111,7 +111,7 @@ class Grid:
 
 
 def collapsed(grid: Grid, kept: Sequence[str]) -> Grid:
-    """The grid, cells joined where each is of a single trial, or one has no value.
+    """Return the grid, cells joined where each is of a single trial, or one has no value.
 
     Such cells have no variance. Single trials are joined over all but the factors ``kept``, others
     over exemplars. The variance of joined cells is larger by what they differ in, so that nothing
@@ -174,7 +174,7 @@ def _grid(experiment: Experiment, records: Records, measure: str, eligible: str 
 
 
 def _by_cell(records: Records) -> list[list[Record]]:
-    """The rows of each condition, exemplar and item; sorted out once for all measures."""
+    """Return the rows of each condition, exemplar and item; sorted out once for all measures."""
 
     def sorted_out() -> list[list[Record]]:
         found: dict[tuple[object, ...], list[Record]] = {}
@@ -220,7 +220,7 @@ def _cell(experiment: Experiment, rows: list[Record], measure: str, eligible: st
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """The cells of a grid that a contrast weighs, and what it makes of each.
+    """Cells of a grid that a contrast weighs, and what it makes of each.
 
     ``places`` are theirs in the grid, ``coefficients`` the weights of their means: cells of a
     combination of levels count alike. A ``stratum`` is what a cell shares with those it is
@@ -250,7 +250,7 @@ class Weights:
         return tuple((factor, tuple(levels.items())) for factor, levels in self.parts.items())
 
     def of(self, cell: Cell) -> float:
-        """The weight of a cell's combination of levels."""
+        """Return the weight of a cell's combination of levels."""
         return math.prod(
             levels.get(cell.labels[factor], 0.0) for factor, levels in self.parts.items()
         )
@@ -260,7 +260,7 @@ class Weights:
         return tuple(cell.labels[factor] for factor in self.parts)
 
     def used(self, grid: Grid) -> Grid:
-        """The grid without the cells that weigh nothing."""
+        """Return the grid without the cells that weigh nothing."""
 
         def found() -> Grid:
             cells = (grid.cells[place] for place in self.on(grid).places)
@@ -269,7 +269,7 @@ class Weights:
         return once(grid.memo, self.key, found)
 
     def on(self, grid: Grid) -> Weighed:
-        """The cells of a grid that it weighs."""
+        """Return the cells of a grid that it weighs."""
 
         def weighed() -> Weighed:
             every = map(self.of, grid.cells)

@@ -1,4 +1,4 @@
-"""The numbers of the figures an experiment asks for: means, rates and intervals of what is shown.
+"""Numbers of the figures an experiment asks for: means, rates and intervals of what is shown.
 
 Replies are the units, so an interval is about this very set of stimuli; nothing here is tested.
 """

@@ -1,4 +1,4 @@
-"""The largest of several contrasts: a group's departure, an interaction, a sum of absolute gaps.
+"""Largest of several contrasts: a group's departure, an interaction, a sum of absolute gaps.
 
 Each is the largest of absolute values of linear contrasts, and is within a margin where all of
 these are. So it is cleared where each is, at .05 without adjustment (intersection-union: Berger
@@ -21,7 +21,7 @@ from ...stats.equivalence import moments
 from ...stats.results import LEVEL, Interval
 from ...stats.simultaneous import max_t
 from ..estimate import ALPHA, Estimate, Null, p_words
-from ..weights import departing, reach_of
+from ..reach import departing, reach_of
 from .cells import Grid, Weights
 from .estimator import SEED, estimate
 from .sample import Names, Sample, sample_of

@@ -1,8 +1,8 @@
-"""The percentile bootstrap of a difference, and people's difference compared with it."""
+"""Percentile bootstrap of a difference, and people's difference compared with it."""
 
 from __future__ import annotations
 
-from ...stats.means import difference_of, p_from_t, t_interval
+from ...stats.means import StudentEstimate, difference_of, p_from_t, t_interval
 from ...stats.resampling import bootstrap_difference
 from ...stats.results import LEVEL, Bootstrap
 from ..estimate import Estimate, Human, HumanComparison, Relation
@@ -29,7 +29,8 @@ def compared_with_people(finding: Estimate, people: Human) -> HumanComparison:
     similar_within = finding.margin if people.similar_within is None else people.similar_within
     # Replies that are all alike have no standard error, and people have one.
     compared = difference_of(
-        finding.estimate, finding.se or 0.0, finding.df or 1.0, difference, people.se, people.df
+        StudentEstimate(estimate=finding.estimate, se=finding.se or 0.0, df=finding.df or 1.0),
+        StudentEstimate(estimate=difference, se=people.se, df=people.df),
     )
     primary: Relation = "not distinguishable"
     if compared.interval.excludes(0.0):

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...errors import TooFewUnits
 from ...stats.checks import Floats
+from ..reach import reach_of
 from ..units import REPLIES, Units
-from ..weights import reach_of
 from .cells import Cell, Grid, Weights
 
 Unit = tuple[tuple[str, str, str], ...]
@@ -163,7 +163,7 @@ def _whole_units(
 
 
 def centred(sample: Sample) -> list[Floats]:
-    """The values of each group as if nothing but the contrast told the groups apart.
+    """Return the values of each group as if nothing but the contrast told the groups apart.
 
     Strata may differ, levels of one side may, and factors may have effects beside their
     interaction: a permutation of all labels would take these for noise.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import NoVariance
 from ...stats.checks import Floats, enough
-from ...stats.equivalence import Further, beyond_p, clearing_interval, clearing_p
+from ...stats.equivalence import beyond_p, clearing_interval, clearing_p
 from ...stats.resampling import label_shuffle_ratio
 from ...stats.results import LEVEL, Interval
 from ..estimate import ALPHA, Estimate, Null
@@ -62,7 +61,8 @@ def selection_ratio(
     if not (selected and others):  # half a selection among one further item of each side
         sums = sums + np.array([0.5, 1, 0.5, 1]) / n
     log_ratio, by_pool = linearised(sums)
-    further, limit = partial(_further, sums), None if margin is None else math.log(margin)
+    further = _further(sums, -1), _further(sums, 1)
+    limit = None if margin is None else math.log(margin)
     if null == "margin" and limit is not None:
         p_alarm, method = beyond_p(further, log_ratio, beyond=limit, df=n), "t test at the margin"
     else:
@@ -76,7 +76,10 @@ def selection_ratio(
     if limit is not None:
         few = n < POOLS_TO_CLEAR
         p_clear = 1.0 if few else clearing_p(further, low=-limit, high=limit, df=n)
-    at_level = partial(_interval, further, n)
+
+    def at_level(level: float) -> Interval | None:
+        return clearing_interval(further, df=n, level=level, ratio=True)
+
     return Estimate(
         estimate=math.exp(log_ratio),
         interval=at_level(LEVEL),
@@ -113,10 +116,6 @@ def _further(sums: Floats, sign: int) -> tuple[float, float]:
     more = [of_group, shown, taken - of_group, shown_others]
     log_ratio, by_pool = linearised(np.vstack([sums, more]))
     return log_ratio, float(by_pool.std(ddof=1)) / math.sqrt(len(by_pool))
-
-
-def _interval(further: Further, df: int, level: float) -> Interval | None:
-    return clearing_interval(further, df=df, level=level, ratio=True)
 
 
 def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:

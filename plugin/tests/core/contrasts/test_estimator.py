@@ -20,7 +20,7 @@ from pytest_bias.contrasts.estimation.estimator import estimate
 from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
 from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.groups import TotalGap
-from pytest_bias.contrasts.weights import reach_of, weights_between
+from pytest_bias.contrasts.reach import reach_of, weights_between
 from pytest_bias.errors import IncompleteDesign, NoVariance
 from pytest_bias.stats.equivalence import clearing_p, further_of, sides_of
 

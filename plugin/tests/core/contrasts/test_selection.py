@@ -14,7 +14,7 @@ from pytest_bias.experiments.records import Record, Records
 from pytest_bias.verdicts.decide import clears
 
 from ...helpers import there
-from .designs import STYLE, TONE, items, level, recorded, study
+from .designs import TONE, items, level, recorded, study
 
 SEX = {f"p{i}": ("female" if i < 8 else "male" if i < 18 else "unknown") for i in range(24)}
 OF = study(
@@ -202,11 +202,3 @@ def test_fewer_than_ten_pools_are_too_few() -> None:
     with pytest.raises(TooFewUnits, match="pools") as found:
         asked().analyse(OF, picked(lost=tuple(row.trial.id for row in picked().rows)))
     assert found.value.published is None  # of no pool there is nothing to say
-
-
-def test_other_factors_do_not_matter() -> None:
-    of = study(factors=[TONE, STYLE], replicates=5, measures=[Measure("picked"), Measure("pool")])
-    records = picked(of=of)
-    found = asked().analyse(of, records)
-    women = {post for post, sex in SEX.items() if sex == "female"}
-    assert found.estimate == pytest.approx(ratio(*counts(records), women))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimate import Compared
+from pytest_bias.baselines.noninferiority import Compared
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.published import ChiSquareTest
 from pytest_bias.errors import TooFewUnits

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.errors import NoVariance
-from pytest_bias.stats.means import difference_of
+from pytest_bias.stats.means import StudentEstimate, difference_of
 from pytest_bias.stats.noninferiority import (
     NonInferiority,
     non_inferior_from_estimates,
@@ -23,6 +23,10 @@ from .reference import assert_sound
 
 close = pytest.approx
 Groups = list[tuple[float, Any, Any]]
+
+
+def of(estimate: float, se: float, df: float) -> StudentEstimate:
+    return StudentEstimate(estimate=estimate, se=se, df=df)
 
 
 def by_definition(groups: Groups, a: int, b: int) -> tuple[float, float, float]:
@@ -87,14 +91,11 @@ def test_an_unchanged_size_is_seldom_called_larger_and_a_larger_one_mostly(
 ) -> None:
     """2,000 draws: false at most .05 (Monte Carlo error .005), and four standard errors found."""
     rng = np.random.default_rng(12)
-    given: dict[str, Any] = {"se_baseline": 0.5, "df_candidate": 40, "df_baseline": 40}
     rates = []
     for truth in (size, size + 4 * math.hypot(0.5, 0.4)):
         ours, theirs = rng.normal(sign * truth, 0.4, 2_000), rng.normal(size, 0.5, 2_000)
         found = [
-            non_inferior_from_estimates(
-                candidate=a, baseline=b, se_candidate=0.4, margin=None, **given
-            ).larger
+            non_inferior_from_estimates(of(a, 0.4, 40), of(b, 0.5, 40), margin=None).larger
             for a, b in zip(ours.tolist(), theirs.tolist(), strict=True)
         ]
         rates.append(np.mean(found))
@@ -122,36 +123,25 @@ def test_what_cannot_be_tested() -> None:
         non_inferior_paired_groups([(1, same, same), (-1, same, same + 1)], margin=1)
 
 
-ESTIMATES: dict[str, Any] = {
-    "candidate": -0.4,
-    "se_candidate": 0.2,
-    "df_candidate": 20,
-    "baseline": 0.3,
-    "se_baseline": 0.1,
-    "df_baseline": 30,
-}
-
-
 def non_inferior_paired(candidate: Any, baseline: Any, **given: float) -> NonInferiority:
     """The rule on one group of units."""
     return non_inferior_paired_groups([(1.0, candidate, baseline)], **given)
 
 
 def test_independent_estimates_use_welch_and_satterthwaite() -> None:
-    found = non_inferior_from_estimates(**ESTIMATES, margin=0.5)
-    worst = difference_of(0.4, 0.2, 20, 0.3, 0.1, 30)
-    assert found.bound == close(worst.interval.high)
-    assert (found.se, found.df) == close((worst.se, worst.df))
+    both = of(-0.4, 0.2, 20), of(0.3, 0.1, 30)
+    found = non_inferior_from_estimates(*both, margin=0.5)
+    assert found.bound == close(difference_of(of(0.4, 0.2, 20), both[1]).interval.high)
     assert found.margin == 0.5
     assert not found.non_inferior
-    assert non_inferior_from_estimates(**ESTIMATES, margin=0.56).non_inferior
+    assert non_inferior_from_estimates(*both, margin=0.56).non_inferior
 
 
 def test_constant_baselines_and_constant_pairs() -> None:
-    fixed = non_inferior_from_estimates(**{**ESTIMATES, "se_baseline": 0}, margin=1)
-    assert fixed.non_inferior
+    fixed = of(0.3, 0, 30)
+    assert non_inferior_from_estimates(of(-0.4, 0.2, 20), fixed, margin=1).non_inferior
     with pytest.raises(NoVariance):
-        non_inferior_from_estimates(**{**ESTIMATES, "se_baseline": 0, "se_candidate": 0}, margin=1)
+        non_inferior_from_estimates(of(-0.4, 0, 20), fixed, margin=1)
     for same in ([1.0, 2.0, 4.0], [1.1, 2.1, 4.1], [-1.0, -2.0, -4.0]):
         with pytest.raises(NoVariance):
             non_inferior_paired(same, [1.0, 2.0, 4.0], margin=1)

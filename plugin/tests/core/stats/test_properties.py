@@ -129,11 +129,11 @@ def test_a_constant_is_told_by_the_spread_of_the_values() -> None:
 
 def test_a_ratio_without_an_end_that_is_a_number_has_no_interval() -> None:
     level = 1 - 0.1 / 12
-    narrow = clearing_interval(lambda sign: (sign * 0.1, 3.0), df=1, level=level, ratio=True)
+    narrow = clearing_interval(((-0.1, 3.0), (0.1, 3.0)), df=1, level=level, ratio=True)
     end = 0.1 + 3 * float(stats.t.isf(0.05 / 12, 1))
     assert narrow is not None
     assert (math.log(narrow.low), math.log(narrow.high)) == pytest.approx((-end, end))
-    assert clearing_interval(lambda _: (0.0, 10.0), df=1, level=level, ratio=True) is None
+    assert clearing_interval(((0.0, 10.0),) * 2, df=1, level=level, ratio=True) is None
 
 
 ratings = st.lists(st.integers(0, 10).map(float), min_size=2, max_size=30)

@@ -103,7 +103,10 @@ def tost_of_summary() -> Found:
     """The bound is .43 pooled standard deviations of Moon & Roeder's groups; printed t = -2.69."""
     bound = 0.43 * math.sqrt((0.95**2 + 0.83**2) / 2)
     groups = with_moments(5.25, 0.95, 95), with_moments(5.22, 0.83, 89)
-    found = difference_of(5.25, 0.95 / math.sqrt(95), 94, 5.22, 0.83 / math.sqrt(89), 88)
+    found = difference_of(
+        StudentEstimate(estimate=5.25, se=0.95 / math.sqrt(95), df=94),
+        StudentEstimate(estimate=5.22, se=0.83 / math.sqrt(89), df=88),
+    )
     every = {"bound_raw": bound, "df": found.df, **tost_of(found, *groups, margin=bound)}
     return {key: value for key, value in every.items() if key != "p_tost"}
 
@@ -249,7 +252,9 @@ def test_published_human_anchoring_study() -> None:
     se = Human.tested(high=6.05, low=4.00, t=2.10, df=37, n=39, citation="2006").se
     assert round(se, 3) == 0.976
     assert round(p_from_t(2.10, 37), 4) == 0.0426
-    same = difference_of(2.05, 0.0, 1, 0.0, se, 37)
+    same = difference_of(
+        StudentEstimate(estimate=2.05, se=0.0, df=1), StudentEstimate(estimate=0.0, se=se, df=37)
+    )
     assert (same.p, same.df) == pytest.approx((p_from_t(2.10, 37), 37))
 
 
