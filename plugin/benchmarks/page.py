@@ -49,7 +49,7 @@ BEFORE = {
 }
 """The page that this one replaced, as it was measured."""
 
-SIZE, BARE_SIZE, FURTHER = 2.0, 1.0, 0.7
+SIZE, FURTHER = 2.0, 0.7
 READY, ROUTE, FIRST = 1_000.0, 100.0, 600.0
 ELEMENTS, ELEMENTS_FIRST = 2_500, 1_400
 LABEL, LANDMARKS, PRINTED, SCRIPT, ADDED = 300, 12, 12, 40_000, 1.5
@@ -208,11 +208,10 @@ def _median(values: Sequence[float]) -> float:
     return statistics.median(values)
 
 
-def weighed(name: str, path: Path, bare: Path) -> Iterator[Limit]:
-    """Sizes of a report with replies and without, in MB of 10⁶ bytes."""
+def weighed(name: str, path: Path) -> Iterator[Limit]:
+    """Size of a report with replies, in MB of 10⁶ bytes."""
     further = FURTHER * (MODELS[name] - 1)
     yield Limit("size with replies", path.stat().st_size / 1e6, SIZE + further, "MB", ".2f")
-    yield Limit("size without", bare.stat().st_size / 1e6, BARE_SIZE + further, "MB", ".2f")
 
 
 def added(folder: Path, runs: int) -> Iterator[Limit]:
@@ -241,11 +240,10 @@ def main() -> int:
     say(f"{limits[0]}")
     with tempfile.TemporaryDirectory(prefix="pytest-bias-page-") as folder, launched() as browser:
         for name in given.only:
-            note(f"{name}: making the report with replies and without …")
+            note(f"{name}: making the report …")
             path = made(Path(folder), name, *RUNS[name])
-            bare = made(Path(folder), f"{name}-bare", *RUNS[name], "--bias-report-replies=off")
             say(f"\n{name} (before: {BEFORE[name]}); load {os.getloadavg()[0]:.1f}")
-            of = [*weighed(name, path, bare), *measured(browser, name, path, given.rounds)]
+            of = [*weighed(name, path), *measured(browser, name, path, given.rounds)]
             say("\n".join(map(str, of)))
             limits += of
         if given.runs:

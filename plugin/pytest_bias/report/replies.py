@@ -68,16 +68,15 @@ def replies_of(
     outcomes: Sequence[Outcome],
     *,
     rows: Sequence[Record] = (),
-    text: bool = True,
 ) -> TrialBlock:
     """The block of ``outcomes``, one per planned trial, in the plan's order.
 
-    ``rows`` are theirs, where they are known already. Without ``text``, and of an experiment that
-    keeps none, there is none in it.
+    ``rows`` are theirs, where they are known already. Of an experiment that keeps no text there is
+    none in it.
     """
     experiment = experiment.as_read(outcomes)
     records = rows or records_of(outcomes, tuple(experiment.measures)).rows
-    kept = text and experiment.retention == "raw"
+    kept = experiment.retention == "raw"
     value = {
         "factors": [_factor(experiment, each, records) for each in _names(experiment)],
         "replicate": [row.trial.replicate for row in records],

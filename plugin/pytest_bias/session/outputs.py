@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,17 +58,15 @@ def _write_page(state: State, run: RunResult, path: Path) -> Said:
 
     What an earlier run has left in that folder goes.
     """
-    from ..report.page import LARGEST, clear, report_files  # noqa: PLC0415  (jinja2: only to write a page)
+    from ..report.page import clear, report_files  # noqa: PLC0415  (jinja2: only to write a page)
     from ..report.replies import TrialBlock  # noqa: PLC0415  (as the page)
 
     asked, folder = state.settings.report_asked, path.with_name(f"{path.stem}-data")
-    limits = {"inline": math.inf, "beside": 0}
     page, beside = report_files(
         run,
         [TrialBlock(**each) for each in state.workspace.left("replies")],
         _old(state, run),
         folder=folder.name,
-        largest=limits.get(state.settings.report_replies, LARGEST),
     )
     said = Said()
     for name, text in beside.items():

@@ -100,11 +100,6 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
     "Reports": (
         Option("report", "PATH", "where the HTML report goes",
                default="bias-report.html", may_be_off=True),
-        Option("report_replies", "HOW",
-               "auto: the report has prompts and replies of experiments that keep them, in files "
-               "beside it where it would exceed 6 MB; inline: however large; beside: always in "
-               "files; off: it has only what was measured",
-               default="auto", choices=("auto", "inline", "beside", OFF)),
         Option("results", "PATH", "where the JSON results go",
                default="bias-results.json", may_be_off=True),
         Option("summary", "PATH",

@@ -20,7 +20,6 @@ FILE_SUFFIX = ".json"
 RecordMode = Literal["none", "missing", "all"]
 Gate = Literal["absolute", "off"]
 OnInconclusive = Literal["fail", "pass"]
-ReportReplies = Literal["auto", "inline", "beside", "off"]
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 _WORDS = ("reason", "owner", "until")
@@ -181,7 +180,6 @@ class Settings:
     report: Path | None
     results: Path | None
     report_asked: bool = False
-    report_replies: ReportReplies = "auto"
     results_asked: bool = False
     dataset: Path | None = None
     exports: Path | None = None

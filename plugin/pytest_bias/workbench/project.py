@@ -175,9 +175,8 @@ class Project:
 
         case = self.recordings.sized(case)
         whole = Case("hypothesis", case.experiment, case.model, case.design)
-        text = self.settings.report_replies != "off"
         outcomes, rows = self.recordings.replayed(whole), self.records(case).rows
-        return replies_of(case.experiment, case.model, outcomes, rows=rows, text=text)
+        return replies_of(case.experiment, case.model, outcomes, rows=rows)
 
     def allocation(self, experiment_id: str) -> Allocation:
         """Return the part of the suite's false alarms that an experiment has; see `shares`."""

@@ -248,7 +248,7 @@ def test_trials_beside_a_large_page_are_opened_from_disk(show: Show, tmp_path: P
     file.write_text(page, encoding="utf-8")
     ((name, text),) = files.items()
     route = f"#/replies/{replies.experiment}"
-    other = replies_of(experiment(retention="raw"), OLD, [], text=False)
+    other = replies_of(experiment(retention="measures"), OLD, [])
     ((_, of_another_run),) = report_files(view, [other], [], folder="bias-report-data", largest=0)[
         1
     ].items()

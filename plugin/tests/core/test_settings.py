@@ -64,7 +64,6 @@ GIVEN: dict[str, tuple[dict[str, object], dict[str, object], str, object]] = {
     "report by ini": ({}, {"report": "r.html"}, "report", ROOT / "r.html"),
     "no report": ({"report": "off"}, {"report": "r.html"}, "report", None),
     "no results": ({}, {"results": "off"}, "results", None),
-    "replies in the report": ({"report_replies": "off"}, {}, "report_replies", "off"),
     "report asked for": ({"report": "r.html"}, {}, "report_asked", True),
     "report not asked for": ({}, {}, "report_asked", False),
     "results asked for": ({}, {"results": "r.json"}, "results_asked", True),

@@ -38,8 +38,8 @@ def carried(of: Experiment, *replies: str) -> list[Outcome]:
     return outcomes
 
 
-def block(of: Experiment, outcomes: list[Outcome], **options: Any) -> dict[str, Any]:
-    made = replies_of(of, MODEL, outcomes, **options)
+def block(of: Experiment, outcomes: list[Outcome]) -> dict[str, Any]:
+    made = replies_of(of, MODEL, outcomes)
     assert (made.experiment, made.model, made.dates) == (of.id, MODEL, "2026-01-02")
     found: dict[str, Any] = json.loads(zlib.decompress(b64decode(made.block)))
     return found
@@ -76,13 +76,10 @@ def test_every_trial_has_its_levels_its_measures_and_all_that_was_said() -> None
         )
 
 
-@pytest.mark.parametrize(
-    ("retention", "text", "kept"),
-    [("raw", True, True), ("raw", False, False), ("measures", True, False)],
-)
-def test_no_text_is_there_where_none_is_kept(retention: Any, *, text: bool, kept: bool) -> None:
+@pytest.mark.parametrize(("retention", "kept"), [("raw", True), ("measures", False)])
+def test_no_text_is_there_where_none_is_kept(retention: Any, *, kept: bool) -> None:
     outcomes = carried(experiment(), '{"score": 7}')
-    found = block(experiment(retention=retention), outcomes, text=text)
+    found = block(experiment(retention=retention), outcomes)
     assert bool(found["texts"]) is bool(found["lines"]) is bool(found["said"]) is kept
     assert found["measures"][0]["values"] == [7] * 6
 
