@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -32,7 +31,6 @@ from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.wording import estimated, with_interval
 
-from ...helpers import there
 from ..contrasts.designs import YES, level, recorded, study
 from ..test_step_summary import failing
 from ..test_upgrade_words import ROW, SIDE
@@ -120,91 +118,56 @@ def test_a_row_says_why_it_stops(of: UpgradeRow, said: str) -> None:
 
 
 EACH = 40
-WELL = {"default": 36, "noir": 8, "utopian": 36}
-"""How many of 40 stories end well: whichever group they are about, as few by the Noir author."""
+WELL = {"default": 36, "noir": 8}
+"""How many of 40 stories end well: whichever group they are about, few by the Noir author."""
 
-GROUPS = tuple(
-    f"{race}_{gender}"
-    for race in ("white", "black", "hispanic", "asian")
-    for gender in ("male", "female")
-)
-TOLD = study(
-    factors=[
-        Factor("persona", {persona: persona for persona in WELL}),
-        Factor("group", {group: group for group in GROUPS}),
-    ],
+STORIES = study(
+    factors=[Factor("persona", dict.fromkeys(WELL)), Factor("group", {"a": 0, "b": 1, "c": 2})],
     measures=[YES],
     replicates=EACH,
 )
 WHICHEVER = GroupContrast("yes", "group", claim="detect", published=ChiSquareTest())
-CHI_SQUARE, P, DF, _ = stats.chi2_contingency(
-    [[72, 8] if group == "white_female" else [80, 40] for group in GROUPS], correction=False
-)
+CHI_SQUARE, P, DF, _ = stats.chi2_contingency([[36, 4], [44, 36], [44, 36]], correction=False)
 
 
-@cache
-def found(*, whole: bool) -> Analysis:
+def incomplete() -> Analysis:
+    """No valid reply of one group to Noir, whose stories seldom end well."""
     outcomes = [
         Outcome(
-            trial,
-            result=None,
-            missing=None if whole or trial.condition.id != "noir-white_female" else "refusal",
-            invalid=(),
-            interactions=1,
-            prompts=(),
+            trial, None, "refusal" if trial.condition.id == "noir-a" else None, (), 1, (),
             values={"yes": trial.replicate <= WELL[level(trial, "persona")]},
         )
-        for trial in plan(TOLD, Design(EACH))
-    ]
+        for trial in plan(STORIES, Design(EACH))
+    ]  # fmt: skip
     recording = Recording(
-        cassette="told", checksum="", simulated=True, wire="", recorded_with="", interactions=960
+        cassette="told", checksum="", simulated=True, wire="", recorded_with="", interactions=240
     )
-    return analyse(
-        TOLD,
-        Design(EACH),
-        "simulated/even",
-        outcomes,
-        hypotheses=[WHICHEVER],
-        controls=(),
-        recording=recording,
-    )
+    of: dict[str, Any] = {"hypotheses": [WHICHEVER], "controls": (), "recording": recording}
+    return analyse(STORIES, Design(EACH), "simulated/even", outcomes, **of)
 
 
-def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason() -> None:
-    (complete,) = found(whole=True).verdicts
-    assert complete.finding is not None
-    published = there(complete.finding.published)
-    assert published.statistics["chi2"] == 0  # no group differs from another
-    assert complete.published is None
-
-    (verdict,) = found(whole=False).verdicts
+def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason_in_every_report() -> None:
+    run = factory.view(incomplete())
+    (verdict,) = run.verdicts
     assert verdict.finding is None
-    assert "incomplete design: no valid reply in noir/white_female" in verdict.open_words
+    assert "incomplete design: no valid reply in noir/a" in verdict.open_words
     assert verdict.published is not None
     assert verdict.published.method == "chi-square test on all replies, Cramér's V"
     statistics = verdict.published.statistics
     assert [statistics[name] for name in ("chi2", "p", "df")] == pytest.approx([CHI_SQUARE, P, DF])
-    assert DF == 7
-    assert P < 0.05
-
-
-def test_it_stands_in_every_report_and_is_read_again() -> None:
-    run = factory.view(found(whole=False))
+    assert "it decides nothing" in explanation(verdict)[0]
     assert read_results(results_text(run), "results.json").analyses == run.analyses
     lines = list(section_lines(run))
     at = next(i for i, line in enumerate(lines) if "incomplete design" in line)
-    assert f"chi2 = {CHI_SQUARE:.4g}, df = 7, p = {P:.4f}" in lines[at + 1]
+    assert f"chi2 = {CHI_SQUARE:.4g}, df = {DF}, " in lines[at + 1]
     assert f"chi2 = {CHI_SQUARE:.4g}" in summary_markdown(run)
     hypothesis = Reader(report_html(run)).hypotheses[0]
-    chi2, df, p = hypothesis["published"][:3]
-    assert chi2 == ["chi2", f"{CHI_SQUARE:.2f}", ""]
-    assert (df, p) == (["df", "7.00", ""], ["p", f"p = {P:.4f}", ""])
-    assert "it decides nothing" in explanation(found(whole=False).verdicts[0])[0]
+    assert ["chi2", f"{CHI_SQUARE:.2f}", ""] in hypothesis["published"]
 
 
 def test_without_a_single_reply_nothing_is_published_either() -> None:
     with pytest.raises(TooFewUnits) as none:
-        WHICHEVER.analyse(TOLD, recorded(TOLD, lambda _: None, "yes"))
+        WHICHEVER.analyse(STORIES, recorded(STORIES, lambda _: None, "yes"))
     assert none.value.published is not None
     assert list(none.value.published[1]) == ["not defined"]
 
