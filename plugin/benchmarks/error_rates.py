@@ -44,7 +44,7 @@ from pytest_bias.experiments.experiment import Players, plan, simulated_text
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Origin, Outcome, Recording, records_of
-from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.cores import cores
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -287,7 +287,7 @@ class Bench:
         places = [factors[n][trial.condition.levels[n]].index(name) for n, name in names]
         chance = f"{planting.draw}:{(trial.item, places) if row.frozen else trial.id}"
 
-        def answer(wanted: Wanted) -> Completion | None:
+        def answer(wanted: PendingRequest) -> Completion | None:
             who = players.model(wanted.request.to).partition("/")[2]
             at = f"{wanted.place.branch}:{wanted.place.turn}:{wanted.place.attempt}"
             told, seeds = wanted.request.messages, (_seed(f"{chance}:{at}"), _seed(chance))

@@ -251,7 +251,7 @@ def test_recordings_of_the_instrument_before_are_none_of_this_one(of: Experiment
     assert replay(before, "simulated/even", which, recorded.get).missing is None
     with pytest.raises(Unrecorded) as caught:
         replay(of, "simulated/even", which, recorded.get)
-    assert caught.value.wanted.place == Place((), 1, 1)
+    assert caught.value.pending.place == Place((), 1, 1)
     later = Walk(of, "simulated/even", which, lambda wanted: simulated_reply(of, wanted))
     assert recorded.keys().isdisjoint(wanted.key for wanted in later.asked)
 

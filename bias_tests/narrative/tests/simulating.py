@@ -12,7 +12,7 @@ from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPro
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.providers.players import SIMULATED_JUDGE, judge_of
 from pytest_bias.settings.roster import Roster
 from pytest_bias.verdicts.analysis import Analysis, analyse
@@ -57,12 +57,12 @@ def scripted(
     story: str,
     *grades: str,
     experiment: Experiment = NARRATIVE,
-    note: Callable[[Wanted], None] = lambda _: None,
+    note: Callable[[PendingRequest], None] = lambda _: None,
 ) -> Outcome:
     """What becomes of a trial with that story and those grades in turn, then good ones."""
     left = list(grades)
 
-    def say(wanted: Wanted) -> Completion:
+    def say(wanted: PendingRequest) -> Completion:
         note(wanted)
         text = story if wanted.request.to == "subject" else (left.pop(0) if left else GOOD)
         return Completion(text, "stop", "script", latency=0.0)
@@ -75,7 +75,7 @@ def carried_out(subject: str, trial: Trial, experiment: Experiment = NARRATIVE) 
     model = f"simulated/{subject}"
     players = Players(model, judge_of(model, None, Roster()))
 
-    def say(wanted: Wanted) -> Completion | None:
+    def say(wanted: PendingRequest) -> Completion | None:
         name = players.model(wanted.request.to).partition("/")[2]
         seed = trial_seed(experiment.id, trial, wanted.place)
         text = answer(SimulatedPrompt(name, wanted.request.messages, seed))

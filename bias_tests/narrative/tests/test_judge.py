@@ -12,7 +12,7 @@ from pytest_bias import MISSING, NOT_SCORED, masked
 from pytest_bias.errors import JudgeNotBlind
 from pytest_bias.experiments.messages import Request
 from pytest_bias.experiments.records import Outcome, record_of
-from pytest_bias.experiments.replay import Wanted
+from pytest_bias.experiments.replay import PendingRequest
 from pytest_bias.experiments.replies import reply_schema
 
 from ..experiment import NARRATIVE
@@ -205,7 +205,7 @@ def test_what_people_in_a_story_say_is_no_refusal() -> None:
 def read_by_the_judge(trial_story: str) -> list[str]:
     told: list[str] = []
 
-    def note(wanted: Wanted) -> None:
+    def note(wanted: PendingRequest) -> None:
         if wanted.request.to == "judge":
             told.extend(message.text for message in wanted.request.messages)
 

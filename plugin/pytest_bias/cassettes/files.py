@@ -16,8 +16,6 @@ from ..experiments.canonical import digest
 from ..settings.given import is_place
 
 _LFS_POINTER = b"version https://git-lfs."
-_ANNEX_POINTER = b"/annex/objects/"
-_ANNEX = "annex/objects/"
 _NO_FOLDER_SYNC = {
     *(errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.ENOSYS, errno.EPERM, errno.EBADF)
 }
@@ -58,22 +56,16 @@ def read_file(path: Path) -> bytes | None:
         raise _dangling(path) from None
     except OSError as error:
         raise unread(path, error) from None
-    for start, tool, command in (
-        (_LFS_POINTER, "Git LFS", "git lfs pull"),
-        (_ANNEX_POINTER, "git-annex", f"git annex get {path}"),
-    ):
-        if data.startswith(start):
-            problem = f"{tool} left a pointer to the file here"
-            hint = f"{command} fetches it, which costs nothing."
-            raise NotReadable(path=path, problem=problem, hint=hint)
+    if data.startswith(_LFS_POINTER):
+        problem = "Git LFS left a pointer to the file here"
+        hint = "git lfs pull fetches it, which costs nothing."
+        raise NotReadable(path=path, problem=problem, hint=hint)
     return data
 
 
 def _dangling(path: Path) -> NotReadable:
     target = path.readlink() if path.is_symlink() else Path("a file that has just gone")
     hint = "Fetch what it leads to, or restore it from version control, which costs nothing."
-    if _ANNEX in target.as_posix():
-        hint = f"git annex get {path} fetches it, which costs nothing."
     problem = f"it is a link to {target}, where nothing is"
     return NotReadable(path=path, problem=problem, hint=hint)
 
@@ -98,8 +90,6 @@ def refuse_links(*paths: Path) -> None:
                 raise _dangling(path)
             target = path.readlink()
             hint = "Put the file itself there (a folder may be a link)"
-            if _ANNEX in target.as_posix():
-                hint = f"git annex unlock {path} puts the file itself there"
             problem = f"is a link to {target}, and nothing is written through or instead of one"
             raise FileProblem(path=path, problem=problem, hint=f"{hint}; then run again")
 

@@ -12,30 +12,25 @@ Where only measures are kept, a *measured* line stands for a whole trial: what w
 which version of each measure, and how the calls went (tokens, latency, ends), without a word of
 what was asked or answered. Its key is made of that of the trial's opening interaction, so a
 changed prompt, parameter or model is a trial that is not recorded; of the measures' versions, so
-that a line measured otherwise is another line. Where the user gives a key, each reply's keyed hash
-(HMAC-SHA-256, RFC 2104) stands with it, so that an auditor who has the text can show that it is
-the one; without the user's key there is no hash at all, because that of a short reply can be
-guessed.
+that a line measured otherwise is another line.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from ..errors import NEWER, BadSetting, DamagedCassette
+from ..errors import NEWER, DamagedCassette
 from ..experiments.canonical import compact, digest, plain
 from ..experiments.design import LABEL, Condition, Trial, frozen_mapping
 from ..experiments.keys import parameters_of, request_parts
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
 from ..experiments.messages import Completion, identity_of
 from ..experiments.records import Outcome, record_of
-from ..experiments.replay import Wanted
+from ..experiments.replay import PendingRequest
 from ..settings.model_names import SERVED_BY
 
 Decoded = TypeVar("Decoded")
@@ -54,7 +49,6 @@ _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 _BETWEEN = "; "
 _CHANGED = "is truncated or was changed after recording"
 _KEY_LENGTH = 64
-_SECRET_LENGTH = 32
 _TEXT_LENGTH = 24
 _SUM_LENGTH = 16
 _TAIL_LENGTH = len(',"sum":""}') + _SUM_LENGTH
@@ -130,14 +124,14 @@ def text_digest(text: str) -> str:
     return digest(text)[:_TEXT_LENGTH]
 
 
-def interaction_of(wanted: Wanted, completion: Completion) -> RecordedInteraction:
-    """The interaction that answers ``wanted``."""
-    request = wanted.request
+def interaction_of(pending: PendingRequest, completion: Completion) -> RecordedInteraction:
+    """The interaction that answers ``pending``."""
+    request = pending.request
     parts = request_parts(request)
     return RecordedInteraction(
-        key=wanted.key,
-        trial=wanted.trial.identity,
-        place=(wanted.place.branch, wanted.place.turn, wanted.place.attempt),
+        key=pending.key,
+        trial=pending.trial.identity,
+        place=(pending.place.branch, pending.place.turn, pending.place.attempt),
         messages=tuple((message.role, text_digest(message.text)) for message in request.messages),
         parameters=parameters_of(request.parameters),
         schema=digest(compact(parts["schema"], sort_keys=True)) if request.schema else None,
@@ -145,11 +139,11 @@ def interaction_of(wanted: Wanted, completion: Completion) -> RecordedInteractio
     )
 
 
-def texts_of(wanted: Wanted) -> dict[str, str]:
+def texts_of(pending: PendingRequest) -> dict[str, str]:
     """Digest → text of what the subject was told; its replies stand with their interactions."""
     return {
         text_digest(message.text): message.text
-        for message in wanted.request.messages
+        for message in pending.request.messages
         if message.role != "assistant"
     }
 
@@ -384,9 +378,6 @@ def combined(parts: Sequence[Provenance]) -> Provenance:
 
 # --- trials of which only the measures are kept --------------------------------------------------
 
-KEY_VARIABLE = "PYTEST_BIAS_RETENTION_KEY"
-"""Environment variable of the user's key: 32 random bytes in URL-safe base64."""
-
 _NOT_SEALED = {"sealed": False}  # part of every line and key; other text than none is not kept
 
 UNSPECIFIED = "unspecified"
@@ -402,7 +393,7 @@ class MeasuredTrial:
     reading order: ``to`` whom the question was put, its ``place``, ``finish``, ``served_model``,
     ``usage`` (tokens), ``latency`` (seconds), ``recorded_at``, ``dropped`` parameters, digests
     of the reply's ``id`` and of when it was ``created``, ``cached`` (the header by which a cache
-    says that it gave it), ``hash`` where there is a user's key.
+    says that it gave it).
     """
 
     key: str
@@ -440,15 +431,13 @@ def measured_key(opening: str, versions: Mapping[str, int], *, judge: str) -> st
 def measured_trial(
     outcome: Outcome,
     measures: Sequence[Measure],
-    exchanges: Sequence[tuple[Wanted, Completion]],
-    secret: bytes | None,
+    exchanges: Sequence[tuple[PendingRequest, Completion]],
     *,
     judge: str,
 ) -> MeasuredTrial:
     """Return the measures and counts that are kept of a trial.
 
-    ``exchanges`` are all its questions with their replies, in reading order; ``secret`` is the
-    user's key, None where there is none.
+    ``exchanges`` are all its questions with their replies, in reading order.
     """
     versions = versions_of(measures)
     key = measured_key(exchanges[0][0].key, versions, judge=judge)
@@ -462,10 +451,7 @@ def measured_trial(
         invalid=tuple(map(reason_label, outcome.invalid)),
         versions=versions,
         judge=judge,
-        calls=tuple(
-            _call(wanted, completion, secret and keyed_hash(secret, key, number, completion.text))
-            for number, (wanted, completion) in enumerate(exchanges, start=1)
-        ),
+        calls=tuple(_call(pending, completion) for pending, completion in exchanges),
     )
 
 
@@ -474,40 +460,16 @@ def reason_label(reason: str) -> str:
     return reason if len(reason) <= LONGEST_REASON and LABEL.fullmatch(reason) else UNSPECIFIED
 
 
-def _call(wanted: Wanted, completion: Completion, hashed: str | bytes | None) -> dict[str, object]:
-    place = wanted.place
+def _call(pending: PendingRequest, completion: Completion) -> dict[str, object]:
+    place = pending.place
     name, created = identity_of(completion.body)
     return {
-        "to": wanted.request.to,
+        "to": pending.request.to,
         "place": [list(place.branch), place.turn, place.attempt],
         **reply_facts(completion),
         **({"dropped": list(completion.dropped)} if completion.dropped else {}),
         **({"id": name, "created": created} if name else {}),
-        **({"hash": hashed} if hashed else {}),
     }
-
-
-def check_key(secret: bytes) -> None:
-    """Raise BadSetting, which does not quote it, unless ``secret`` is a key."""
-    try:
-        found = base64.b64decode(secret + b"=" * (-len(secret) % 4), b"-_", validate=True)
-    except ValueError:
-        found = b""
-    if len(found) != _SECRET_LENGTH:
-        problem = (
-            "is no key; make one: python -c 'import secrets; print(secrets.token_urlsafe(32))'"
-        )
-        raise BadSetting(option=KEY_VARIABLE, value="…", problem=problem)
-
-
-def keyed_hash(secret: bytes, key: str, number: int, text: str) -> str:
-    """HMAC-SHA-256 of the reply to the ``number``-th call (from 1) of the measured trial ``key``.
-
-    It covers ``key/number``, a line feed and the text in UTF-8: with the trial in it, equal
-    replies have different hashes, so that nobody can count how often the same one came.
-    """
-    message = f"{key}/{number}\n{text}".encode("utf-8", "surrogatepass")
-    return hmac.new(secret, message, hashlib.sha256).hexdigest()
 
 
 def encode_measured(measured: MeasuredTrial) -> bytes:

@@ -11,7 +11,7 @@ from typing import cast
 from ..errors import NotRecorded
 from ..experiments.canonical import compact
 from ..experiments.design import Condition
-from ..experiments.replay import Wanted
+from ..experiments.replay import PendingRequest
 from .format import MeasuredTrial, RecordedInteraction, condition_id, interaction_of, text_digest
 from .store import Cassette, cassettes_in
 
@@ -29,7 +29,7 @@ def not_recorded(
     experiment_id: str,
     model: str,
     cassette: Cassette,
-    misses: Sequence[Wanted],
+    misses: Sequence[PendingRequest],
     planned: int,
     tried: bool = False,
 ) -> NotRecorded:
@@ -77,9 +77,9 @@ def _command(model: str, mode: str) -> str:
     return f"pytest <the same arguments> --bias-model {model} --bias-record={mode}"
 
 
-def _difference(wanted: Wanted, cassette: Cassette) -> str:
-    """The recording nearest to what was wanted, and how it differs, in one or a few lines."""
-    lines, trial = list(cassette.recorded()), wanted.trial
+def _difference(pending: PendingRequest, cassette: Cassette) -> str:
+    """The recording nearest to a pending request, and how it differs, in one or a few lines."""
+    lines, trial = list(cassette.recorded()), pending.trial
     same_trial = [each for each in lines if dict(each.trial) == trial.identity]
     if not same_trial:
         known = [
@@ -90,12 +90,12 @@ def _difference(wanted: Wanted, cassette: Cassette) -> str:
             return f"Nearest recording: the same condition, recorded up to replicate {highest}."
         others = ", ".join(sorted({condition for condition, _ in known}))
         return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
-    place = (wanted.place.branch, wanted.place.turn, wanted.place.attempt)
+    place = (pending.place.branch, pending.place.turn, pending.place.attempt)
     for each in same_trial:
         if isinstance(each, MeasuredTrial):
             return _measured_difference(each)
         if each.place == place:
-            return _request_difference(wanted, each, cassette)
+            return _request_difference(pending, each, cassette)
     return (
         f"Nearest recording: the same trial, of which {len(same_trial)} interaction(s) are "
         "recorded, but not this one (an interrupted recording, another protocol, or replies "
@@ -114,12 +114,14 @@ def _measured_difference(nearest: MeasuredTrial) -> str:
     )
 
 
-def _request_difference(wanted: Wanted, nearest: RecordedInteraction, cassette: Cassette) -> str:
+def _request_difference(
+    pending: PendingRequest, nearest: RecordedInteraction, cassette: Cassette
+) -> str:
     texts = cassette.texts() | {
-        text_digest(message.text): message.text for message in wanted.request.messages
+        text_digest(message.text): message.text for message in pending.request.messages
     }
     old = _parts(nearest, texts)
-    new = _parts(interaction_of(wanted, nearest.completion), texts)
+    new = _parts(interaction_of(pending, nearest.completion), texts)
     start = "Nearest recording: the same trial and turn, but"
     for name in old | new:
         if old.get(name) != new.get(name):

@@ -25,10 +25,9 @@ from ..experiments.measures import FORMAT_KEPT, check_kept
 from ..experiments.messages import (
     DROPPABLE,
     TRUNCATED,
-    Completion,
 )
 from ..experiments.records import Origin, Outcome, Records, record_of
-from ..experiments.replay import Lookup, Unrecorded, Wanted, newly_told, opening, replay
+from ..experiments.replay import PendingRequest, Unrecorded, newly_told, opening, replay
 from .format import MeasuredTrial, measured_key, versions_of
 from .store import Cassette, cassette_path
 
@@ -58,13 +57,14 @@ def reread(
     BadDesign when the protocol of such an experiment fails before it asks anything.
     """
     if experiment.retention == "raw":
-        return replay(experiment, players, trial, lookup_in(cassette, anew=anew))
-    wanted = _opened(experiment, players, trial, cassette)
+        lookup = cassette.lookup_new if anew else cassette.lookup
+        return replay(experiment, players, trial, lookup)
+    pending = _opened(experiment, players, trial, cassette)
     always = Players(players) if isinstance(players, str) else players
-    measured = _measured(experiment, always, wanted, cassette, anew=anew)
+    measured = _measured(experiment, always, pending, cassette, anew=anew)
     if measured is None:
-        raise Unrecorded(wanted)
-    return _outcome(wanted, measured, always)
+        raise Unrecorded(pending)
+    return _outcome(pending, measured, always)
 
 
 def recorded(
@@ -93,15 +93,6 @@ def recorded(
     trials = plan(experiment, experiment.design(design))
     outcomes = (reread(experiment, players, trial, cassette) for trial in trials)
     return Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
-
-
-def lookup_in(cassette: Cassette, *, anew: bool = False) -> Lookup:
-    """Return the look-up of replies; with ``anew`` only those of a recording made anew count."""
-
-    def lookup(key: str) -> Completion | None:
-        return None if anew and not cassette.journalled(key) else cassette.lookup(key)
-
-    return lookup
 
 
 def is_recorded(
@@ -137,8 +128,8 @@ def measured_in(
 
     Raises FileProblem or BadDesign as :func:`reread`.
     """
-    wanted = _opened(experiment, players, trial, cassette)
-    return _measured(experiment, players, wanted, cassette, anew=False)
+    pending = _opened(experiment, players, trial, cassette)
+    return _measured(experiment, players, pending, cassette, anew=False)
 
 
 def own_words(error: BaseException) -> str:
@@ -169,7 +160,7 @@ def _is_ours(error: BaseException) -> bool:
 
 def _opened(
     experiment: Experiment, players: Players | str, trial: Trial, cassette: Cassette
-) -> Wanted:
+) -> PendingRequest:
     """The trial's first question; what goes wrong before it is told without quoting anything."""
     if cassette.keeps_text:
         problem = (
@@ -188,46 +179,56 @@ def _opened(
 
 
 def _measured(
-    experiment: Experiment, players: Players, wanted: Wanted, cassette: Cassette, *, anew: bool
+    experiment: Experiment,
+    players: Players,
+    pending: PendingRequest,
+    cassette: Cassette,
+    *,
+    anew: bool,
 ) -> MeasuredTrial | None:
-    """The line of the trial that opens with ``wanted``."""
+    """The line of the trial that opens with ``pending``."""
     versions = versions_of(experiment.measured_with(players))
     judge = experiment.judged_by(players)
-    key = measured_key(wanted.key, versions, judge=judge)
+    key = measured_key(pending.key, versions, judge=judge)
     measured = None if anew and not cassette.journalled(key) else cassette.measured(key)
     if measured is not None:
         # Of a cassette that kept more; what is no category any more is a missing trial.
         undeclared = [measure for measure in experiment.measures if not measure.categories]
         check_kept(undeclared, measured.values)
         return measured
-    return _read_strictly(experiment, players, wanted, cassette, anew=anew)
+    return _read_strictly(experiment, players, pending, cassette, anew=anew)
 
 
 def _read_strictly(
-    experiment: Experiment, players: Players, wanted: Wanted, cassette: Cassette, *, anew: bool
+    experiment: Experiment,
+    players: Players,
+    pending: PendingRequest,
+    cassette: Cassette,
+    *,
+    anew: bool,
 ) -> MeasuredTrial | None:
     """The line of a trial read strictly, where reading it leniently cannot have changed it."""
     lenient = experiment.read_leniently(players)
     if not lenient:
         return None
     strict = replace(experiment, replies="strict"), replace(players, lenient=frozenset())
-    found = _measured(*strict, wanted, cassette, anew=anew)
+    found = _measured(*strict, pending, cassette, anew=anew)
     if found is None or {*_OF_FENCED} & {*found.invalid}:
         return None
     kept = {FORMAT_KEPT: True} if "subject" in lenient and found.missing is None else {}
     return replace(found, values={**found.values, **kept})
 
 
-def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outcome:
+def _outcome(pending: PendingRequest, measured: MeasuredTrial, players: Players) -> Outcome:
     # Enough to tell conditions apart; digests, so that no assertion can print the text.
-    prompts = [digest(text) for text in newly_told(wanted.request, players)]
+    prompts = [digest(text) for text in newly_told(pending.request, players)]
     # A place is (branch, turn, attempt): the attempts at one question share the first two.
     if len({str(cast("Any", call["place"])[:2]) for call in measured.calls}) > 1:
         # Of what came after the opening nothing is kept, so no two conditions can be shown to
         # tell the subject the same.
-        prompts.append(f"further questions in {wanted.trial.condition.id}")
+        prompts.append(f"further questions in {pending.trial.condition.id}")
     return Outcome(
-        trial=wanted.trial,
+        trial=pending.trial,
         result=None,
         missing=measured.missing,
         invalid=measured.invalid,
@@ -245,5 +246,5 @@ def _outcome(wanted: Wanted, measured: MeasuredTrial, players: Players) -> Outco
             )
             for call in measured.calls
         ),
-        attempts={wanted.request.to: wanted.place.of},
+        attempts={pending.request.to: pending.place.of},
     )

@@ -21,7 +21,7 @@ from filelock import Timeout
 from ..errors import DamagedCassette, FileProblem, NotWritten
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion
-from ..experiments.replay import Wanted
+from ..experiments.replay import PendingRequest
 from ..settings.model_names import model_of
 from . import format as cassette_format
 from .files import alone, is_there, kept_aside, make_folder, refuse_links, sync_folder
@@ -108,17 +108,17 @@ class Recorder:
         if self._file is None:
             self._file = _opened(self.cassette.journal_path)
 
-    def add(self, wanted: Wanted, completion: Completion) -> None:
+    def add(self, pending: PendingRequest, completion: Completion) -> None:
         """Keep a reply: when this returns it is on disk."""
-        self._queue(self._lines(wanted, completion))
+        self._queue(self._lines(pending, completion))
         self._write()
 
-    async def keep(self, wanted: Wanted, completion: Completion) -> None:
+    async def keep(self, pending: PendingRequest, completion: Completion) -> None:
         """Keep a reply without holding up the others: when this returns it is on disk.
 
         Replies that arrive while the disk is busy go there together.
         """
-        await self._kept(self._lines(wanted, completion))
+        await self._kept(self._lines(pending, completion))
 
     async def keep_measured(self, measured: MeasuredTrial) -> None:
         """Keep a whole trial without its text."""
@@ -137,15 +137,15 @@ class Recorder:
         self._queued += len(lines)
         return self._queued
 
-    def _lines(self, wanted: Wanted, completion: Completion) -> list[bytes]:
-        texts = cassette_format.texts_of(wanted)
+    def _lines(self, pending: PendingRequest, completion: Completion) -> list[bytes]:
+        texts = cassette_format.texts_of(pending)
         lines = [
             cassette_format.encode_text(text)
             for name, text in texts.items()
             if name not in self._known_texts
         ]
         self._known_texts.update(texts)
-        interaction = cassette_format.interaction_of(wanted, completion)
+        interaction = cassette_format.interaction_of(pending, completion)
         return [*lines, cassette_format.encode_interaction(interaction)]
 
     def _write(self) -> None:
@@ -192,14 +192,14 @@ class Recorder:
         *,
         merge: bool = True,
         lost: Iterable[str] = (),
-        wanted: Iterable[str] = (),
+        requested: Iterable[str] = (),
     ) -> None:
         """Close the journal, and merge it into the cassette.
 
         Without ``merge`` the journal stays: it is what tells the replies of a recording that is
         made again, and has not come to its end, from those it replaces. ``lost`` are the trials
-        that a cap kept from being recorded; others that were ``wanted`` are no longer lost: they
-        are recorded now, or it is not a cap that kept them from it.
+        that a cap kept from being recorded; others that were ``requested`` are no longer lost:
+        they are recorded now, or it is not a cap that kept them from it.
         """
         try:
             self._write()  # what arrived while the loop was torn down
@@ -211,7 +211,7 @@ class Recorder:
                     self.cassette.journal_path.unlink(missing_ok=True)
                     sync_folder(self.cassette.journal_path.parent)
         if merge:
-            self.cassette.lost = (self.cassette.lost - set(wanted)) | set(lost)
+            self.cassette.lost = (self.cassette.lost - set(requested)) | set(lost)
             self.cassette.merge(experiment_id, model, self.provenance)
 
 

@@ -265,6 +265,10 @@ class Cassette:
         found = self._lines.get(key)
         return None if found is None else cassette_format.decode_interaction(*found).completion
 
+    def lookup_new(self, key: str) -> Completion | None:
+        """Return the reply that the recorder of this cassette stored under ``key``."""
+        return self.lookup(key) if self.journalled(key) else None
+
     def measured(self, key: str) -> MeasuredTrial | None:
         """The measured trial whose opening interaction has ``key``; None when there is none."""
         found = self._lines.get(key)

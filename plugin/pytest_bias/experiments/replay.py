@@ -26,7 +26,7 @@ Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
 
 
-Answers = Callable[["Wanted"], Completion | None]
+Answers = Callable[["PendingRequest"], Completion | None]
 """From an interaction to its reply; None when there is none."""
 
 SUBJECT = "even"
@@ -39,13 +39,13 @@ JUDGE = "judge"
 class Unrecorded(BiasError):
     """A trial asks for an interaction that was not recorded."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.wanted = wanted
-        super().__init__(f"trial {wanted.trial.id} is not recorded")
+    def __init__(self, pending: PendingRequest) -> None:
+        self.pending = pending
+        super().__init__(f"trial {pending.trial.id} is not recorded")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PendingRequest:
     """An interaction that a trial asks ``model`` for.
 
     ``instrument`` is that of its experiment (:attr:`.Experiment.instrument`).
@@ -70,13 +70,13 @@ class Tracer:
         self.experiment = experiment
         self.players = Players(players) if isinstance(players, str) else players
         self.trial = trial
-        self.interactions: list[Wanted] = []
+        self.interactions: list[PendingRequest] = []
         self.invalid: list[tuple[Place, str]] = []
         self.lenient = "subject" in experiment.read_leniently(self.players)
         self.fenced = False
-        self.answered: list[tuple[Wanted, Completion]] = []
+        self.answered: list[tuple[PendingRequest, Completion]] = []
 
-    def note(self, request: Request, place: Place) -> Wanted:
+    def note(self, request: Request, place: Place) -> PendingRequest:
         """Add one interaction.
 
         Raises JudgeNotBlind before anything is sent, when it would tell the judge what it must not
@@ -84,9 +84,9 @@ class Tracer:
         """
         check_blind(self.experiment, self.trial, request)
         model = self.players.model(request.to)
-        wanted = Wanted(self.experiment.instrument, model, self.trial, place, request)
-        self.interactions.append(wanted)
-        return wanted
+        pending = PendingRequest(self.experiment.instrument, model, self.trial, place, request)
+        self.interactions.append(pending)
+        return pending
 
     def start(self) -> Coroutine[Any, Any, object]:
         """The trial's coroutine, which this executor is to carry out."""
@@ -102,7 +102,7 @@ class Tracer:
 
     def outcome(self, result: object, missing: str | None) -> Outcome:
         """The outcome of the trial once its protocol has ended, whatever the order of calls."""
-        ordered = sorted(self.interactions, key=lambda wanted: place_order(wanted.place))
+        ordered = sorted(self.interactions, key=lambda pending: place_order(pending.place))
         self.invalid.sort(key=lambda pair: place_order(pair[0]))
         reasons = dict(self.invalid)
         said = sorted(self.answered, key=lambda pair: place_order(pair[0].place))
@@ -114,19 +114,19 @@ class Tracer:
             interactions=len(ordered),
             prompts=tuple(
                 text
-                for wanted in ordered
-                if wanted.place.attempt == 1
-                for text in newly_told(wanted.request, self.players)
+                for pending in ordered
+                if pending.place.attempt == 1
+                for text in newly_told(pending.request, self.players)
             ),
             cut_off=sum(
-                wanted.request.to == "subject" and completion.finish == "length"
-                for wanted, completion in self.answered
+                pending.request.to == "subject" and completion.finish == "length"
+                for pending, completion in self.answered
             ),
             origins=tuple(reply_origin(*each) for each in self.answered),
             format_kept=not self.fenced if self.lenient else None,
             attempts={
-                to: max(wanted.place.of for wanted in ordered if wanted.request.to == to)
-                for to in {wanted.request.to for wanted in ordered}
+                to: max(pending.place.of for pending in ordered if pending.request.to == to)
+                for to in {pending.request.to for pending in ordered}
             },
             exchanges=tuple(exchange_of(*each, reasons.get(each[0].place, "")) for each in said),
         )
@@ -167,7 +167,7 @@ def replay(
     experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
 ) -> Outcome:
     """Carry out ``trial`` from recordings: :func:`carry_out` with what is recorded."""
-    return carry_out(experiment, players, trial, lambda wanted: lookup(wanted.key))
+    return carry_out(experiment, players, trial, lambda pending: lookup(pending.key))
 
 
 def check_replay(
@@ -180,7 +180,7 @@ def check_replay(
     try:
         again = replay(experiment, players, trial, lookup)
     except Unrecorded as unrecorded:
-        turn = unrecorded.wanted.place.turn
+        turn = unrecorded.pending.place.turn
         raise ReplayDiffers(
             experiment=experiment.id,
             trial=trial.id,
@@ -196,6 +196,8 @@ def check_replay(
 class Walk(Tracer):
     """One trial carried out in memory as far as ``answer`` answers; nothing is called.
 
+    After ``limit`` replies it is given up.
+
     ``answered`` are its interactions with their replies, ``missing`` is the one at which there was
     none. It came to a ``result``, or was invalid for the reason ``invalid_as``; ``error`` is what
     else ended it: of the author's own, it is for the trial's case to show. A result for which the
@@ -203,18 +205,23 @@ class Walk(Tracer):
     """
 
     def __init__(
-        self, experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
+        self,
+        experiment: Experiment,
+        players: Players | str,
+        trial: Trial,
+        answer: Answers,
+        limit: int | None = None,
     ) -> None:
         super().__init__(experiment, players, trial)
-        self._answer = answer
-        self.missing: Wanted | None = None
+        self._answer, self._limit = answer, limit
+        self.missing: PendingRequest | None = None
         self.result: object = None
         self.invalid_as: str | None = None
         self.error: BaseException | None = None
         try:
             self.result = drive_at_once(self.start(), self)
         except Unrecorded as unrecorded:
-            self.missing = unrecorded.wanted
+            self.missing = unrecorded.pending
         except InvalidReply as invalid:
             self.invalid_as = invalid.reason
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -230,17 +237,18 @@ class Walk(Tracer):
         return self.missing is None and self.invalid_as is None and self.error is None
 
     @property
-    def asked(self) -> tuple[Wanted, ...]:
+    def asked(self) -> tuple[PendingRequest, ...]:
         """All that was asked for, in reading order."""
-        return tuple(sorted(self.interactions, key=lambda wanted: place_order(wanted.place)))
+        return tuple(sorted(self.interactions, key=lambda pending: place_order(pending.place)))
 
     async def perform(self, request: Request, place: Place) -> Completion:
         """Answer, or end the trial with Unrecorded."""
-        wanted = self.note(request, place)
-        completion = self._answer(wanted)
+        pending = self.note(request, place)
+        reached = self._limit is not None and len(self.answered) >= self._limit
+        completion = None if reached else self._answer(pending)
         if completion is None:
-            raise Unrecorded(wanted)
-        self.answered.append((wanted, completion))
+            raise Unrecorded(pending)
+        self.answered.append((pending, completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
@@ -248,7 +256,7 @@ class Walk(Tracer):
         return await one_by_one(awaitables)
 
 
-def opening(experiment: Experiment, players: Players | str, trial: Trial) -> Wanted:
+def opening(experiment: Experiment, players: Players | str, trial: Trial) -> PendingRequest:
     """The first interaction a trial asks for, whatever is recorded.
 
     Raises BadDesign when it asks for none.
@@ -271,10 +279,10 @@ def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     return ((*place.branch, place.turn), place.attempt)
 
 
-def reply_origin(wanted: Wanted, completion: Completion) -> Origin:
-    """The origin of the reply to ``wanted``."""
+def reply_origin(pending: PendingRequest, completion: Completion) -> Origin:
+    """The origin of the reply to ``pending``."""
     return Origin(
-        wanted.request.to,
+        pending.request.to,
         completion.served_model,
         completion.recorded_at,
         *identity_of(completion.body),
@@ -282,18 +290,18 @@ def reply_origin(wanted: Wanted, completion: Completion) -> Origin:
     )
 
 
-def exchange_of(wanted: Wanted, completion: Completion, invalid: str) -> Exchange:
+def exchange_of(pending: PendingRequest, completion: Completion, invalid: str) -> Exchange:
     """One interaction as it was said; ``invalid`` is why its reply is not valid, or empty."""
     return Exchange(
-        to=wanted.request.to,
-        place=wanted.place,
-        told=new_messages(wanted.request) if wanted.place.attempt == 1 else (),
+        to=pending.request.to,
+        place=pending.place,
+        told=new_messages(pending.request) if pending.place.attempt == 1 else (),
         reply=completion.text,
         finish=completion.finish,
         served=completion.served_model,
         at=completion.recorded_at,
         latency=completion.latency,
-        key=wanted.key,
+        key=pending.key,
         invalid=invalid,
     )
 
@@ -325,10 +333,10 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
     """
     replies: dict[str, Completion] = {}
 
-    def answer(wanted: Wanted) -> Completion | None:
-        completion = simulated_reply(experiment, wanted)
+    def answer(pending: PendingRequest) -> Completion | None:
+        completion = simulated_reply(experiment, pending)
         if completion is not None:
-            replies[wanted.key] = completion
+            replies[pending.key] = completion
         return completion
 
     try:
@@ -343,8 +351,21 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
     return first.interactions
 
 
+def simulated_answers(experiment: Experiment, seed: Trial | None = None) -> Answers:
+    """The simulated subject's replies, drawn in every trial as in ``seed``, if there is one.
+
+    With draws in common, replies differ only where the questions do.
+    """
+
+    def answer(pending: PendingRequest) -> Completion | None:
+        drawn = None if seed is None else trial_seed(experiment.id, seed, pending.place)
+        return simulated_reply(experiment, pending, drawn)
+
+    return answer
+
+
 def simulated_reply(
-    experiment: Experiment, wanted: Wanted, seed: int | None = None
+    experiment: Experiment, pending: PendingRequest, seed: int | None = None
 ) -> Completion | None:
     """Return the reply of the simulated subject or judge; None when it gives none.
 
@@ -353,12 +374,12 @@ def simulated_reply(
     """
     if experiment.simulated is None:
         return None
-    name = JUDGE if wanted.request.to == "judge" else SUBJECT
+    name = JUDGE if pending.request.to == "judge" else SUBJECT
     if seed is None:
-        seed = trial_seed(experiment.id, wanted.trial, wanted.place)
+        seed = trial_seed(experiment.id, pending.trial, pending.place)
     try:
         text = simulated_text(
-            experiment.simulated, SimulatedPrompt(name, wanted.request.messages, seed)
+            experiment.simulated, SimulatedPrompt(name, pending.request.messages, seed)
         )
     except BadDesign:
         raise

@@ -8,7 +8,7 @@ from typing import Protocol
 from .design import Condition, Design
 from .experiment import Players
 from .records import Origin, Outcome, Recording
-from .replay import Lookup, Wanted
+from .replay import Lookup, PendingRequest
 
 
 class ReplySource(Protocol):
@@ -55,7 +55,7 @@ class ReplySource(Protocol):
 
     def known(
         self, design: Design, condition: Condition | None = None
-    ) -> tuple[tuple[Outcome, ...], tuple[Wanted, ...]]:
+    ) -> tuple[tuple[Outcome, ...], tuple[PendingRequest, ...]]:
         """The outcomes of a condition, or of all, and the first miss of each other trial."""
 
     def outcomes_of(

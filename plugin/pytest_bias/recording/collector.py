@@ -17,8 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from random import Random
 
-from ..cassettes.format import KEY_VARIABLE, Provenance, combined, serving
-from ..cassettes.recorded_trials import lookup_in
+from ..cassettes.format import Provenance, combined, serving
 from ..cassettes.recorder import Recorder, recording_lock, salvage
 from ..cassettes.store import Cassette, cassette_path
 from ..errors import BiasError, DamagedCassette, RecordingRefused
@@ -241,7 +240,7 @@ class _Collector:
                     job.model,
                     merge=done,
                     lost=report.lost,
-                    wanted=[trial.id for trial in wanted],
+                    requested=[trial.id for trial in wanted],
                 )
             finally:
                 report.unkept += recorder.unkept
@@ -279,12 +278,11 @@ class _Collector:
     def _keeping(self, job: Job, recorder: Recorder, *, anew: bool) -> Keeping:
         """Return the keeper of this job's replies."""
         if job.experiment.retention == "raw":
-            return KeepsReplies(recorder, lookup_in(recorder.cassette, anew=anew))
-        key = self.terms.context.environ.get(KEY_VARIABLE, "")
-        secret = key.encode(errors="surrogateescape") or None
+            cassette = recorder.cassette
+            return KeepsReplies(recorder, cassette.lookup_new if anew else cassette.lookup)
         judge = job.experiment.judged_by(job.players)
         measures = job.experiment.measured_with(job.players)
-        return KeepsMeasures(recorder, measures, secret, judge)
+        return KeepsMeasures(recorder, measures, judge)
 
     # --- models -------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from ..experiments.design import Trial
 from ..experiments.experiment import Experiment, Players
 from ..experiments.fields import author_line
 from ..experiments.messages import Completion, Parameters, believable_counts
-from ..experiments.replay import Answers, Walk, Wanted, simulated_reply
+from ..experiments.replay import Answers, PendingRequest, Walk, simulated_answers
 
 _CHARACTERS_PER_TOKEN = 4
 SAMPLE = 200
@@ -130,7 +130,7 @@ def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answe
     return walk
 
 
-def use_of_reply(wanted: Wanted, completion: Completion, *, counted: bool = True) -> Use:
+def use_of_reply(wanted: PendingRequest, completion: Completion, *, counted: bool = True) -> Use:
     """Return the use of an answered interaction.
 
     Tokens are what the provider counted, where it did and ``counted`` is set; else they are
@@ -241,10 +241,7 @@ class Estimator:
 
     def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use] | None:
         """From the experiment's own simulated subject, if it answers all that is asked."""
-
-        def answer(wanted: Wanted) -> Completion | None:
-            return simulated_reply(self.experiment, wanted)
-
+        answer = simulated_answers(self.experiment)
         uses = _uses(walked(self.experiment, players, trial, answer) for trial in sample)
         return (CostEstimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
-from ..cassettes.format import check_key, measured_trial
+from ..cassettes.format import measured_trial
 from ..cassettes.recorded_trials import is_recorded, own_words
 from ..cassettes.recorder import Recorder
 from ..cassettes.store import Cassette, journals_of, packed_path, standing
@@ -36,7 +36,14 @@ from ..experiments.keys import seed_of_trial, trial_seed
 from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
 from ..experiments.records import Origin, Outcome
-from ..experiments.replay import Lookup, Tracer, Wanted, check_replay, place_order, reply_origin
+from ..experiments.replay import (
+    Lookup,
+    PendingRequest,
+    Tracer,
+    check_replay,
+    place_order,
+    reply_origin,
+)
 from ..providers.completion import has_half_a_character, with_whole_characters
 from ..settings.settings import RecordMode
 from .caller import Caller, CallTerms
@@ -64,7 +71,7 @@ class KeepsReplies:
         """The reply under ``key``, recorded before or just now."""
         return self.recorded(key)
 
-    async def keep(self, wanted: Wanted, completion: Completion) -> None:
+    async def keep(self, wanted: PendingRequest, completion: Completion) -> None:
         """Take a reply."""
         await self.recorder.keep(wanted, completion)
 
@@ -83,21 +90,11 @@ class KeepsReplies:
 
 @dataclass(frozen=True, slots=True)
 class KeepsMeasures:
-    """Keeps the measures of whole trials; of the text nothing.
-
-    ``secret`` is the user's key for keyed hashes; None where there is none.
-
-    Raises BadSetting when it is no key: the hashes would be worth as little as it is.
-    """
+    """Keeps the measures of whole trials; of the text nothing."""
 
     recorder: Recorder
     measures: Sequence[Measure]
-    secret: bytes | None = field(repr=False)
     judge: str = ""
-
-    def __post_init__(self) -> None:
-        if self.secret is not None:
-            check_key(self.secret)
 
     def begin(self) -> Kept:
         """Begin a trial."""
@@ -110,13 +107,15 @@ class _InMemory:
 
     keeping: KeepsMeasures
     whole: ClassVar[bool] = True
-    _replies: dict[str, tuple[Wanted, Completion]] = field(default_factory=dict, repr=False)
+    _replies: dict[str, tuple[PendingRequest, Completion]] = field(
+        default_factory=dict, repr=False
+    )
 
     def lookup(self, key: str) -> Completion | None:
         found = self._replies.get(key)
         return None if found is None else found[1]
 
-    async def keep(self, wanted: Wanted, completion: Completion) -> None:
+    async def keep(self, wanted: PendingRequest, completion: Completion) -> None:
         self._replies[wanted.key] = wanted, completion
 
     async def end(self, outcome: Outcome) -> None:
@@ -126,7 +125,6 @@ class _InMemory:
             outcome,
             keeping.measures,
             ordered,
-            keeping.secret,
             judge=keeping.judge,
         )
         self._replies.clear()  # from here on the recorder has them
@@ -423,7 +421,7 @@ class _LiveExecutor(Tracer):
         self._half_told |= has_half_a_character(completion.text)
         return completion
 
-    async def _called(self, request: Request, wanted: Wanted) -> Completion:
+    async def _called(self, request: Request, wanted: PendingRequest) -> Completion:
         recording, place = self._recording, wanted.place
         seed = trial_seed(self.experiment.id, self.trial, place)
         trial = seed_of_trial(self.experiment.id, self.trial)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..errors import MissingPackage
 from ..experiments.fields import shortly
@@ -175,21 +175,6 @@ def _duplicates(columns: list[str], line: int) -> list[WrongCell]:
     ]
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a field stands in it twice")
-    return found
-
-
-def _no_number(word: str) -> NoReturn:
-    problem = f"{word} is no number of JSON"
-    raise ValueError(problem)
-
-
-_DECODE = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number).decode
-
-
 def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
     """The fields of an object, those of objects in it by dotted names."""
     for name, value in given.items():
@@ -202,12 +187,12 @@ def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
 def _json_lines(data: bytes) -> RawTable:
     # Not by splitlines(), which ends a line at characters that texts may hold.
     lines = enumerate(data.decode(_UTF8).split("\n"), start=1)
-    return _objects(((line, each) for line, each in lines if each.strip()), _DECODE)
+    return _objects(((line, each) for line, each in lines if each.strip()), json.loads)
 
 
 def _json(data: bytes) -> RawTable:
     try:
-        rows = _DECODE(data.decode(_UTF8))
+        rows = json.loads(data.decode(_UTF8))
     except UnicodeDecodeError:
         raise
     except (ValueError, RecursionError) as error:
@@ -232,7 +217,7 @@ def _objects(
         try:
             row = read(each)
             if isinstance(row, dict):
-                cells = _once([*_flat(row)])
+                cells = dict(_flat(row))
                 found.append(TableRow(line, cells))
                 columns.update(dict.fromkeys(cells))
                 continue

@@ -25,7 +25,7 @@ from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 if TYPE_CHECKING:
     from ..experiments.design import Condition
     from ..experiments.records import Origin, Outcome
-    from ..experiments.replay import Wanted
+    from ..experiments.replay import PendingRequest
     from ..settings.roster import Roster
     from ..settings.settings import Settings
     from .reader import Source
@@ -93,7 +93,7 @@ class TableSource:
 
     def known(
         self, design: Design, condition: Condition | None = None
-    ) -> tuple[tuple[Outcome, ...], tuple[Wanted, ...]]:
+    ) -> tuple[tuple[Outcome, ...], tuple[PendingRequest, ...]]:
         """The outcomes of a condition, or of all; nothing else could be recorded."""
         return self.outcomes_of(design, condition), ()
 

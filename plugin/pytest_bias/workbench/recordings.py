@@ -18,7 +18,7 @@ from ..experiments.checks.manipulation import find_twins
 from ..experiments.design import trials_of
 from ..experiments.experiment import Experiment, Players, plan_condition
 from ..experiments.records import Origin, Outcome, Recording, lost_to_cap
-from ..experiments.replay import Lookup, Unrecorded, Wanted
+from ..experiments.replay import Lookup, PendingRequest, Unrecorded
 from ..providers.base import is_simulated
 from ..providers.players import players_of
 from ..settings.model_names import file_stem
@@ -45,7 +45,7 @@ class _CassetteSource:
         self._of, self._model = experiment, model
         self._settings, self._roster = settings, roster
         self._cassette: Cassette | BiasError | None = None
-        self._trials: dict[str, Outcome | Wanted] = {}
+        self._trials: dict[str, Outcome | PendingRequest] = {}
         self._twins: dict[Design, dict[str, str]] = {}
 
     @cached_property
@@ -114,13 +114,13 @@ class _CassetteSource:
 
     def known(
         self, design: Design, condition: Condition | None = None
-    ) -> tuple[tuple[Outcome, ...], tuple[Wanted, ...]]:
+    ) -> tuple[tuple[Outcome, ...], tuple[PendingRequest, ...]]:
         conditions = self._of.conditions_of(design) if condition is None else [condition]
         trials = [each for of in conditions for each in plan_condition(self._of, design, of)]
         found = [self._replayed(trial) for trial in trials]
         return (
             tuple(each for each in found if isinstance(each, Outcome)),
-            tuple(each for each in found if isinstance(each, Wanted)),
+            tuple(each for each in found if isinstance(each, PendingRequest)),
         )
 
     def outcomes_of(
@@ -164,7 +164,7 @@ class _CassetteSource:
         found = self._replayed(trial)
         return found if isinstance(found, Outcome) else None
 
-    def _replayed(self, trial: Trial) -> Outcome | Wanted:
+    def _replayed(self, trial: Trial) -> Outcome | PendingRequest:
         """The outcome of a trial, or the first interaction that is missing."""
         if trial.id not in self._trials:
             cassette = self.cassette
@@ -172,7 +172,7 @@ class _CassetteSource:
                 self._trials[trial.id] = reread(self._of, self.players, trial, cassette)
             except Unrecorded as missing:
                 lost = trial.id in cassette.lost
-                self._trials[trial.id] = lost_to_cap(trial) if lost else missing.wanted
+                self._trials[trial.id] = lost_to_cap(trial) if lost else missing.pending
         return self._trials[trial.id]
 
 

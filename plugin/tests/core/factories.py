@@ -27,7 +27,7 @@ from pytest_bias.experiments.messages import Completion, Finish, Place, Request
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, Record, Recording, Records
-from pytest_bias.experiments.replay import Tracer, Wanted, one_by_one, replay
+from pytest_bias.experiments.replay import PendingRequest, Tracer, one_by_one, replay
 from pytest_bias.stats.results import Interval
 
 MODEL = "openai/tiny"
@@ -125,7 +125,7 @@ class Taker(Tracer):
         of: Experiment,
         trial: Trial,
         say: Say,
-        keep: Callable[[Wanted, Completion], object],
+        keep: Callable[[PendingRequest, Completion], object],
         players: Players | str = MODEL,
     ) -> None:
         super().__init__(of, players, trial)

@@ -18,7 +18,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion, Parameters
 from pytest_bias.experiments.protocol import Reply, Subject, together
-from pytest_bias.experiments.replay import Wanted, carry_out, rehearse
+from pytest_bias.experiments.replay import PendingRequest, carry_out, rehearse
 from pytest_bias.providers.players import SAME, SIMULATED_JUDGE, check_models, judge_of, players_of
 from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster
@@ -179,7 +179,7 @@ def _run(protocol: Any, story: str, name: str = "Greg", **changes: Any) -> list[
     of = _judged(protocol, **changes)
     (trial,) = (t for t in plan(of, of.design()) if name in t.exemplars.values())
 
-    def answer(wanted: Wanted) -> Completion:
+    def answer(wanted: PendingRequest) -> Completion:
         asked.append(wanted.request.to)
         return completion(story if wanted.request.to == "subject" else '{"grade": 3}')
 
@@ -358,7 +358,7 @@ def test_the_experiment_that_the_documentation_shows_is_blind() -> None:
     for trial in trials:
         name = trial["group"]
 
-        def answer(wanted: Wanted, name: object = name) -> Completion:
+        def answer(wanted: PendingRequest, name: object = name) -> Completion:
             story = wanted.request.to == "subject"
             return completion(f"{name} hesitated." if story else '{"hesitation": 4}')
 

@@ -37,8 +37,6 @@ from .test_packed import job_of
 
 SMALL = experiment(ask_twice, replicates=1)
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:%064d\nsize 12\n" % 1
-ANNEX = b"/annex/objects/SHA256E-s12--0123.jsonl\n"
-OBJECT = Path("../../.git/annex/objects/Wx/9k/SHA256E-s12--0123.jsonl/SHA256E-s12--0123.jsonl")
 
 
 @pytest.fixture
@@ -50,16 +48,6 @@ def plain(tmp_path: Path) -> Path:
 def pointer_of_lfs(path: Path) -> str:
     path.write_bytes(LFS)
     return "Git LFS left a pointer to the file here. git lfs pull fetches it, which costs nothing"
-
-
-def pointer_of_annex(path: Path) -> str:
-    path.write_bytes(ANNEX)
-    return f"git-annex left a pointer to the file here. git annex get {path} fetches it"
-
-
-def link_of_annex(path: Path) -> str:
-    path.symlink_to(OBJECT)
-    return f"it is a link to {OBJECT}, where nothing is. git annex get {path} fetches it"
 
 
 def link(path: Path) -> str:
@@ -89,8 +77,6 @@ def folder(path: Path) -> str:
 
 IN_ITS_PLACE = [
     pointer_of_lfs,
-    pointer_of_annex,
-    link_of_annex,
     link,
     loop,
     pipe,
@@ -172,15 +158,6 @@ def test_nothing_is_recorded_through_a_link_or_instead_of_one(plain: Path) -> No
             in said
         )
     assert plain.readlink() == store
-
-
-def test_a_link_of_git_annex_is_to_be_unlocked(plain: Path) -> None:
-    store = plain.parents[1] / ".git" / "annex" / "objects" / "file"
-    store.parent.mkdir(parents=True)
-    plain.rename(store)
-    plain.symlink_to(store)
-    with pytest.raises(FileProblem, match=f"git annex unlock {plain} puts the file itself there"):
-        missing(job_of(2), plain, anew=False)
 
 
 @contextmanager

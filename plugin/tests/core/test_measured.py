@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,13 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.cassettes.format import (
-    KEY_VARIABLE,
     UNSPECIFIED,
     MeasuredTrial,
-    check_key,
     decode_measured,
     encode_measured,
-    keyed_hash,
     replies_on,
     with_sum,
     without_sum,
@@ -33,7 +29,6 @@ from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import (
     BadDesign,
-    BadSetting,
     CallFailed,
     DamagedCassette,
     FileProblem,
@@ -47,15 +42,13 @@ from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters, Place, Request
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, record_of
-from pytest_bias.experiments.replay import Unrecorded, Wanted
+from pytest_bias.experiments.replay import PendingRequest, Unrecorded
 from pytest_bias.recording.estimate import measured_use
 from pytest_bias.recording.job import KeepsMeasures
 
 from . import factories
-from .factories import MODEL, PROVENANCE, Score, always_five, ask_twice, experiment
+from .factories import MODEL, PROVENANCE, Score, always_five, experiment
 
-KEY = "a2V5LWEta2V5LWEta2V5LWEta2V5LWEta2V5LWEta2U="
-OTHER_KEY = "a2V5LWIta2V5LWIta2V5LWIta2V5LWIta2V5LWIta2U="
 CANARY = "PLANTED-7"
 
 
@@ -69,7 +62,6 @@ def record(
     of: Experiment,
     say: factories.Say = always_five,
     *,
-    key: str | None = None,
     trials: Sequence[Trial] | None = None,
     anew: bool = False,
     merge: bool = True,
@@ -79,7 +71,7 @@ def record(
         return factories.record(folder, of, say, trials=trials, merge=merge)
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path, anew=anew), PROVENANCE)
-    keeping = KeepsMeasures(recorder, of.measures, key.encode() if key else None)
+    keeping = KeepsMeasures(recorder, of.measures)
     for trial in plan(of, of.design()) if trials is None else trials:
         each = keeping.begin()
         taker = factories.Taker(of, trial, say, each.keep)
@@ -110,7 +102,7 @@ def explained(of: Experiment, path: Path) -> str:
         try:
             reread(of, MODEL, trial, cassette)
         except Unrecorded as unrecorded:
-            misses.append(unrecorded.wanted)
+            misses.append(unrecorded.pending)
     missing = not_recorded(
         experiment_id=of.id, model=MODEL, cassette=cassette, misses=misses, planned=6
     )
@@ -187,7 +179,7 @@ def test_no_word_of_questions_and_replies_is_kept(tmp_path: Path) -> None:
     def say(request: Request, _: Place) -> str:
         return '{"score": 4}' if request.schema else f"said {CANARY}"
 
-    path = record(tmp_path, of, say, key=KEY)
+    path = record(tmp_path, of, say)
     assert values(of, path) == [{"score": 4.0}] * 6
     assert CANARY.encode() not in path.read_bytes()
     assert b"Ada" not in path.read_bytes()
@@ -202,7 +194,7 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, of.id, MODEL)
     players = Players(MODEL, "openai/judge")
     recorder = Recorder(Cassette(path), PROVENANCE)
-    keeping = KeepsMeasures(recorder, of.measures, None, of.judged_by(players))
+    keeping = KeepsMeasures(recorder, of.measures, of.judged_by(players))
     trial = plan(of, of.design())[0]
 
     each = keeping.begin()
@@ -301,44 +293,12 @@ def test_a_reason_that_may_be_a_replys_own_words_is_not_kept(tmp_path: Path, rea
     assert CANARY.encode() not in path.read_bytes()
 
 
-def test_without_a_key_there_is_no_hash_of_any_reply(tmp_path: Path) -> None:
+def test_there_is_no_hash_of_any_reply(tmp_path: Path) -> None:
     of = kept()
     path = record(tmp_path, of)
     assert not any("hash" in call for m in Cassette(path).measured_trials() for call in m.calls)
     for text in ('{"score": 5}', "5"):
         assert hashlib.sha256(text.encode()).hexdigest().encode() not in path.read_bytes()
-
-
-def test_a_keyed_hash_is_one_that_an_auditor_can_make_again(tmp_path: Path) -> None:
-    of = kept(protocol=ask_twice)
-    path = record(tmp_path, of, lambda *_: '{"score": 5}', key=KEY)
-    measured = list(Cassette(path).measured_trials())
-    text = f'{measured[0].key}/1\n{{"score": 5}}'.encode()
-    expected = hmac.new(KEY.encode(), text, hashlib.sha256).hexdigest()
-    assert measured[0].calls[0]["hash"] == expected
-    assert keyed_hash(KEY.encode(), measured[0].key, 1, '{"score": 5}') == expected
-    # Equal replies have different ones.
-    assert len({call["hash"] for each in measured for call in each.calls}) == 12
-
-
-@pytest.mark.parametrize("key", ["hunter2", "a" * 42, KEY[:-4] + "!!!=", " " + KEY, "ä"])
-def test_what_is_no_key_is_refused_and_not_quoted(tmp_path: Path, key: str) -> None:
-    of = kept()
-    recorder = Recorder(Cassette(cassette_path(tmp_path, of.id, MODEL)), PROVENANCE)
-    for make in (
-        partial(KeepsMeasures, recorder, of.measures, key.encode()),
-        partial(check_key, key.encode()),
-    ):
-        with pytest.raises(BadSetting) as caught:
-            make()
-        assert str(caught.value).startswith(f"{KEY_VARIABLE}=…: is no key; make one: python -c ")
-
-
-def test_no_repr_holds_the_key(tmp_path: Path) -> None:
-    recorder = Recorder(Cassette(tmp_path / "x.jsonl"), PROVENANCE)
-    keeping = KeepsMeasures(recorder, [], KEY.encode())
-    assert KEY not in repr(keeping)
-    assert KEY not in repr(keeping.begin())
 
 
 @pytest.mark.parametrize(
@@ -455,5 +415,5 @@ def test_wanted_shows_no_text_in_tracebacks(tmp_path: Path) -> None:
     of = kept()
     with pytest.raises(Unrecorded) as caught:
         reread(of, MODEL, plan(of, of.design())[0], Cassette(tmp_path / "none.jsonl"))
-    wanted: Wanted = caught.value.wanted
+    wanted: PendingRequest = caught.value.pending
     assert "Ada" not in repr(wanted)

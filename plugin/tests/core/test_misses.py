@@ -15,7 +15,7 @@ from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.experiments.replay import Unrecorded, Wanted, replay
+from pytest_bias.experiments.replay import PendingRequest, Unrecorded, replay
 
 from .factories import MODEL, Score, experiment, record
 
@@ -29,13 +29,13 @@ def path(tmp_path: Path) -> Path:
 
 def missed(of: Experiment, path: Path, model: str = MODEL) -> NotRecorded:
     cassette = Cassette(path)
-    misses: list[Wanted] = []
+    misses: list[PendingRequest] = []
     trials = plan(of, of.design())
     for trial in trials:
         try:
             replay(of, model, trial, cassette.lookup)
         except Unrecorded as unrecorded:
-            misses.append(unrecorded.wanted)
+            misses.append(unrecorded.pending)
     return not_recorded(
         experiment_id=of.id, model=model, cassette=cassette, misses=misses, planned=len(trials)
     )
@@ -160,9 +160,9 @@ def test_a_run_that_was_to_record_points_to_its_problems(path: Path) -> None:
         assert "--bias-record" not in error.explanation
 
 
-def a_miss() -> Wanted:
+def a_miss() -> PendingRequest:
     """What a changed experiment wants and the recording lacks."""
     trial = plan(TINY, TINY.design())[0]
     with pytest.raises(Unrecorded) as found:
         replay(TINY, MODEL, trial, lambda _: None)
-    return found.value.wanted
+    return found.value.pending

@@ -14,7 +14,13 @@ from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Completion, Parameters, Place
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Config, Outcome, Record, Records, record_of
-from pytest_bias.experiments.replay import Unrecorded, Wanted, place_order, rehearse, replay
+from pytest_bias.experiments.replay import (
+    PendingRequest,
+    Unrecorded,
+    place_order,
+    rehearse,
+    replay,
+)
 
 from .factories import (
     MODEL,
@@ -99,7 +105,7 @@ def test_an_invalid_trial_is_missing_with_its_last_reason() -> None:
 def test_what_is_not_recorded_is_named(texts: tuple[str | None, ...], place: Place) -> None:
     with pytest.raises(Unrecorded) as caught:
         replay(experiment(ask_twice), MODEL, first(), Tape(*texts).lookup)
-    wanted: Wanted = caught.value.wanted
+    wanted: PendingRequest = caught.value.pending
     assert (wanted.place, wanted.trial) == (place, first())
     assert "a#1" in str(caught.value)
 

@@ -367,7 +367,7 @@ def test_a_lenient_recording_read_strictly_lacks_what_was_not_asked_again(tmp_pa
     assert scores(lenient(of), outcomes_of(lenient(of), path)) == {(7.0, False)}
     with pytest.raises(Unrecorded) as unrecorded:
         outcomes_of(of, path)
-    assert unrecorded.value.wanted.place.attempt == 2
+    assert unrecorded.value.pending.place.attempt == 2
     assert 'read leniently and are not now: replies = "lenient"' in explained(of, path)
 
 

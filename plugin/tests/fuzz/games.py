@@ -12,13 +12,11 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from secrets import token_urlsafe
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Factor, Measure, SimulatedPrompt, dice
 from pytest_bias.baselines.entries import baseline_text
-from pytest_bias.cassettes.format import KEY_VARIABLE
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Trial
@@ -26,7 +24,7 @@ from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Retention
-from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.collector import Terms, collect
 from pytest_bias.recording.job import Job
@@ -96,7 +94,7 @@ def recorded(
     calls: int | None = None,
 ) -> Path:
     """Record a game with a simulated subject; where its cassette belongs."""
-    context = ProviderContext({KEY_VARIABLE: token_urlsafe(32)}, answers=[answer])
+    context = ProviderContext({}, answers=[answer])
     terms = Terms(mode=mode, folder=folder, context=context, limits=Limits(max_calls=calls))
     collect([Job(of, Players(MODEL), plan(of, of.design()))], terms, lambda _: None)
     return cassette_path(folder, of.id, MODEL)
@@ -107,7 +105,7 @@ def _interrupted(folder: Path, source: Cassette, of: Experiment) -> Path:
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path), source.provenance)
 
-    def say(wanted: Wanted) -> Completion:
+    def say(wanted: PendingRequest) -> Completion:
         completion = source.lookup(wanted.key)
         assert completion is not None
         recorder.add(wanted, completion)

@@ -18,7 +18,7 @@ from pytest_bias.errors import BiasError, CallFailed, InvalidReply
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion, Finish
 from pytest_bias.experiments.records import Records, record_of
-from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.experiments.replies import accept_object
 from pytest_bias.providers.anthropic_messages import read_message
 from pytest_bias.providers.codex import Credentials, Ran, completion_of
@@ -107,7 +107,7 @@ class Labels(Target[LabelsOfPeople | None]):
 
     @property
     def _records(self) -> Records:
-        def say(wanted: Wanted) -> Completion:
+        def say(wanted: PendingRequest) -> Completion:
             text = '{"score": 5}' if wanted.request.schema else "so"
             return Completion(text, "stop", "even")
 
@@ -187,10 +187,10 @@ class Replies(Target[Completion]):
         return "" if again == found else "a cassette gives another reply back"
 
     @property
-    def _wanted(self) -> Wanted:
-        seen: list[Wanted] = []
+    def _wanted(self) -> PendingRequest:
+        seen: list[PendingRequest] = []
 
-        def say(wanted: Wanted) -> Completion:
+        def say(wanted: PendingRequest) -> Completion:
             seen.append(wanted)
             return Completion('{"score": 5}', "stop", "even")
 

@@ -13,7 +13,7 @@ from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
 from pytest_bias import Experiment
-from pytest_bias.cassettes.recorded_trials import lookup_in, reread
+from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.replay import Walk
@@ -44,7 +44,7 @@ def keys_of(experiment: Experiment, trial_id: str) -> list[str]:
     trial = next(each for each in trials if each.id == trial_id)
     cassette = Cassette(cassette_path(ROOT / "cassettes", experiment.id, MODEL))
     assert reread(experiment, PLAYERS, trial, cassette).missing is None  # it is recorded
-    lookup = lookup_in(cassette)
+    lookup = cassette.lookup
     walk = Walk(experiment, PLAYERS, trial, lambda wanted: lookup(wanted.key))
     return [wanted.key for wanted in walk.asked]
 

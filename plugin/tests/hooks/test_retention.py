@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cassettes.format import KEY_VARIABLE
-
 from ..helpers import Asked, answering, saying
 from .suites import INI, Suite
 from .suites import TESTS as OF_COIN
@@ -105,7 +103,6 @@ def planted(empty: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
     temporary = empty.path / "tmp"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.delenv(KEY_VARIABLE, raising=False)
     return empty
 
 

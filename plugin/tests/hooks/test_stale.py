@@ -13,7 +13,7 @@ from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.replay import Wanted, carry_out
+from pytest_bias.experiments.replay import PendingRequest, carry_out
 
 from .suites import ACCEPT, REPLICATES, Scenario, Suite, experiment_source, game_of, scenarios
 
@@ -42,7 +42,7 @@ def aged(
     recorder = Recorder(Cassette(cassette_path(suite.cassettes, of.id, MODEL)), BY_HAND)
     for number, trial in enumerate(plan(of, of.design())):
 
-        def answer(wanted: Wanted, number: int = number) -> Completion:
+        def answer(wanted: PendingRequest, number: int = number) -> Completion:
             said = answer_as(SimulatedPrompt("even", wanted.request.messages, number + SEEDS))
             assert said is not None
             body = {"id": id_of(number)}

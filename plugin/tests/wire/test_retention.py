@@ -14,7 +14,6 @@ from bias_tests.anchoring.experiment import ANCHORING
 from bias_tests.anchoring.hypotheses import CONTROLS
 
 from pytest_bias import MeanDifference
-from pytest_bias.cassettes.format import KEY_VARIABLE
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.canonical import dumps
@@ -28,7 +27,7 @@ from pytest_bias.verdicts.analysis import analyse
 
 from ..core.factories import ask_once, ask_twice, experiment
 from ..core.in_memory import NOTHING_KEPT
-from ..core.test_measured import CANARY, KEY
+from ..core.test_measured import CANARY
 from ..helpers import Endpoint
 from ..support.server import serving
 from .processes import CONCURRENCY, MODEL, Recorders
@@ -40,7 +39,6 @@ from .test_collection import (
 )
 
 SILENT = "this experiment keeps no text, so no more is said"
-UNDER_KEY = {KEY_VARIABLE: KEY}
 
 
 def kept(protocol: Any = ask_once, retention: str = "measures", **changes: Any) -> Experiment:
@@ -77,7 +75,7 @@ def test_the_verdict_is_that_of_the_same_experiment_with_its_text(
     for name in ("raw", "measures"):
         of = replace(ANCHORING, retention=name)
         folder = tmp_path / name
-        given = {"answers": [ANCHORING.simulated], "environ": UNDER_KEY}
+        given = {"answers": [ANCHORING.simulated]}
         trials = plan(of, design)
         report, _ = recorded(of, folder, None, model=model, trials=trials, **given)
         assert (report.problems, report.recorded) == ([], 40)
@@ -208,16 +206,6 @@ def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> No
         in (job.problems[0])
     )
     assert job.cassette.read_bytes() == before
-
-
-@pytest.mark.parametrize("key", [CANARY, "\udcff"])
-def test_nothing_is_paid_under_a_key_that_is_none(tmp_path: Path, key: str) -> None:
-    endpoint = Endpoint()
-    job, _ = recorded(kept(), tmp_path, endpoint, environ={KEY_VARIABLE: key})
-    assert endpoint.arrived.total() == job.calls == 0
-    assert len(job.problems) == 1
-    assert job.problems[0].startswith(f"{KEY_VARIABLE}=…: is no key; make one: ")
-    assert CANARY not in repr(job)
 
 
 def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:

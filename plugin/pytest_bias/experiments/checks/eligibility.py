@@ -14,7 +14,7 @@ from ..canonical import compact, digest
 from ..design import Trial
 from ..experiment import Experiment, Players, plan
 from ..messages import Completion
-from ..replay import JUDGE, SUBJECT, Walk, Wanted, simulated_reply
+from ..replay import JUDGE, SUBJECT, PendingRequest, Walk, simulated_reply
 
 DRAWS = 200
 """Rehearsals at two levels each: a flag that a later reply turns once in 50 differs in .9997."""
@@ -69,7 +69,7 @@ def _pairs(experiment: Experiment, compared: Mapping[str, Sequence[str]]) -> lis
 
 
 def _walk(experiment: Experiment, trial: Trial, draw: int) -> Walk:
-    def answer(wanted: Wanted) -> Completion | None:
+    def answer(wanted: PendingRequest) -> Completion | None:
         place, request = wanted.place, wanted.request
         told = [draw, [*place.branch], place.turn, place.attempt, request.to]
         texts = [[message.role, message.text] for message in request.messages]

@@ -12,18 +12,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property
 from itertools import permutations
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownName
 from ..design import Trial
 from ..experiment import Experiment, Players, plan
 from ..fields import author_line
-from ..keys import trial_seed
 from ..measures import check_kept
-from ..messages import Completion
 from ..records import Outcome, record_of
-from ..replay import JUDGE, SUBJECT, Answers, Walk, Wanted, carry_out, simulated_reply
+from ..replay import JUDGE, SUBJECT, Answers, PendingRequest, Walk, carry_out, simulated_answers
 from .leaks import Prompt, ids_shown, words_shown
 
 SEEDS = 5
@@ -46,16 +44,13 @@ class _Walk(Walk):
     """A trial as far as it came in memory, and what was put before its subject."""
 
     def __init__(self, experiment: Experiment, trial: Trial, answer: Answers) -> None:
-        def within(wanted: Wanted) -> Completion | None:
-            return answer(wanted) if len(self.answered) < _LONGEST else None
-
-        super().__init__(experiment, _PLAYERS, trial, within)
+        super().__init__(experiment, _PLAYERS, trial, answer, _LONGEST)
         if isinstance(self.error, BadDesign | UnknownName):
             raise self.error
         self.told = self.error if isinstance(self.error, JudgeNotBlind) else None
 
     @cached_property
-    def put(self) -> tuple[Wanted, ...]:
+    def put(self) -> tuple[PendingRequest, ...]:
         """Return what the subject was asked, each question once."""
         return tuple(
             each for each in self.asked if each.place.attempt == 1 and each.request.to == "subject"
@@ -94,7 +89,7 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
 def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
     once = experiment.design(replicates=1)
     trials = plan(experiment, replace(once, controls=min(once.controls, 1)))
-    answer = _answers(experiment, trials[0])
+    answer = simulated_answers(experiment, trials[0])
     walks = [_walk(experiment, trial, answer) for trial in trials]
     if experiment.simulated is not None:
         _check_measures(experiment, walks, answer)
@@ -157,19 +152,10 @@ def _walk(experiment: Experiment, trial: Trial, answer: Answers) -> _Walk | None
     return walk if walk.error is walk.told else None
 
 
-def _text(asked: Sequence[Wanted]) -> str:
+def _text(asked: Sequence[PendingRequest]) -> str:
     """Return all that system and user say, each message once."""
     told = (message for each in asked for message in each.request.messages)
     return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
-
-
-def _answers(experiment: Experiment, seed: Trial) -> Answers:
-    """The simulated subject, drawing in every trial as it does in ``seed``.
-
-    With draws in common, replies differ only where what was asked does.
-    """
-    seed_at = cache(partial(trial_seed, experiment.id, seed))
-    return lambda wanted: simulated_reply(experiment, wanted, seed_at(wanted.place))
 
 
 # --- the same prompts -------------------------------------------------------------------------
@@ -181,7 +167,7 @@ def _same(experiment: Experiment, walks: Sequence[_Walk], seed: Trial) -> Iterat
     groups = [list(walks)]
     for number in range(1, SEEDS + 1):
         if number > 1:
-            answer = _answers(experiment, replace(seed, replicate=number))
+            answer = simulated_answers(experiment, replace(seed, replicate=number))
             again = [[_walk(experiment, walk.trial, answer) for walk in part] for part in groups]
             groups = [[walk for walk in part if walk is not None] for part in again]
         groups = [alike for part in groups for alike in _alike(part)]

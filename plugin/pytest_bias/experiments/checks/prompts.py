@@ -15,7 +15,7 @@ from ..design import Design, Trial, frozen_mapping
 from ..experiment import Experiment, Players, plan_condition
 from ..keys import parameters_of, request_parts
 from ..messages import Completion, Parameters, Request
-from ..replay import Lookup, Walk, Wanted, simulated_reply
+from ..replay import Lookup, PendingRequest, Walk, simulated_reply
 
 _LENGTH = 16
 """Hexadecimal digits of a digest."""
@@ -82,7 +82,7 @@ def _judged(
     """
     given = experiment.terms(players)["judge"]
 
-    def answer(wanted: Wanted) -> Completion | None:
+    def answer(wanted: PendingRequest) -> Completion | None:
         if wanted.request.to == "judge":
             return None
         if experiment.simulated is not None:
