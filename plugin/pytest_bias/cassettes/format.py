@@ -25,7 +25,7 @@ from typing import Any, TypeVar, cast
 
 from ..errors import NEWER, DamagedCassette
 from ..experiments.canonical import compact, digest, plain
-from ..experiments.design import LABEL, Condition, Trial, frozen_mapping
+from ..experiments.design import LABEL, Condition, Trial
 from ..experiments.keys import parameters_of, request_parts
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
 from ..experiments.messages import Completion, identity_of
@@ -92,10 +92,6 @@ class RecordedInteraction:
     parameters: Mapping[str, object]
     schema: str | None
     completion: Completion = field(repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "trial", frozen_mapping(self.trial))
-        object.__setattr__(self, "parameters", frozen_mapping(self.parameters))
 
 
 def encoded(value: Mapping[str, object]) -> bytes:
@@ -404,11 +400,6 @@ class MeasuredTrial:
     versions: Mapping[str, int]
     judge: str
     calls: tuple[Mapping[str, object], ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        for name in ("trial", "values", "versions"):
-            object.__setattr__(self, name, frozen_mapping(getattr(self, name)))
-        object.__setattr__(self, "calls", tuple(frozen_mapping(call) for call in self.calls))
 
 
 def versions_of(measures: Sequence[Measure]) -> dict[str, int]:

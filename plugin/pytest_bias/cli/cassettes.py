@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..cassettes.files import is_there, unread
 from ..cassettes.format import condition_id, trial_id
-from ..cassettes.joint import join, prune
+from ..cassettes.recorder import join, prune
 from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, begun_in, packed_path, place_of
 from ..errors import BadDesign, BadSetting, BiasError, FileProblem
 from ..experiments.experiment import Experiment, Players, plan_all

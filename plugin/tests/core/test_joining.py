@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cassettes.format import SCOPE_START
-from pytest_bias.cassettes.joint import join
-from pytest_bias.cassettes.recorder import recording_lock
+from pytest_bias.cassettes.recorder import join, recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, write_cassette
 from pytest_bias.cli.entry import main
 from pytest_bias.errors import (
