@@ -38,8 +38,6 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"^(\d+)\.0+$", re.ASCII)
 _UNKNOWN_ATTEMPTS: Mapping[Player, int] = MappingProxyType({})
 _FLAGS = {"true": True, "false": False}
-_NAMED = 3
-_LISTED = 40
 _NO_TIME = "is no time as 2026-02-05T13:51:23Z"
 _NO_FLAG = (
     "holds true or false: it has to say a reason such as refusal, and to be empty where there is "
@@ -105,7 +103,7 @@ def coverage(experiment: Experiment, outcomes: Iterable[Outcome]) -> str:
     A cell is a condition with one exemplar of each factor and one item; controls are left out.
     """
     cells = {
-        trial.cell: trial.id.rpartition("#")[0]
+        trial.cell
         for condition in experiment.conditions
         for trial in trials_of(condition, experiment.factors, experiment.items, Design(1))
     }
@@ -116,11 +114,7 @@ def coverage(experiment: Experiment, outcomes: Iterable[Outcome]) -> str:
     words = f"{there:,} of the {planned:,} trials of the gate design are there"
     if min(sizes) == max(sizes):
         return f"{words}; each of its {len(cells)} cells holds {max(sizes):,}"
-    words += f"; its {len(cells)} cells are unequal and hold {min(sizes):,} to {max(sizes):,}"
-    if empty := [name for cell, name in cells.items() if not counts[cell]]:
-        more = ", …" if len(empty) > _NAMED else ""
-        words += f", {len(empty)} of them none ({', '.join(empty[:_NAMED])}{more})"
-    return words
+    return f"{words}; its {len(cells)} cells hold {min(sizes):,} to {max(sizes):,}"
 
 
 @dataclass(slots=True)
@@ -303,7 +297,7 @@ class _Check:
         if items is not None:
             known.append(("item", (*items.items, *items.controls), items.name))
         return [
-            (name, f"{shortly(words[name])} is no {what}: {_listed(labels)}")
+            (name, f"{shortly(words[name])} is no {what}: {', '.join(labels)}")
             for name, labels, what in known
             if words[name] not in labels
         ] or controls[:1]
@@ -374,7 +368,7 @@ class _Check:
         if measure.categories:
             value: MeasureValue = (word := cell_text(cell))
             if not measure.declares(word):
-                problem = f"is no {measure.name}: {_listed(measure.listed)}"
+                problem = f"is no {measure.name}: {', '.join(measure.listed)}"
         elif self._table.typed and isinstance(cell, str):
             value, problem = cell, "is text, where a number, true or false is needed"
         elif free and isinstance(flag, bool):
@@ -417,10 +411,6 @@ def _labels(trial: Trial) -> tuple[str, ...]:
     """The labels of a trial's levels, exemplars and item, in the order of their columns."""
     item = () if trial.item is None else (trial.item,)
     return (*trial.condition.levels.values(), *trial.exemplars.values(), *item)
-
-
-def _listed(known: Sequence[str]) -> str:
-    return f"{', '.join(known[:_LISTED])}{', …' * (len(known) > _LISTED)}"
 
 
 def _is_time(text: str) -> bool:

@@ -196,14 +196,10 @@ def _json(data: bytes) -> RawTable:
     except UnicodeDecodeError:
         raise
     except (ValueError, RecursionError) as error:
-        return _unread(f"the file is no JSON: {_message(error)}", getattr(error, "lineno", 0))
+        return _unread(f"the file is no JSON: {error}", getattr(error, "lineno", 0))
     if not isinstance(rows, list):
         return _unread("the file is no list of objects")
     return replace(_objects(enumerate(rows, start=1)), unit="row")
-
-
-def _message(error: Exception) -> str:
-    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _objects(
@@ -223,7 +219,7 @@ def _objects(
                 continue
             problem = f"it is a {type(row).__name__}"
         except (ValueError, RecursionError) as error:
-            problem = _message(error)
+            problem = str(error)
         problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
     if not found and not problems:
         problems.append(WrongCell(0, "", NO_ROWS))
