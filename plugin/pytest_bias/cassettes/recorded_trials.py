@@ -41,27 +41,22 @@ _OURS = f"{__package__.partition('.')[0]}."
 
 
 def reread(
-    experiment: Experiment,
-    players: Players | str,
-    trial: Trial,
-    cassette: Cassette,
-    *,
-    anew: bool = False,
+    experiment: Experiment, players: Players | str, trial: Trial, cassette: Cassette
 ) -> Outcome:
     """The outcome of ``trial`` as ``cassette`` has it.
 
-    With ``anew`` only what stands in the journal of a recording made anew counts as recorded.
+    Of a cassette that is recorded anew only what stands in the journal of that counts.
 
     Raises Unrecorded when the trial, or an interaction of it, is not recorded. Raises FileProblem
     when raw text stands in the cassette of an experiment that keeps only measures. Raises
     BadDesign when the protocol of such an experiment fails before it asks anything.
     """
     if experiment.retention == "raw":
-        lookup = cassette.lookup_new if anew else cassette.lookup
+        lookup = cassette.lookup_new if cassette.anew else cassette.lookup
         return replay(experiment, players, trial, lookup)
     pending = _opened(experiment, players, trial, cassette)
     always = Players(players) if isinstance(players, str) else players
-    measured = _measured(experiment, always, pending, cassette, anew=anew)
+    measured = _measured(experiment, always, pending, cassette, anew=cassette.anew)
     if measured is None:
         raise Unrecorded(pending)
     return _outcome(pending, measured, always)
@@ -100,8 +95,6 @@ def is_recorded(
     players: Players,
     trial: Trial,
     cassette: Cassette,
-    *,
-    anew: bool,
     copies: Copies | None = None,
 ) -> bool:
     """Return whether nothing of ``trial`` has to be called; its replies are shown to ``copies``.
@@ -109,7 +102,7 @@ def is_recorded(
     Of a trial whose judge would be told a name the grade is still wanting; its recording says so.
     """
     try:
-        outcome = reread(experiment, players, trial, cassette, anew=anew)
+        outcome = reread(experiment, players, trial, cassette)
     except (Unrecorded, JudgeNotBlind):
         return False
     except BiasError:

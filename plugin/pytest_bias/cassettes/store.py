@@ -163,7 +163,7 @@ class Cassette:
     """
 
     def __init__(self, path: Path, *, anew: bool = False) -> None:
-        self.place = place_of(path)
+        self.place, self.anew = place_of(path), anew
         found = standing(self.place)
         self.path = found or self.place
         self.recording_path, self.rerecording_path = journals_of(self.place)

@@ -465,9 +465,7 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial],
     if not anew and cassette.unfinished:
         raise cassette.unfinished_error()
     copies = Copies()
-    wanted = [
-        each for each in job.trials if not _recorded(job, each, cassette, anew=anew, copies=copies)
-    ]
+    wanted = [each for each in job.trials if not _recorded(job, each, cassette, copies)]
     return cassette, wanted, copies
 
 
@@ -482,7 +480,7 @@ def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
     if cassette.lost & {trial.id for trial in job.trials}:
         return False
     copies = Copies()
-    whole = all(_recorded(job, each, cassette, anew=False, copies=copies) for each in job.trials)
+    whole = all(_recorded(job, each, cassette, copies) for each in job.trials)
     return whole and not copies.found
 
 
@@ -492,11 +490,9 @@ def is_finished(job: Job, cassette: Cassette) -> bool:
     highest = max(int(name.rpartition("#")[2]) for name in scope)
     trials = plan(job.experiment, Design(highest, controls=highest))
     scoped = (each for each in trials if each.id in scope)
-    return all(_recorded(job, each, cassette, anew=True) for each in scoped)
+    return all(_recorded(job, each, cassette) for each in scoped)
 
 
-def _recorded(
-    job: Job, trial: Trial, cassette: Cassette, *, anew: bool, copies: Copies | None = None
-) -> bool:
+def _recorded(job: Job, trial: Trial, cassette: Cassette, copies: Copies | None = None) -> bool:
     players = job.players
-    return is_recorded(job.experiment, players, trial, cassette, anew=anew, copies=copies)
+    return is_recorded(job.experiment, players, trial, cassette, copies)

@@ -335,7 +335,7 @@ def test_text_in_the_cassette_of_an_experiment_that_keeps_none_is_an_error(tmp_p
         read(of, path)
     trial = plan(of, of.design())[0]
     with pytest.raises(FileProblem, match="as text"):
-        is_recorded(of, Players(MODEL, "openai/judge"), trial, Cassette(path), anew=False)
+        is_recorded(of, Players(MODEL, "openai/judge"), trial, Cassette(path))
 
 
 async def same(_: Trial, subject: Subject) -> Score:

@@ -122,7 +122,7 @@ def unrecorded(of: Experiment, folder: Path, model: str = MODEL) -> set[str]:
     """Ids of the trials that do not replay."""
     cassette, players = Cassette(cassette_path(folder, of.id, model)), Players(model)
     trials = plan(of, of.design())
-    return {t.id for t in trials if not is_recorded(of, players, t, cassette, anew=False)}
+    return {t.id for t in trials if not is_recorded(of, players, t, cassette)}
 
 
 def is_whole(of: Experiment, folder: Path, model: str = MODEL) -> bool:

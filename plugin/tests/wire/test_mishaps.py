@@ -525,7 +525,7 @@ def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
     sent = [message.text for each in subject.asked + judge.asked for message in each.messages]
     assert {"Hm \ufffd", "You said: Hm \ufffd", "Grade Hm \ufffd."} <= set(sent)
     cassette = Cassette(report.cassette)
-    assert all(is_recorded(of, job.players, trial, cassette, anew=False) for trial in job.trials)
+    assert all(is_recorded(of, job.players, trial, cassette) for trial in job.trials)
     said = {each.completion.text for each in cassette.interactions()}
     assert said == {"Hm \ud83d", '{"score": 5}'}
 
