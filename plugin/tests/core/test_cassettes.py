@@ -560,7 +560,7 @@ def test_written_files_have_the_usual_mode(tmp_path: Path) -> None:
 def test_one_recorder_at_a_time_whose_lock_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "tiny" / "a.jsonl"
     refused = pytest.raises(FileProblem, match="recorded by another process")
-    with recording_lock(path), recording_lock(path.with_name("other.jsonl")), refused:
+    with recording_lock(path), recording_lock(tmp_path / "other" / "a.jsonl"), refused:
         recording_lock(path).__enter__()
     assert list(tmp_path.iterdir()) == []
     with recording_lock(path):
