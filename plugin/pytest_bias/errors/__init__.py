@@ -357,18 +357,6 @@ class DamagedCassette(BiasError):
         super().__init__(f"{path}, line {line}: {problem}. {mend or restore}")
 
 
-class PaperNotWritten(BiasError):
-    """A model that was to write a paper gave no text."""
-
-    def __init__(self, *, model: str, problem: str) -> None:
-        super().__init__(
-            f"no paper was written: {model}: {problem.removeprefix(f'{model}: ')}. Results and "
-            "recordings are as they were, and pytest-bias paper goes on with them: with another "
-            "--model, or with the prompt (--prompt), for a text that is written elsewhere and "
-            "checked (--check PAPER.md)"
-        )
-
-
 class StaleRecordings(BiasError):
     """Recordings are not, or no longer, what the model under this name would answer.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from ..errors import BiasError, PaperNotWritten
+from ..errors import BiasError, NotWritten
 from ..experiments.canonical import plain
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment, plan
@@ -124,7 +124,7 @@ def _vignette(experiment: Experiment) -> str:
 def write_paper(brief: Brief, model: str, terms: Terms) -> Paper:
     """Have ``model`` (``provider/model``) write the paper in one call, and check it.
 
-    Raises PaperNotWritten when no text comes back, whatever the reason.
+    Raises NotWritten when no text comes back, whatever the reason.
     """
     entry = terms.roster.entry(model)
     most = max(_LEAST_TOKENS, entry.max_output_tokens or 0)
@@ -132,12 +132,21 @@ def write_paper(brief: Brief, model: str, terms: Terms) -> Paper:
     try:
         reply = answer_of(model, Request((Message("user", brief.prompt),), parameters), terms)
     except BiasError as error:
-        raise PaperNotWritten(model=model, problem=str(error)) from error
+        raise _not_written(model, str(error)) from error
     if not reply.text.strip():
         problem = f"its reply is empty (it ended with {reply.finish!r})"
-        raise PaperNotWritten(model=model, problem=problem)
+        raise _not_written(model, problem)
     text = writable(reply.text.strip())
     return checked_paper(text, brief, by=model, cut=reply.finish == "length")
+
+
+def _not_written(model: str, problem: str) -> NotWritten:
+    hint = (
+        "Results and recordings are as they were: pytest-bias paper goes on with them, with "
+        "another --model, or checks a text written elsewhere (--prompt, then --check PAPER.md)"
+    )
+    problem = f"{model}: {problem.removeprefix(f'{model}: ')}"
+    return NotWritten(path="the paper", problem=problem, hint=hint)
 
 
 def checked_paper(text: str, brief: Brief, *, by: str = "", cut: bool = False) -> Paper:

@@ -58,46 +58,35 @@ class Given:
         """Return the value or its default; '' where there is neither."""
         return str(self.raw(name) or OPTIONS[name].default)
 
-    def choice(self, name: str) -> str:
-        """Return one of the table's choices."""
-        value, choices = self.text(name), OPTIONS[name].choices
-        if value not in choices:
-            raise self.refusal(name, f"must be one of {', '.join(choices)}")
-        return value
-
-    def number(self, name: str) -> float | None:
-        """Return a number within the table's bounds; None where there is none, or it is off."""
-        value, least, most = self.text(name), OPTIONS[name].least, OPTIONS[name].most
-        if not value or (OPTIONS[name].may_be_off and value == OFF):
-            return None
-        assert least is not None, name  # noqa: S101  (the table's own)
-        whole = isinstance(least, int)
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if not (least <= number <= most and number < math.inf) or (
-            whole and not number.is_integer()
-        ):
-            kind = "a whole number" if whole else "a number"
-            up = "up" if most == math.inf else f"to {most:g}"
-            raise self.refusal(name, f"must be {kind} from {least:g} {up}")
-        return number
-
     def value(self, name: str) -> Any:
         """Return the value as what the table says it is: a flag, choice, number, path or text.
 
         None for what there is not, or is off.
         """
-        option = OPTIONS[name]
+        option, text = OPTIONS[name], self.text(name)
         if option.choices:
-            return self.choice(name)
+            if text not in option.choices:
+                raise self.refusal(name, f"must be one of {', '.join(option.choices)}")
+            return text
         if option.least is not None:
-            number = self.number(name)
-            return int(number) if number is not None and isinstance(option.least, int) else number
+            return self._number(name, option.least, option.most)
         if option.takes in ("PATH", "DIR"):
             return self.path(name)
-        return (self.text(name) or None) if option.takes else self.is_typed(name)
+        return (text or None) if option.takes else self.is_typed(name)
+
+    def _number(self, name: str, least: float, most: float) -> float | None:
+        text, whole = self.text(name), isinstance(least, int)
+        if not text or (OPTIONS[name].may_be_off and text == OFF):
+            return None
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most or number == math.inf or number % 1 * whole:
+            kind = "a whole number" if whole else "a number"
+            up = "up" if most == math.inf else f"to {most:g}"
+            raise self.refusal(name, f"must be {kind} from {least:g} {up}")
+        return int(number) if whole else number
 
     def path(self, name: str) -> Path | None:
         """Return the path that was named, or else the table's; None for neither, or where off.

@@ -207,7 +207,7 @@ class Settings:
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-_WORKED_OUT = ("shard", "baseline", "accept", "annotations")
+_WORKED_OUT = ("shard", "baseline", "accept")
 """Settings of which the table of options alone does not say what they are."""
 
 

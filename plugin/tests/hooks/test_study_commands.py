@@ -94,7 +94,7 @@ def test_a_run_writes_its_files_and_its_trials_are_a_table(suite: Suite) -> None
 def test_a_paper_that_is_not_written_leaves_run_and_analysis(suite: Suite) -> None:
     ran = _command(suite, "run", "coin", *MODEL, *FILES, "--writer", "simulated/even")
     assert (ran.ret, ran.outlines) == (2, [])
-    assert "no paper was written: simulated/even" in ran.stderr.str()
+    assert "the paper was not written: simulated/even" in ran.stderr.str()
     assert len((suite.path / "t.jsonl").read_text().splitlines()) == TRIALS
     assert json.loads((suite.path / "a.json").read_text())["analyses"]
     assert not (suite.path / "r.md").exists()
