@@ -27,7 +27,6 @@ _USED = "errors"
 """Module of ours that decorators need, and nothing that is loaded in every pytest run."""
 
 _LET_GO = pytest.StashKey[Callable[[], None]]()
-_DISTRIBUTED = pytest.StashKey[bool]()
 _OF_ANOTHER_RUN = pytest.StashKey[list[str]]()
 
 
@@ -64,16 +63,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
-    """Say how many processes there are to be; at the very end, hold the exit status."""
+    """Say how tests are distributed; at the very end, hold the exit status."""
     from .session.options import (  # noqa: PLC0415
-        is_distributed_by_choice,
-        limit_workers,
+        note_distribution,
         undistribute,
     )
 
-    config.stash[_DISTRIBUTED] = is_distributed_by_choice(config)
+    note_distribution(config)
     undistribute(config)
-    limit_workers(config)
     try:
         status = yield
     except SystemExit as ended:  # of a hook that runs when all is done
@@ -82,7 +79,7 @@ def pytest_cmdline_main(
         raise
     session = _session(config)
     if session is not None and status is not None:
-        status = session.exit.held(status)
+        status = session.exit.status_of(status)
     if status == pytest.ExitCode.OK and _LET_GO in config.stash:
         config.stash[_LET_GO]()  # else it is held to the very end: of atexit, too
     return status
@@ -90,7 +87,7 @@ def pytest_cmdline_main(
 
 def _due(config: pytest.Config) -> int:
     session = _session(config)
-    return 0 if session is None else session.exit.due()
+    return 0 if session is None else session.exit.status_now()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -132,9 +129,9 @@ def pytest_make_collect_report(
     if _is_wanted(collector.config):
         _open_session(collector.config)
     if without and _session(collector.config) is not None:
-        from .session.items import amend_collected  # noqa: PLC0415
+        from .session.items import reword_collected  # noqa: PLC0415
 
-        amend_collected(collector, report)  # a session that is opened meanwhile comes too late
+        reword_collected(collector, report)  # a session that is opened meanwhile comes too late
     _fail_refused(report)
     return report
 
@@ -149,9 +146,9 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 def _fail_refused(report: pytest.TestReport | pytest.CollectReport) -> None:
     if refusals := _refusals():  # nothing is imported where there are none
-        from .session.items import amend_unjudged  # noqa: PLC0415
+        from .session.items import fail_unjudged  # noqa: PLC0415
 
-        amend_unjudged(report, refusals)
+        fail_unjudged(report, refusals)
 
 
 def _refusals() -> list[str]:
@@ -175,8 +172,7 @@ def _package() -> ModuleType:
 def _open_session(config: pytest.Config) -> BiasSession:
     from .session.session import BiasSession  # noqa: PLC0415
 
-    chosen = config.stash.get(_DISTRIBUTED, False)
-    session = BiasSession(config, distributed_by_choice=chosen)
+    session = BiasSession(config)
     config.pluginmanager.register(session.collection, f"{SESSION}-collection")
     config.pluginmanager.register(session, SESSION)
     return session
@@ -196,9 +192,9 @@ def bias_case(request: pytest.FixtureRequest) -> Case:
 @pytest.fixture
 def condition(bias_case: Case) -> Condition:
     """The condition of a ``@conditions`` case."""
-    from .session.items import condition_of  # noqa: PLC0415
-
-    return condition_of(bias_case)
+    if bias_case.condition is None:
+        pytest.fail("the fixture 'condition' is for @conditions cases", pytrace=False)
+    return bias_case.condition
 
 
 @pytest.fixture
@@ -215,17 +211,17 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
 @pytest.fixture
 def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
     """The verdict of a ``@hypotheses`` case."""
-    from .session.items import verdict_of  # noqa: PLC0415
-
-    return verdict_of(bias_case, _run(pytestconfig))
+    if bias_case.kind != "hypothesis" or bias_case.contrast is None:
+        pytest.fail("the fixture 'verdict' is for @hypotheses cases", pytrace=False)
+    return _run(pytestconfig).analysis(bias_case).analysis.verdict(bias_case.contrast.id)
 
 
 @pytest.fixture
 def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
-    """Return the positive control of a ``@positive_control`` case."""
-    from .session.items import control_of  # noqa: PLC0415
-
-    return control_of(bias_case, _run(pytestconfig))
+    """The positive control of a ``@positive_control`` case."""
+    if bias_case.kind != "control" or bias_case.contrast is None:
+        pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
+    return _run(pytestconfig).analysis(bias_case).analysis.control(bias_case.contrast.id)
 
 
 def _session(config: pytest.Config) -> BiasSession | None:

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,19 +31,6 @@ _KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShippedExperiments:
-    """A package of experiments as it is shipped, and the ids of those it declares."""
-
-    folder: Path
-    ids: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The package's name."""
-        return self.folder.name
-
-
 def shipped_suite() -> Path:
     """The folder with the suite: in an installed wheel that of the package, else the checkout.
 
@@ -59,21 +45,23 @@ def shipped_suite() -> Path:
     raise FileProblem(path=places[0], problem=problem)
 
 
-def shipped_experiments() -> list[ShippedExperiments]:
-    """All that are shipped, by name, without importing any."""
-    return [
-        ShippedExperiments(module.parent, tuple(_ID.findall(module.read_text(encoding="utf-8"))))
+def shipped_experiments() -> dict[Path, list[str]]:
+    """The shipped packages of experiments, with the ids each declares; none is imported."""
+    return {
+        module.parent: _ID.findall(module.read_text(encoding="utf-8"))
         for module in sorted((shipped_suite() / SUITE).glob("*/experiment.py"))
-    ]
+    }
 
 
 def _init(given: argparse.Namespace) -> int:
     suite, into = shipped_suite(), given.into
     chosen = _chosen(given.experiments)
-    ids = [id_ for each in chosen for id_ in each.ids]
-    units = [each.folder.relative_to(suite) for each in chosen]
+    units = [package.relative_to(suite) for package in chosen]
     if given.recordings:
-        units += [path.relative_to(suite) for id_ in ids for path in _recorded(suite, id_)]
+        recorded = (
+            path for ids in chosen.values() for id_ in ids for path in _recorded(suite, id_)
+        )
+        units += [path.relative_to(suite) for path in recorded]
     units += [path.relative_to(suite) for path in sorted((suite / SUITE).glob("*.py"))]
     try:
         _copy(suite, into, [*units, _ROSTER])
@@ -91,15 +79,15 @@ def _init(given: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(named: Sequence[str]) -> list[ShippedExperiments]:
+def _chosen(named: Sequence[str]) -> dict[Path, list[str]]:
     """The packages ``named`` by their names or by an id in them; all where none is named."""
     shipped = shipped_experiments()
-    by_name = {name: each for each in shipped for name in (each.name, *each.ids)}
+    by_name = {name: package for package, ids in shipped.items() for name in (package.name, *ids)}
     for name in named:
         if name not in by_name:
             raise UnknownName(kind="experiment", name=name, known=by_name)
-    wanted = [by_name[name] for name in named]
-    return [each for each in shipped if each in wanted or not named]
+    wanted = {by_name[name] for name in named} or {*shipped}
+    return {package: ids for package, ids in shipped.items() if package in wanted}
 
 
 def _recorded(suite: Path, experiment: str) -> Iterator[Path]:
@@ -127,28 +115,16 @@ def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
 
 
 def _copy_file(source: str, target: str) -> None:
-    Path(target).write_bytes(_shipped(Path(source)))
+    """Copy a file; in a README, links to what a project does not have become plain words."""
+    data, home = Path(source).read_bytes(), (shipped_suite() / SUITE).resolve()
 
+    def plain(link: re.Match[str]) -> str:
+        page = (Path(source).parent / link[2]).resolve()
+        return link[0] if page.is_relative_to(home) else f"{link[1]} (pytest-bias)"
 
-def _shipped(path: Path) -> bytes:
-    """Read a file as a project is given it: a README's links to what stays behind become names."""
-    data = path.read_bytes()
-    if path.name != "README.md":
-        return data
-    home = (shipped_suite() / SUITE).resolve()
-
-    def named(link: re.Match[str]) -> str:
-        page = (path.parent / link[2]).resolve()
-        if page.is_relative_to(home):
-            return link[0]
-        name = page.relative_to(home.parent).as_posix()
-        return (
-            f"{name} of pytest-bias"
-            if name.endswith(link[1])
-            else f"{link[1]} [{name} of pytest-bias]"
-        )
-
-    return _LINK.sub(named, data.decode()).encode()
+    if source.endswith("README.md"):
+        data = _LINK.sub(plain, data.decode()).encode()
+    Path(target).write_bytes(data)
 
 
 def _standing(target: Path) -> Path | None:
@@ -176,17 +152,10 @@ def configure(into: Path) -> bool:
             lacking["bias_models"] = [SUBJECT]
         if not lacking:
             return True
-        toml = path.suffix == ".toml"
-        name = {"pyproject.toml": "tool.pytest", "setup.cfg": "tool:pytest"}.get(
-            path.name, "pytest"
-        )
-        older = ".ini_options" * ("tool.pytest.ini_options" in path.read_text(encoding="utf-8"))
-        instead = ""
-        if "testpaths" in lacking:
-            instead = ", in place of the testpaths there" if paths else ", beside your own tests"
-        tell(f"{path} configures pytest and is kept; add under [{name}{older}]{instead}:")
+        tell(f"{path} configures pytest and is kept; set among its keys for pytest:")
         for key, values in lacking.items():
-            tell(f"  {key} = {json.dumps(values) if toml else shlex.join(values)}")
+            written = json.dumps(values) if path.suffix == ".toml" else shlex.join(values)
+            tell(f"  {key} = {written}")
         return False
     path = into / PYTEST_FILES[0]
     keys = "".join(f"{key} = {json.dumps(values)}\n" for key, values in _KEYS.items())

@@ -37,8 +37,17 @@ from ..report.terminal import section_lines
 from ..report.wording import closing_lines
 from ..settings.published import is_tabled
 from ..workbench import SUITE
-from ..workbench.plans import make_plan, terms_of, told
-from ..workbench.study import Results, Study, analyze_table, trial_row, view_of_all
+from ..workbench.plans import make_plan, recorded_words, terms_of
+from ..workbench.project import Project
+from ..workbench.study import (
+    Results,
+    analyze_table,
+    open_project,
+    record_project,
+    results_of,
+    trial_row,
+    view_of_all,
+)
 from . import check_apart, from_here, tell, write
 from .commands import LIMITS
 from .paper import tell_paper
@@ -91,24 +100,24 @@ def _asked(given: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(given, name) for name in names if getattr(given, name, None) is not None}
 
 
-def _study(given: argparse.Namespace) -> Study:
-    return Study(given.experiments, given.suite, **_asked(given))
+def _project(given: argparse.Namespace) -> Project:
+    return open_project(given.experiments, given.suite, **_asked(given))
 
 
 @_told
 def _plan(given: argparse.Namespace) -> int:
-    study = _study(given)
-    plan = make_plan(study.project, study.cases)
+    project = _project(given)
+    plan = make_plan(project, project.cases)
     for line in [plan.to_json().rstrip()] if given.json else plan_lines(plan):
         tell(_typed(line, given))
     return 2 if plan.problems else 0
 
 
-def _record(study: Study, given: argparse.Namespace, lines: _Lines) -> int:
+def _record(project: Project, given: argparse.Namespace, lines: _Lines) -> int:
     """Record, with progress on standard error; 2 where something of it went wrong."""
     with recording_progress(StreamTerminal(sys.stderr)) as display:
-        report = study.record(display, told=lines)
-    said = told(report)
+        report = record_project(project, display, lines)
+    said = recorded_words(report)
     for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
         tell(_typed(words, given), wrong=True)
     if report.interrupted:
@@ -170,22 +179,22 @@ def _check_place(path: Path, cassettes: Path) -> None:
 
 @_told
 def _run(given: argparse.Namespace) -> int:
-    study = _study(given)
-    if len(study.cases) != 1:
-        names = ", ".join(sorted({f"{c.experiment.id} × {c.model}" for c in study.cases}))
+    project = _project(given)
+    if len(project.cases) != 1:
+        names = ", ".join(sorted({f"{c.experiment.id} × {c.model}" for c in project.cases}))
         tell(f"pytest-bias: name one experiment and one model: {names}", wrong=True)
         return 2
     places = [each for each in (given.out, given.analysis, given.report) if each is not None]
     for place in places:
-        _check_place(place, study.project.settings.cassettes)
+        _check_place(place, project.settings.cassettes)
     check_apart(places)
-    (case,) = study.cases
-    writer = _writer(given, study)
+    (case,) = project.cases
+    writer = _writer(given, project)
     lines = _Lines(given.out, case.model, case.design.name)
-    status = _lines_of(study, given, lines)
+    status = _lines_of(project, given, lines)
     if status == 130:  # noqa: PLR2004  (interrupted)
         return status
-    results = study.results(case)
+    results = results_of(project, case)
     if given.analysis is not None:
         write(given.analysis, results.to_json())
     for line in closing_lines(results.view):
@@ -193,24 +202,24 @@ def _run(given: argparse.Namespace) -> int:
     marked = 0
     if writer and (given.report is not None or given.out is not None or not lines.problem):
         brief = brief_of(results.analysis, case.experiment, results.view.version)
-        experiments = (each.experiment for each in study.project.registry)
-        terms = terms_of(study.project, experiments, study.project.settings.limits)
+        experiments = (each.experiment for each in project.registry)
+        terms = terms_of(project, experiments, project.settings.limits)
         marked = tell_paper(write_paper(brief, writer, terms), given.report)
     return status or results.view.exit_status or marked
 
 
-def _lines_of(study: Study, given: argparse.Namespace, lines: _Lines) -> int:
-    """Give out the trials of a study's one case, and record those that are missing."""
-    (case,), project, status = study.cases, study.project, 0
+def _lines_of(project: Project, given: argparse.Namespace, lines: _Lines) -> int:
+    """Give out the trials of a project's one case, and record those that are missing."""
+    (case,), recordings, status = project.cases, project.recordings, 0
     if given.record != "all":
-        source = project.recordings.source_of(case)
+        source = recordings.source_of(case)
         known, _ = source.known(case.design)
         there = carried_out(known) if given.record != "none" else source.outcomes_of(case.design)
         for outcome in there:
             lines(case.experiment, outcome)
     if given.record != "none":
-        status = _record(study, given, lines)
-        known, missing = project.recordings.source_of(case).known(case.design)
+        status = _record(project, given, lines)
+        known, missing = recordings.source_of(case).known(case.design)
         for outcome in (each for each in known if each.missing == CAP):
             lines(case.experiment, outcome)
         for wanted in missing:
@@ -223,13 +232,13 @@ def _lines_of(study: Study, given: argparse.Namespace, lines: _Lines) -> int:
     return status
 
 
-def _writer(given: argparse.Namespace, study: Study) -> str:
+def _writer(given: argparse.Namespace, project: Project) -> str:
     """Name the writer of the paper: the model that is asked, if nobody else is; "" for nobody.
 
     A program that stands in for a model writes only where it is named, and where nothing is to be
     called nobody does who is not asked for.
     """
-    model, settings = study.cases[0].model, study.project.settings
+    model, settings = project.cases[0].model, project.settings
     stands_in = is_simulated(model) or is_tabled(model)
     would = settings.record != "none" and not stands_in
     if given.no_report or not (given.writer or given.report or would):
@@ -238,9 +247,7 @@ def _writer(given: argparse.Namespace, study: Study) -> str:
         problem = f"{model} is no model that could write it; name one with --writer"
         raise BadSetting(option="--report", value=given.report, problem=problem)
     # Who writes may change from day to day: no verdict is about it.
-    check_models(
-        replace(settings, gate="off"), study.project.recordings.roster, [given.writer or model]
-    )
+    check_models(replace(settings, gate="off"), project.recordings.roster, [given.writer or model])
     return given.writer or model
 
 
@@ -248,12 +255,12 @@ def _writer(given: argparse.Namespace, study: Study) -> str:
 def _accept(given: argparse.Namespace) -> int:
     words = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
     words["baseline"] = given.baseline
-    study = Study(given.experiments, given.suite, **_asked(given), accept=True, **words)
-    project, analyses, reports = study.project, [], []
-    held = Baselines(project.settings, project.recordings.source_of)
-    for case in study.cases:
-        analysis = study.results(case).analysis
-        players = project.recordings.players(case.experiment, case.model)
+    project = open_project(given.experiments, given.suite, **_asked(given), accept=True, **words)
+    recordings, analyses, reports = project.recordings, [], []
+    held = Baselines(project.settings, recordings.source_of)
+    for case in project.cases:
+        analysis = results_of(project, case).analysis
+        players = recordings.players(case.experiment, case.model)
         analyses.append(analysis)
         for contrast in project.registry[case.experiment.id].hypotheses.values():
             of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
@@ -268,7 +275,7 @@ def _accept(given: argparse.Namespace) -> int:
                     comparison=comparison,
                 )
             )
-    whole = len(study.cases) == len([*project.registry]) * len(project.settings.models)
+    whole = len(project.cases) == len([*project.registry]) * len(project.settings.models)
     partial = bool(given.experiments) or not whole
     return _say(accept(project.settings, analyses, reports, partial=partial), given)
 
@@ -285,8 +292,8 @@ def _say(said: Said, given: argparse.Namespace) -> int:
 def _found(given: argparse.Namespace) -> list[Results]:
     """Analyse what is recorded of a study, or a table."""
     if given.table is None:
-        study = _study(given)
-        return [study.results(case) for case in study.cases]
+        project = _project(given)
+        return [results_of(project, case) for case in project.cases]
     if given.model is not None:
         problem = "a table says itself who answered: leave out one of the two"
         raise BadSetting(option="--model", value=given.model[0], problem=problem)

@@ -14,11 +14,11 @@ import pytest
 from ..report.escapes import terminal_text
 from .items import (
     ARGUMENT,
-    amend_collected,
     case_of,
     declared_on,
     name_of,
     origin_of,
+    reword_collected,
     set_property,
 )
 from .options import is_given
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Collection:
-    """What is declared, made into cases and selected in one process.
+    """The declarations of one process, made into cases and selected.
 
     ``exporting`` are the selected cases of which files of their experiments are wanted.
     """
@@ -50,12 +50,8 @@ class Collection:
         """The run; made with the first case."""
         from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
 
-        taken = self.state.config.hook.pytest_bias_results.get_hookimpls
-        return Run(
-            self.state.settings,
-            self.state.workspace,
-            takes_evidence=lambda: any("evidence" in each.argnames for each in taken()),
-        )
+        hook = self.state.config.hook.pytest_bias_results
+        return Run(self.state.settings, self.state.workspace, hook)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.
@@ -114,7 +110,7 @@ class Collection:
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Show what is declared wrongly in one line, with its place."""
         report = yield
-        amend_collected(collector, report)
+        reword_collected(collector, report)
         return report
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -181,7 +177,7 @@ class Collection:
     def announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
         state = self.state
-        selects = state.is_worker and bool(state.refused or state.concerned)
+        selects = state.is_worker and bool(state.refused or state.has_cases)
         if not selects and not self.exporting:
             return ""
         from ..errors import NotWritten  # noqa: PLC0415
@@ -207,8 +203,8 @@ class Collection:
         return ""
 
     def late(self) -> tuple[str, ...]:
-        """What was declared after collection, which no case can judge any more."""
-        if not self.state.concerned or self.state.refused:
+        """Declarations made after collection, which no case can judge any more."""
+        if not self.state.has_cases or self.state.refused:
             return ()
         from .scope import silent_words  # noqa: PLC0415
 
@@ -217,5 +213,5 @@ class Collection:
 
 
 def group_of(case: Case) -> str:
-    """What is best done by one process: the cases of an experiment with one model."""
+    """The work best done by one process: the cases of an experiment with one model."""
     return f"{case.experiment.id} × {case.model}"

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from _pytest._code.code import ReprExceptionInfo
 
     from ..contrasts.cases import Case, Declaration
-    from ..errors import NotRecorded
-    from ..experiments.design import Condition
-    from ..verdicts.verdict import Control, Verdict
     from .run import Run
 
 ARGUMENT = "bias_case"
 """Argument that carries an item's case."""
 
-_CALLED = pytest.StashKey[bool]()
-_JUDGED = pytest.StashKey[bool]()
+CALLED = pytest.StashKey[bool]()
+"""Whether an item's body was called."""
+
+JUDGED = pytest.StashKey[bool]()
+"""Whether an item's call has ended, its judging included."""
+
 _PLACE = pytest.StashKey[str]()
 
 
@@ -75,35 +76,11 @@ def set_property(item: pytest.Item, name: str, value: str) -> None:
     item.user_properties.append((name, value))
 
 
-# --- fixtures ---------------------------------------------------------------------------------
-
-
-def condition_of(case: Case) -> Condition:
-    """The condition of a case of ``@conditions``."""
-    if case.condition is None:
-        pytest.fail("the fixture 'condition' is for @conditions cases", pytrace=False)
-    return case.condition
-
-
-def verdict_of(case: Case, run: Run) -> Verdict:
-    """The verdict of a case of ``@hypotheses``."""
-    if case.kind != "hypothesis" or case.contrast is None:
-        pytest.fail("the fixture 'verdict' is for @hypotheses cases", pytrace=False)
-    return run.analysis(case)[0].verdict(case.contrast.id)
-
-
-def control_of(case: Case, run: Run) -> Control:
-    """Return the positive control of a case of ``@positive_control``, as it was seen or not."""
-    if case.kind != "control" or case.contrast is None:
-        pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
-    return run.analysis(case)[0].control(case.contrast.id)
-
-
 # --- the body ---------------------------------------------------------------------------------
 
 
 @contextmanager
-def watched(item: pytest.Function) -> Iterator[None]:
+def call_noted(item: pytest.Function) -> Iterator[None]:
     """Take note whether the item's body is called at all: any plugin can answer in its place."""
     body: Callable[..., Any] = item.obj
     case = case_of(item)
@@ -114,13 +91,13 @@ def watched(item: pytest.Function) -> Iterator[None]:
 
     @functools.wraps(body)
     def noted(*args: object, **kwargs: object) -> object:
-        item.stash[_CALLED] = True
+        item.stash[CALLED] = True
         with judging(case):
             return body(*args, **kwargs)
 
     @functools.wraps(body)
     async def noted_async(*args: object, **kwargs: object) -> object:
-        item.stash[_CALLED] = True
+        item.stash[CALLED] = True
         with judging(case):  # here, too: a plugin may run it in a task made long before
             return await body(*args, **kwargs)
 
@@ -131,45 +108,7 @@ def watched(item: pytest.Function) -> Iterator[None]:
         item.obj = body
 
 
-@contextmanager
-def judged(
-    item: pytest.Item,
-    case: Case,
-    tolerated: Callable[[], str],
-    judge: Callable[[], None],
-    note: Callable[[], object],
-) -> Iterator[None]:
-    """Around the body of a case: ``judge`` after it, ``note`` where it failed by itself.
-
-    A body that skips is judged like any other; only what ends the session is let through. What is
-    ``tolerated`` becomes an xfail before the body runs: afterwards pytest looks for none.
-    """
-    __tracebackhide__ = True
-    from ..contrasts.cases import judging  # noqa: PLC0415  (nothing is imported without cases)
-
-    item.stash[_CALLED] = item.stash[_JUDGED] = False
-    try:
-        _tolerate(item, tolerated())
-        with judging(case):
-            yield
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except pytest.skip.Exception:
-        judge()
-        raise
-    except BaseException:
-        note()
-        raise
-    else:
-        if not item.stash[_CALLED]:
-            reason = f"the body of {item.name} was not called: a plugin ran instead"
-            pytest.fail(reason, pytrace=False)
-        judge()
-    finally:
-        item.stash[_JUDGED] = True
-
-
-def _tolerate(item: pytest.Item, reason: str) -> None:
+def tolerate(item: pytest.Item, reason: str) -> None:
     """Have what the gate will say to an item reported as an expected failure."""
     if reason:
         # strict is said for the mark to beat pytest's ini keys of that meaning.
@@ -182,17 +121,17 @@ def _tolerate(item: pytest.Item, reason: str) -> None:
 
 
 @contextmanager
-def untraced(
+def without_traceback(
     item: pytest.Item, call: pytest.CallInfo[None], portable: Callable[[str], str]
 ) -> Iterator[None]:
-    """Spare an error of ours the traceback that :func:`amend` would replace.
+    """Spare an error of ours the traceback that :func:`reword` would replace.
 
     For it pytest parses every module that the error came through.
     """
     from ..errors import BiasError  # noqa: PLC0415  (nothing is imported without cases)
 
     error = call.excinfo.value if call.excinfo is not None else None
-    spared = isinstance(error, BiasError) and item.stash.get(_JUDGED, False)
+    spared = isinstance(error, BiasError) and item.stash.get(JUDGED, False)
     if spared:
         vars(item)["repr_failure"] = lambda _: _in_words(item, error, portable)
     try:
@@ -202,11 +141,11 @@ def untraced(
             del vars(item)["repr_failure"]
 
 
-def amend(
+def reword(
     item: pytest.Item,
     call: pytest.CallInfo[None],
     report: pytest.TestReport,
-    missing: Callable[[], NotRecorded | None],
+    run: Run,
     portable: Callable[[str], str],
 ) -> None:
     """Word our own errors, and fail an xfail under which nothing was tested.
@@ -214,7 +153,7 @@ def amend(
     Errors become plain text, and short where there is a line for each failure alone: in the
     summary, with ``--tb=line`` and as JUnit's message.
     """
-    if report.when == "call" and not item.stash.get(_JUDGED, False):
+    if report.when == "call" and not item.stash.get(JUDGED, False):
         return  # a subtest's
     if report.passed:  # three times in most cases
         report.user_properties.append((SEEN, report.outcome))
@@ -232,7 +171,9 @@ def amend(
         if words:
             del report.wasxfail
             report.outcome, report.longrepr = "failed", words
-            error = error if isinstance(error, BiasError) else missing() or error
+            case = case_of(item)
+            if case is not None and not isinstance(error, BiasError):
+                error = run.project.recordings.missing(case) or error
     if report.failed and isinstance(error, NoJudge | NotRecorded | StaleRecordings):
         set_property(item, NOT_RECORDED, getattr(error, "explanation", str(error)))
         report.user_properties = list(item.user_properties)
@@ -277,7 +218,7 @@ def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
     return ""
 
 
-def amend_collected(collector: pytest.Collector, report: pytest.CollectReport) -> None:
+def reword_collected(collector: pytest.Collector, report: pytest.CollectReport) -> None:
     """Word our own errors that a module raised while it was imported: one line, and its place."""
     call = getattr(report, "call", None)
     error = call.excinfo.value if call is not None and call.excinfo is not None else None
@@ -293,7 +234,7 @@ def amend_collected(collector: pytest.Collector, report: pytest.CollectReport) -
     report.longrepr = f"{where}: {type(error).__name__}: {error}"
 
 
-def amend_unjudged(report: pytest.TestReport | pytest.CollectReport, refusals: list[str]) -> None:
+def fail_unjudged(report: pytest.TestReport | pytest.CollectReport, refusals: list[str]) -> None:
     """Fail a test or module in which a decorated function ran that nobody judges; takes the list.
 
     Neither an xfail covers that, nor whoever catches the error: unittest, an ``except``.

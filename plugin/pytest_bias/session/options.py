@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
-_LEAST_WORKERS = 2
-"""So many are started on a single core, too: what was asked for is a distributed run."""
+DISTRIBUTED = pytest.StashKey[bool]()
+"""Whether the user says how xdist distributes tests."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -90,13 +90,14 @@ def is_listing(config: pytest.Config) -> bool:
     return any(getattr(config.option, name, False) for name in _LOOKING)
 
 
-def is_distributed_by_choice(config: pytest.Config) -> bool:
-    """Return true where the user says how xdist distributes tests (``--dist``, ``-d``).
+def note_distribution(config: pytest.Config) -> None:
+    """Take note whether the user says how xdist distributes tests (``--dist``, ``-d``).
 
-    To be asked before xdist makes ``--dist load`` of ``-n`` alone.
+    Before xdist makes ``--dist load`` of ``-n`` alone.
     """
     option = config.option
-    return bool(getattr(option, "dist", "no") != "no" or getattr(option, "distload", False))
+    chosen = getattr(option, "dist", "no") != "no" or getattr(option, "distload", False)
+    config.stash[DISTRIBUTED] = bool(chosen)
 
 
 def undistribute(config: pytest.Config) -> None:
@@ -108,25 +109,6 @@ def undistribute(config: pytest.Config) -> None:
     if option.numprocesses or option.tx or option.dist != "no" or option.distload:
         option.bias_undistributed = True
         option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
-
-
-def limit_workers(config: pytest.Config) -> None:
-    """Start no more of xdist's workers than cores where only cases of bias experiments are run.
-
-    Each worker collects the whole suite, and each that judges imports statistics: more of them
-    than cores take longer. Who says how to distribute tests has all the workers he asks for.
-    """
-    asked = getattr(config.option, "numprocesses", None)
-    if not isinstance(asked, int) or is_distributed_by_choice(config) or not is_given(config):
-        return
-    from ..settings.cores import cores  # noqa: PLC0415
-
-    most = max(cores(), _LEAST_WORKERS)
-    if asked > most:
-        from .suite import Suite  # noqa: PLC0415  (only where there are many workers)
-
-        if Suite(config).is_pure:
-            config.option.numprocesses, config.option.bias_asked_workers = most, asked
 
 
 def settings_of(config: pytest.Config) -> Settings:

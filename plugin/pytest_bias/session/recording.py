@@ -14,7 +14,7 @@ from ..recording.held_signals import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from ..workbench.plans import make_plan, of_shard, record, told
+from ..workbench.plans import make_plan, record, recorded_words, shard_words
 from .run import Run
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def record_missing(
             report = record(run.project, cases, progress, progress.say, signals)
     except BiasError as error:
         return Said(problems=(f"nothing was recorded: {error}",)), ""
-    said = told(report)
+    said = recorded_words(report)
     if state.settings.shard is not None:
-        said += of_shard(report, state.settings.shard)
+        said += shard_words(report, state.settings.shard)
     if not report.interrupted:
         return said, ""
     unkept = sum(job.unkept for job in report.jobs)

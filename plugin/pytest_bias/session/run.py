@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
 from ..baselines.gate import stopped_by, stopped_by_control
-from ..cassettes.misses import all_capped
 from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
-from ..experiments.records import carried_out
 from ..report.junit import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
@@ -20,6 +17,8 @@ from ..workbench.project import Project
 from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
+    import pluggy
+
     from ..experiments.experiment import Players
 
 
@@ -39,19 +38,19 @@ class CaseResult:
 class Run:
     """One process of a session: its project, and what each case found.
 
-    ``takes_evidence`` says whether a plugin takes what analyses rest on.
+    ``results_hook`` is pytest_bias_results, some of whose plugins may take what analyses rest on.
     """
 
     def __init__(
         self,
         settings: Settings,
         workspace: Workspace,
-        takes_evidence: Callable[[], bool] = lambda: False,
+        results_hook: pluggy.HookCaller,
     ) -> None:
         self.settings = settings
         self.project = Project(settings)
         self.workspace = workspace
-        self.takes_evidence = takes_evidence
+        self.results_hook = results_hook
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         recordings = self.project.recordings
@@ -100,7 +99,8 @@ class Run:
         named = [case.experiment.id, case.model]
         if settings.report is not None:
             self.workspace.leave("replies", named, lambda: asdict(self.project.replies(case)))
-        if case.model in settings.models and self.takes_evidence():
+        plugins = self.results_hook.get_hookimpls()
+        if case.model in settings.models and any("evidence" in p.argnames for p in plugins):
             from ..workbench.evidence import evidence_value  # noqa: PLC0415  (only where taken)
 
             self.workspace.leave("evidence", named, lambda: evidence_value(self.project, case))
@@ -139,10 +139,7 @@ class Run:
             kind=case.kind, experiment=case.experiment.id, model=case.model, stopped=False
         )
         if case.kind == "condition":
-            outcomes = recordings.replayed(case)
-            if not carried_out(outcomes):
-                raise all_capped(case.experiment.id, case.model, case.condition, len(outcomes))
-            recordings.source_of(case).check_distinct(case.design, case.condition)
+            self.project.outcomes(case)
             return CaseResult(report, None)
         analysis, digest = self.analysis(case)
         outdated = recordings.stale(case, analysis.recording)

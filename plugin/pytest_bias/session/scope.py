@@ -63,7 +63,7 @@ def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[s
     ``collected`` are the declarations that became cases. A file that was not imported to its end
     is read: what it would have declared, nobody knows.
     """
-    for pattern in state.config.getini("testpaths") if state.concerned else ():
+    for pattern in state.config.getini("testpaths") if state.has_cases else ():
         if not state.suite.matching(pattern):
             yield f"testpaths names {pattern}, where nothing is: mend or remove it in the ini file"
     files = state.suite.whole_files()
@@ -73,7 +73,7 @@ def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[s
         reason = _unfinished(state, place)
         if reason == "":
             continue  # the run has failed for it
-        directly = not state.concerned
+        directly = not state.has_cases
         if (reason or path not in known) and declares(path, directly=directly):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
     yield from silent_words(state, collected, known)
@@ -95,7 +95,7 @@ def silent_words(
     suite = state.suite
     files = suite.whole_files()
     whole = files and not any("::" in argument for argument in suite.arguments)
-    if whole and (state.concerned or suite.is_all):  # other tests have the same conftest.py
+    if whole and (state.has_cases or suite.is_all):  # other tests have the same conftest.py
         yield from _outside(state, made, tested)
     for path, module in (imported(files) if known is None else known).items():
         place = suite.place(path)

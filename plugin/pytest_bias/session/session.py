@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator, Sequence
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,14 +18,17 @@ import pytest
 from ..report.escapes import say, terminal_text
 from .collection import Collection
 from .items import (
-    amend,
+    CALLED,
+    JUDGED,
+    call_noted,
     case_of,
-    judged,
+    reword,
     set_property,
-    untraced,
-    watched,
+    tolerate,
+    without_traceback,
 )
 from .options import (
+    DISTRIBUTED,
     check_settings,
     is_given,
     is_listing,
@@ -47,9 +50,8 @@ if TYPE_CHECKING:
 class BiasSession:
     """One process of a session, registered as a plugin."""
 
-    def __init__(self, config: pytest.Config, *, distributed_by_choice: bool = False) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.distributed_by_choice = distributed_by_choice
         self.state = State(config)
         self.collection = Collection(self.state)
         self.exit = ExitStatus(self.state)
@@ -70,7 +72,7 @@ class BiasSession:
 
         return HeldSignals()
 
-    def hear(self, said: Said | None) -> None:
+    def add(self, said: Said | None) -> None:
         """Add what a step said to what was said before: the one place that does."""
         if said is not None:
             self.state.said += said
@@ -78,11 +80,7 @@ class BiasSession:
     # --- collection ---------------------------------------------------------------------------
 
     def pytest_report_header(self) -> list[str]:
-        """Say what a recording run will do, and of fewer workers; say nothing otherwise."""
-        if asked := getattr(self.config.option, "bias_asked_workers", 0):
-            started = self.config.option.numprocesses
-            words = "as more than cores only take longer (all of them: --dist load)"
-            return [f"bias: {started} workers of the {asked} asked for, {words}"]
+        """Say what a recording run will do; say nothing otherwise."""
         if not is_recording(self.config):
             return []
         settings = self.state.settings
@@ -96,7 +94,7 @@ class BiasSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
-        self.hear(self.collection.drop_refused(items))
+        self.add(self.collection.drop_refused(items))
 
     @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -109,7 +107,7 @@ class BiasSession:
             raise pytest.UsageError(terminal_text(state.refused))
         self.exit.phase = "running"
         any_selected = self.collection.select(items)
-        self.hear(self.collection.checked(items))
+        self.add(self.collection.checked(items))
         if problem := self.collection.announce(items):
             report = pytest.CollectReport("bias cases", "failed", problem, [])
             self.config.hook.pytest_collectreport(report=report)
@@ -144,7 +142,7 @@ class BiasSession:
         elif failed and cases:
             from ..errors.said import Said  # noqa: PLC0415
 
-            self.hear(Said(notes=("nothing was recorded: there were errors during collection",)))
+            self.add(Said(notes=("nothing was recorded: there were errors during collection",)))
         elif cases:
             self._record(session, cases)
 
@@ -158,7 +156,7 @@ class BiasSession:
         said, why = record_missing(
             self.state, self.run, cases, self.signals, self.pytest_report_header()
         )
-        self.hear(said)
+        self.add(said)
         sharded = self.state.settings.shard is not None
         if sharded:
             print_shard(self.state)
@@ -170,26 +168,51 @@ class BiasSession:
             what = "the shard is not recorded as a whole"
             raise session.Failed(what)
         if sharded:
-            self.exit.settle(session, 0)
+            self.exit.end_with(session, 0)
 
     # --- cases --------------------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Note what a case found after its body, and raise what the gate says to it."""
+        """Note what a case found after its body, and raise what the gate says to it.
+
+        A body that skips is judged like any other; only what ends the session is let through. What
+        is tolerated becomes an xfail before the body runs: afterwards pytest looks for none.
+        """
+        __tracebackhide__ = True
         case = case_of(item)
         if case is None:
             return (yield)
-        judge, note = partial(self._judge, item, case), partial(self._note, item, case)
-        with judged(item, case, partial(self.run.tolerated, case), judge, note):
-            return (yield)
+        from ..contrasts.cases import judging  # noqa: PLC0415  (nothing is imported without cases)
+
+        item.stash[CALLED] = item.stash[JUDGED] = False
+        try:
+            tolerate(item, self.run.tolerated(case))
+            with judging(case):
+                result = yield
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            raise
+        except pytest.skip.Exception:
+            self._judge(item, case)
+            raise
+        except BaseException:
+            self._note(item, case)
+            raise
+        else:
+            if not item.stash[CALLED]:
+                reason = f"the body of {item.name} was not called: a plugin ran instead"
+                pytest.fail(reason, pytrace=False)
+            self._judge(item, case)
+            return result
+        finally:
+            item.stash[JUDGED] = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_pyfunc_call(
         self, pyfuncitem: pytest.Function
     ) -> Generator[None, object | None, object | None]:
         """Take note whether the body of a case is called."""
-        with watched(pyfuncitem):
+        with call_noted(pyfuncitem):
             return (yield)
 
     def _judge(self, item: pytest.Item, case: Case) -> None:
@@ -216,15 +239,9 @@ class BiasSession:
         if case is None:
             return (yield)
         failed = call.excinfo is not None
-        with untraced(item, call, self.state.portable) if failed else nullcontext():
+        with without_traceback(item, call, self.state.portable) if failed else nullcontext():
             report = yield
-        amend(
-            item,
-            call,
-            report,
-            partial(self.run.project.recordings.missing, case),
-            self.state.portable,
-        )
+        reword(item, call, report, self.run, self.state.portable)
         return report
 
     # --- the controller -----------------------------------------------------------------------
@@ -250,7 +267,7 @@ class BiasSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, log: Any) -> object:
         """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
-        if self.distributed_by_choice or not is_given(self.config):
+        if self.config.stash.get(DISTRIBUTED, False) or not is_given(self.config):
             return None
         from .distribution import ExperimentScheduling  # noqa: PLC0415  (only with xdist)
 
@@ -278,22 +295,22 @@ class BiasSession:
         if late or state.has_folder:
             from ..errors.said import Said  # noqa: PLC0415
 
-            self.hear(Said(problems=late))
+            self.add(Said(problems=late))
             told = state.workspace.read_selected()
             if told is not None:
                 state.ledger.select(told.cases, unselected=told.unselected)
                 state.refused = told.refused
-                self.hear(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
+                self.add(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
             of_workers = {problem for each in state.workspace.left("told") for problem in each}
-            self.hear(Said(problems=tuple(sorted(of_workers))))
+            self.add(Said(problems=tuple(sorted(of_workers))))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
-            self.exit.settle(session, int(pytest.ExitCode.USAGE_ERROR))
-        elif state.concerned and not state.refused:
+            self.exit.end_with(session, int(pytest.ExitCode.USAGE_ERROR))
+        elif state.has_cases and not state.refused:
             self.signals.hold()
             from .closing import close_books  # noqa: PLC0415
 
             self.result = close_books(state, exitstatus)
-            self.exit.settle(session, self.result.exit_status)
+            self.exit.end_with(session, self.result.exit_status)
             reporter = self.config.pluginmanager.get_plugin("terminalreporter")
             if exitstatus == pytest.ExitCode.INTERNAL_ERROR and reporter is not None:
                 # pytest prints no summary after an internal error: the only place to say it.
@@ -302,28 +319,12 @@ class BiasSession:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
-        if self.state.refused and self.exit.settled is not None:
+        if self.state.refused and self.exit.final is not None:
             say(terminalreporter, f"ERROR: {self.state.refused}", red=True)
         elif self.result is not None:
             from .section import print_section  # noqa: PLC0415
 
             print_section(self.state, self.result, terminalreporter)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_table_html(self, data: list[str]) -> None:
-        """Leave out where on this machine the tests are: the page is shown to others."""
-        if is_given(self.config):
-            data[:] = map(self.state.placeless, data)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_html_results_summary(self, session: pytest.Session) -> None:
-        """Leave it out of the table of the environment, too: a CI service's folder is there."""
-        if not is_given(self.config):
-            return
-        from pytest_metadata.plugin import metadata_key  # type: ignore[import-untyped]  # noqa: PLC0415
-
-        table = session.config.stash[metadata_key]
-        table.update({k: self.state.placeless(v) for k, v in table.items() if isinstance(v, str)})
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
@@ -334,7 +335,7 @@ class BiasSession:
             return
         session = self.exit.session
         if session is not None:
-            session.exitstatus = self.exit.held(session.exitstatus)
+            session.exitstatus = self.exit.status_of(session.exitstatus)
         if "signals" in vars(self):
             if self.signals.noted and session is not None:
                 session.exitstatus = pytest.ExitCode.INTERRUPTED

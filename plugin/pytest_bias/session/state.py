@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .options import settings_of
-from .shared_folder import hold_folder, remove_unheld
 
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
@@ -160,7 +159,7 @@ class Ledger:
         )
 
     @property
-    def concerned(self) -> bool:
+    def has_cases(self) -> bool:
         """True where there are cases in this session."""
         return bool(self.selected or self.outcomes)
 
@@ -188,23 +187,20 @@ class State:
         self.interrupted = False
         self.refused = ""
         self.unfinished: dict[str, str] = {}
-        self._held: int | None = None
 
     @cached_property
     def said(self) -> Said:
-        """Words of the session's steps so far; :meth:`.BiasSession.hear` adds to them."""
+        """Words of the session's steps so far; :meth:`.BiasSession.add` adds to them."""
         from ..errors.said import Said  # noqa: PLC0415  (nothing is imported without cases)
 
         return Said()
 
     @cached_property
     def folder(self) -> Path:
-        """The folder all processes of the session share; those that killed sessions left go."""
+        """The folder all processes of the session share, once one of them keeps something."""
         if self.is_worker:
             return Path(self.config.workerinput[WORKER_KEY])  # type: ignore[attr-defined]
-        remove_unheld()
-        folder, self._held = hold_folder()
-        return folder
+        return Path(tempfile.gettempdir(), f"pytest-bias-{os.urandom(16).hex()}")
 
     @property
     def has_folder(self) -> bool:
@@ -215,9 +211,6 @@ class State:
         """Remove the shared folder and all in it."""
         if "folder" in vars(self):
             shutil.rmtree(self.folder, ignore_errors=True)
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -239,9 +232,9 @@ class State:
         return Suite(self.config)
 
     @property
-    def concerned(self) -> bool:
+    def has_cases(self) -> bool:
         """True where this session has to do with bias at all."""
-        return self.ledger.concerned or bool("said" in vars(self) and self.said.problems)
+        return self.ledger.has_cases or bool("said" in vars(self) and self.said.problems)
 
     def shown(self, path: Path) -> str:
         """A path as the user would write it: relative to where pytest was called, if below."""
@@ -256,9 +249,3 @@ class State:
                 shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
                 problem = problem.replace(str(folder), str(shown))
         return problem
-
-    def placeless(self, text: str) -> str:
-        """``text`` without rootdir and the place of Python, as HTML or not."""
-        root = str(self.config.rootpath)
-        text = text.replace(sys.executable, Path(sys.executable).name)
-        return text.replace(f"{root}{os.sep}", "").replace(root, ".")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from glob import iglob
 from pathlib import Path
 
 import pytest
 
-from ..workbench.files import declares, python_files
+from ..workbench.files import LeftOut, declares, python_files
 from .arguments import typed
 
 _FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
@@ -110,16 +109,6 @@ class Suite:
 
     # --- its files ----------------------------------------------------------------------------
 
-    @cached_property
-    def is_pure(self) -> bool:
-        """True where every module of tests that was asked for declares cases."""
-        asked = [
-            path
-            for path in set(self._python_files(self.places))
-            if self._is_test(path) and any(a == path or a in path.parents for a in self.asked)
-        ]
-        return bool(asked) and all(map(declares, asked))
-
     def whole_files(self) -> list[Path]:
         """All files of the suites that were asked for by their path or a folder above, sorted."""
         if self.narrowed:
@@ -146,7 +135,7 @@ class Suite:
     def _is_test(self, path: Path) -> bool:
         return any(path.match(pattern) for pattern in self.config.getini("python_files"))
 
-    def _left_out(self, *, whole: bool) -> Callable[[Path], bool]:
+    def _left_out(self, *, whole: bool) -> LeftOut:
         """Return which files and folders pytest's own keys and options pass over.
 
         Below rootdir as a ``whole`` stand copies of all sorts. In a suite, a folder that pytest
@@ -157,17 +146,11 @@ class Suite:
         if set(folders) == _DEFAULT_FOLDERS and not whole:
             folders = _NO_SUITES
         here, option = Path.cwd(), self.config.option
-        ignored = {here / each for each in option.ignore or ()}
-        globs = [str(here / each) for each in option.ignore_glob or ()]
-
-        def leaves_out(path: Path) -> bool:
-            return (
-                path in ignored
-                or any(fnmatch(str(path), each) for each in globs)
-                or (path.suffix != ".py" and any(path.match(each) for each in folders))
-            )
-
-        return leaves_out
+        return LeftOut(
+            folders=folders,
+            paths={here / each for each in option.ignore or ()},
+            globs=[str(here / each) for each in option.ignore_glob or ()],
+        )
 
     # --- arguments ----------------------------------------------------------------------------
 

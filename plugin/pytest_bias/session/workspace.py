@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cassettes.files import write_atomically
-from ..errors import NotAsWritten, NotRecorded, NotWritten
+from ..errors import NotAsWritten, NotWritten
 from ..experiments.canonical import compact, digest, dumps, parsed_as
 from ..verdicts.analysis import Analysis
 
@@ -55,13 +55,12 @@ class Workspace:
 
         What is handed out is always what the file holds, so every process sees the same values.
 
-        Raises NotRecorded when ``compute`` did; it is kept too, so that it is looked for once.
-        Raises Unserialisable when the analysis holds a value that cannot be written as JSON.
-        Raises NotWritten when it cannot be kept for the others.
+        Raises what ``compute`` raises, Unserialisable when the analysis cannot be written as JSON,
+        and NotWritten when it cannot be kept for the others.
         """
         name = f"analysis-{_hashed([experiment_id, model])}.json"
         if name not in self._known:
-            self._known[name] = self._read(name, compute)
+            self._known[name] = self._made(self.once(name, lambda: dumps(compute(), "analysis")))
         return self._known[name]
 
     def read(self, experiment_id: str, model: str) -> Made | None:
@@ -163,22 +162,6 @@ class Workspace:
             self._parsed[said] = parsed_as(Analysis, text)
         return Made(self._parsed[said], said)
 
-    def _read(self, name: str, compute: Callable[[], Analysis]) -> Made:
-        text = self.once(name, lambda: _computed(compute))
-        failed = json.loads(text).get("not_recorded")
-        if failed is not None:
-            raise NotRecorded(failed["summary"], failed["explanation"])
-        return self._made(text)
-
 
 def _hashed(names: Sequence[str]) -> str:
     return digest(compact(names))[:_NAME_LENGTH]
-
-
-def _computed(compute: Callable[[], Analysis]) -> str:
-    try:
-        return dumps(compute(), "analysis")
-    except NotRecorded as missing:
-        return compact(
-            {"not_recorded": {"summary": missing.summary, "explanation": missing.explanation}}
-        )

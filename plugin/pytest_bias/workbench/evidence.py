@@ -66,9 +66,8 @@ def evidence_value(project: Project, case: Case) -> Mapping[str, object]:
     Raises NotRecorded where a trial is not recorded.
     """
     of, design, registered = case.experiment, case.design, project.registry[case.experiment.id]
-    whole = Case("hypothesis", of, case.model, design)
-    outcomes, rows = project.recordings.replayed(whole), project.records(case).rows
     source = project.recordings.source_of(case)
+    outcomes, rows = source.outcomes_of(design), project.records(case).rows
     players = source.players
     asked, sampled = of.judged_by(players), of.terms(players)["subject"]
     conditions = {row.trial.condition.id: row.trial.condition for row in rows}

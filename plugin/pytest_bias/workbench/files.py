@@ -7,7 +7,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
 
@@ -19,11 +21,24 @@ _NAMED = re.compile(rb"\b(?:conditions|hypotheses|positive_control)\b")
 _CALLED = re.compile(rb"\b(?:conditions|hypotheses|positive_control)\s*\(")
 
 
-def python_files(places: Iterable[Path], leaves_out: Callable[[Path], bool]) -> Iterator[Path]:
-    """The Python files that are ``places`` or lie below, links followed; no virtual environments.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Files and folders that are passed over: by path, by glob, and folders by pattern."""
 
-    ``leaves_out`` tells of a file or folder whether it is passed over.
-    """
+    folders: Sequence[str]
+    paths: Collection[Path] = ()
+    globs: Sequence[str] = ()
+
+    def __contains__(self, path: Path) -> bool:
+        return (
+            path in self.paths
+            or any(fnmatch(str(path), each) for each in self.globs)
+            or (path.suffix != ".py" and any(path.match(each) for each in self.folders))
+        )
+
+
+def python_files(places: Iterable[Path], left_out: LeftOut) -> Iterator[Path]:
+    """The Python files that are ``places`` or lie below, in no virtual environment."""
     for place in places:
         if not place.is_dir():
             yield place
@@ -36,18 +51,19 @@ def python_files(places: Iterable[Path], leaves_out: Callable[[Path], bool]) -> 
                 below.clear()
                 continue
             entered.add(real)
-            below[:] = [each for each in below if not _is_passed(folder / each, leaves_out)]
+            below[:] = [
+                each
+                for each in below
+                if folder / each not in left_out
+                and not any((folder / each / mark).exists() for mark in _ENVIRONMENTS)
+            ]
             found = (folder / each for each in files)
-            yield from (path for path in found if _may_declare(path) and not leaves_out(path))
+            yield from (path for path in found if _may_declare(path) and path not in left_out)
 
 
 def _may_declare(path: Path) -> bool:
-    """Tell whether a file is Python, or a link of a folder that leads nowhere."""
+    """True for Python, and for a link of a folder that leads nowhere."""
     return path.suffix == ".py" or (not path.suffix and path.is_symlink() and not path.exists())
-
-
-def _is_passed(folder: Path, leaves_out: Callable[[Path], bool]) -> bool:
-    return leaves_out(folder) or any((folder / each).exists() for each in _ENVIRONMENTS)
 
 
 def modules() -> Iterator[ModuleType]:

@@ -50,14 +50,14 @@ def read_labels(
 
     Raises BadStimuli for a file that is no CSV in UTF-8 with a column ``trial`` and one per
     labelled measure, for trials and measures that the experiment does not have, for labels of
-    another reply than the one that is recorded now, and where a file beside it is named after no
-    model at all, and is one of labels or may be one that cannot be read.
+    another reply than the one that is recorded now, and where a CSV beside it is named after no
+    model at all.
     """
     path = labels_path(folder, experiment.id, model)
     if not path.is_file():
         for other in sorted(path.parent.glob("*.csv")):
-            if "--" not in other.stem and other.is_file() and (problem := _of_labels(other)):
-                problem += f" named after no model; labels of {model} stand in {path.name}"
+            if "--" not in other.stem and other.is_file():
+                problem = f"is named after no model; labels of {model} stand in {path.name}"
                 raise BadStimuli(source=str(other), problem=problem)
         return None
     table = read_files(path)
@@ -85,15 +85,6 @@ def read_labels(
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
-
-
-def _of_labels(path: Path) -> str:
-    """Begin to say what is wrong with a file that seems to be one of labels; '' for another."""
-    table = read_files(path)
-    if table.columns:
-        return "is" if TRIAL in map(str.strip, table.columns) else ""
-    seems = TRIAL.encode() in path.read_bytes().replace(b"\0", b"")  # in UTF-16, too
-    return f"{table.problems[0].problem}; it is" if seems else ""
 
 
 def _as_given(cell: str) -> str:
@@ -137,12 +128,10 @@ def _of_another(key: str, recorded: str) -> str:
     """Return why a label is of another reply than the recorded one; empty where it is of it."""
     if key == recorded:
         return ""
-    mend = f"or delete the column {REPLY_KEY!r}, if you know that people read what is recorded now"
-    if not key:
-        return f"is empty: save the labels from the report anew, {mend}"
     if not recorded:
         return f"{key!r} cannot be checked, as no text of the reply is kept: delete the column"
     return (
         f"{key!r} is of another reply than the one that is recorded now ({recorded!r}): label the "
-        f"trial anew in the report, take its line out, {mend}"
+        f"trial anew in the report, or delete the column {REPLY_KEY!r} if you know that people "
+        "read what is recorded now"
     )

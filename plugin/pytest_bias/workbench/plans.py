@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from ..recording.caller import Progress
 from ..recording.collector import CollectionReport, Terms, collect
 from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport, Teller, untold
-from ..recording.plan import PlanJob, RecordingPlan
+from ..recording.plan import PlanJob, RecordingPlan, plan_recording
 from ..settings.given import read_environment
 from .project import Project
 
@@ -40,8 +41,8 @@ def check_ci(settings: Settings) -> None:
         )
 
 
-def told(report: CollectionReport) -> Said:
-    """Outcome of a recording, as it is told."""
+def recorded_words(report: CollectionReport) -> Said:
+    """Notes and problems of a recording."""
     notes: list[str] = []
     problems: list[str] = []
     for job in report.jobs:
@@ -53,8 +54,8 @@ def told(report: CollectionReport) -> Said:
     return Said(notes=tuple(notes), problems=tuple(problems))
 
 
-def of_shard(report: CollectionReport, shard: Shard) -> Said:
-    """Say what became of a shard; what it still lacks is a problem, whatever kept it from it."""
+def shard_words(report: CollectionReport, shard: Shard) -> Said:
+    """Outcome of a shard; what it still lacks is a problem, whatever the reason."""
     wanted = sum(job.wanted for job in report.jobs)
     found = sum(job.recorded for job in report.jobs)
     words = f"shard {shard}: {found} of {wanted} missing trials are recorded"
@@ -174,39 +175,47 @@ def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
 
     Raises BadSetting when the roster is none.
     """
-    jobs = [
-        PlanJob(
-            case.experiment,
-            case.model,
-            case.design,
-            trials,
-            *_prospects(project, case),
-            allocation=project.allocation(case.experiment.id),
-        )
-        for case, trials in _in_shard(project, cases)
-    ]
-    return project.planned(jobs, "all" if project.settings.record == "all" else "missing")
+    settings, recordings = project.settings, project.recordings
+    return plan_recording(
+        [_plan_job(project, case, trials) for case, trials in _in_shard(project, cases)],
+        folder=settings.cassettes,
+        roster=recordings.roster,
+        limits=settings.limits,
+        mode="all" if settings.record == "all" else "missing",
+        players_of=recordings.players,
+    )
 
 
-def _prospects(project: Project, case: Case) -> tuple[tuple[Prospect, ...], str, tuple[str, ...]]:
-    """Return what the design gives each hypothesis, at the spread that is recorded where any is.
+def _plan_job(project: Project, case: Case, trials: tuple[Trial, ...]) -> PlanJob:
+    """Prospects of each hypothesis under the design, at the spread recorded where any is.
 
     And why its trials cannot be carried out, where the author's own code fails; and why what is
     recorded of them no longer represents the model.
     """
-    experiment = case.experiment
-    problem = ""
-    registered = project.registry[experiment.id]
+    experiment, recordings, problem = case.experiment, project.recordings, ""
+    analysis, recording = None, None
     try:
-        found = {verdict.id: verdict.finding for verdict in project.analysed(case).verdicts}
-    except BiasError:
-        found = {}  # not recorded, or not as a whole: the plan says what of it
+        analysis = project.analysed(case)
+        recording = analysis.recording
     except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
-        found = {}
-        problem = f"its protocol fails with {type(error).__name__}: {error}"
+        if not isinstance(error, BiasError):
+            problem = f"its protocol fails with {type(error).__name__}: {error}"
+        with suppress(BiasError, OSError):  # of what is recorded in part only the age is known
+            source = recordings.source_of(case)
+            recording = dated(source.recording, [*source.origins])
+    outdated = None if recording is None else recordings.stale(case, recording)
     allocation = project.allocation(experiment.id)
-    prospects = prospects_of(registered, case.design, allocation, found)
-    return prospects, problem, why_outdated(project, case)
+    estimates = {} if analysis is None else {each.id: each.finding for each in analysis.verdicts}
+    return PlanJob(
+        experiment,
+        case.model,
+        case.design,
+        trials,
+        prospects_of(project.registry[experiment.id], case.design, allocation, estimates),
+        problem,
+        () if outdated is None else outdated.reasons,
+        allocation=allocation,
+    )
 
 
 def prospects_of(
@@ -232,17 +241,3 @@ def prospects_of(
         )
         for name, hypothesis in sorted(hypotheses.items())
     )
-
-
-def why_outdated(project: Project, case: Case) -> tuple[str, ...]:
-    """Return why recordings represent the model no longer; of a part only their age is known."""
-    try:
-        recording = project.analysed(case).recording
-    except Exception:  # noqa: BLE001  (missing, damaged, or the author's code: told elsewhere)
-        try:
-            source = project.recordings.source_of(case)
-            recording = dated(source.recording, [*source.origins])
-        except (BiasError, OSError):
-            return ()
-    found = project.recordings.stale(case, recording)
-    return () if found is None else found.reasons

@@ -5,17 +5,17 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from os.path import relpath
 from typing import TYPE_CHECKING
 
+from ..cassettes.misses import all_capped
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
 from ..experiments.copies import copied_words, long_replies
-from ..experiments.experiment import plan
-from ..experiments.records import Records, records_of
+from ..experiments.records import Records, carried_out, records_of
 from ..providers.players import check_models
 from ..settings.options import OPTIONS
 from ..settings.published import is_tabled
@@ -24,19 +24,14 @@ from ..verdicts.analysis import Analysis, analyse, gating_families
 from .recordings import Recordings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..experiments.records import Outcome
-    from ..recording.plan import PlanJob, RecordingPlan
     from ..report.replies import TrialBlock
-    from ..settings.settings import RecordMode
     from ..verdicts.judge_agreement import Labels
 
 _LEFT_OUT = (None, OPTIONS["design"].default, OPTIONS["cassettes"].default)
 """Values that a command need not name."""
-
-_SAMPLED = 100
-"""Trials of which the cost of a replicate is taken."""
 
 _LEAST_PART = 5e-5
 """The smallest part of an experiment: with less, next to nothing would be called BIASED."""
@@ -75,8 +70,25 @@ class Project:
         if any(map(is_tabled, (*settings.models, settings.baseline or ""))):
             self.recordings.tables.check(settings)
         self.registry = registry or Registry()
+        self.cases: list[Case] = []
+        """One for each experiment and model that were chosen, without pytest."""
         self._analyses: dict[tuple[str, str], Analysis] = {}
         self._records: dict[tuple[str, str], Records] = {}
+
+    def outcomes(self, case: Case) -> tuple[Outcome, ...]:
+        """The outcomes of a case's trials, some of each of its conditions carried out.
+
+        Raises NotRecorded when one is not recorded, or a cap has cost a condition all of them.
+        Raises SamePrompt when two conditions told the subject the very same.
+        """
+        experiment, outcomes = case.experiment, self.recordings.replayed(case)
+        conditions = experiment.conditions_of(case.design)
+        for condition in conditions if case.condition is None else [case.condition]:
+            held = [each for each in outcomes if each.trial.condition.id == condition.id]
+            if (held or case.condition) and not carried_out(held):
+                raise all_capped(experiment.id, case.model, condition, len(held))
+        self.recordings.source_of(case).check_distinct(case.design, case.condition)
+        return outcomes
 
     def analysed(self, case: Case) -> Analysis:
         """The analysis of a case's experiment with its model, made once.
@@ -98,8 +110,7 @@ class Project:
         """Return the rows of all trials of a case's experiment with its model, taken once."""
         key = (case.experiment.id, case.model)
         if key not in self._records:
-            whole = Case("hypothesis", case.experiment, case.model, case.design)
-            outcomes = self.recordings.replayed(whole)
+            outcomes = self.recordings.source_of(case).outcomes_of(case.design)
             measures = case.experiment.as_read(outcomes).measures
             self._records[key] = records_of(outcomes, tuple(measures))
         return self._records[key]
@@ -108,9 +119,8 @@ class Project:
         recordings = self.recordings
         case = recordings.sized(case)  # an old model's, whatever the size of the new one's
         registered = self.registry[case.experiment.id]
-        whole = Case("hypothesis", case.experiment, case.model, case.design)
-        outcomes = recordings.replayed(whole)
         source = recordings.source_of(case)
+        outcomes = source.outcomes_of(case.design)
         source.check_distinct(case.design)
         origins = [origin for outcome in outcomes for origin in outcome.origins]
         recording = dated(source.recording, origins, copied_words(outcomes))
@@ -127,56 +137,32 @@ class Project:
             labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
             unsaid=source.undecided,
-            recorded_by=partial(self._recorded_by, case, cache(partial(self._dollars, case))),
+            recorded_by=partial(self._recorded_by, case),
         )
 
-    def _recorded_by(self, case: Case, dollars: Callable[[], float], replicates: int) -> str:
-        """Cost and command, from the current folder, of recording a case with more replicates."""
+    def _recorded_by(self, case: Case, replicates: int) -> str:
+        """Give the command, from the current folder, that records a case with more replicates."""
         of, module = self.settings, sys.modules.get(self.registry[case.experiment.id].module or "")
         file = getattr(module, "__file__", None)  # a notebook has none
-        asked: dict[str, object] = {"model": case.model, "design": of.design, "judge": of.judge}
-        asked |= {"cassettes": relpath(of.cassettes)}
-        asked |= {"env_file": of.env_file and relpath(of.env_file)}
-        asked |= {"replicates": replicates, "record": "missing"}
-        typed = [f"{OPTIONS[n].option}={v}" for n, v in asked.items() if v not in _LEFT_OUT]
-        command = shlex.join(["pytest", *([relpath(file)] if file else []), *typed])
-        cost = dollars() * (replicates - case.design.replicates)
-        return f", about ${cost:,.2f}: {command}" if cost else f": {command}"
-
-    def _dollars(self, case: Case) -> float:
-        """US dollars that a replicate costs, by some of its trials; 0 without a price."""
-        if self.recordings.roster.entry(case.model).price is None:
-            return 0.0
-        from ..recording.plan import PlanJob  # noqa: PLC0415  (only where something costs)
-
-        of = case.experiment
-        trials = plan(of, replace(case.design, controls=0))  # these do not grow with replicates
-        few = trials[:: max(1, len(trials) // _SAMPLED)]
-        job = PlanJob(of, case.model, case.design, few)
-        cost = self.planned([job], "all").totals.cost or 0.0
-        return cost / len(few) * len(trials) / case.design.replicates
-
-    def planned(self, jobs: Iterable[PlanJob], mode: RecordMode) -> RecordingPlan:
-        """Plan to record ``jobs`` as the settings say."""
-        from ..recording.plan import plan_recording  # noqa: PLC0415  (only where asked for)
-
-        return plan_recording(
-            jobs,
-            folder=self.settings.cassettes,
-            roster=self.recordings.roster,
-            limits=self.settings.limits,
-            mode=mode,
-            players_of=self.recordings.players,
-        )
+        options: dict[str, object] = {
+            "model": case.model,
+            "design": of.design,
+            "judge": of.judge,
+            "cassettes": relpath(of.cassettes),
+            "env_file": of.env_file and relpath(of.env_file),
+            "replicates": replicates,
+            "record": "missing",
+        }
+        typed = [f"{OPTIONS[n].option}={v}" for n, v in options.items() if v not in _LEFT_OUT]
+        return f": {shlex.join(['pytest', *([relpath(file)] if file else []), *typed])}"
 
     def replies(self, case: Case) -> TrialBlock:
         """Return the trials of a case's experiment with its model, as the page carries them."""
         from ..report.replies import replies_of  # noqa: PLC0415  (only where a page is written)
 
         case = self.recordings.sized(case)
-        whole = Case("hypothesis", case.experiment, case.model, case.design)
-        outcomes, rows = self.recordings.replayed(whole), self.records(case).rows
-        return replies_of(case.experiment, case.model, outcomes, rows=rows)
+        outcomes = self.recordings.source_of(case).outcomes_of(case.design)
+        return replies_of(case.experiment, case.model, outcomes, rows=self.records(case).rows)
 
     def allocation(self, experiment_id: str) -> Allocation:
         """Return the part of the suite's false alarms that an experiment has; see `shares`."""

@@ -26,14 +26,13 @@ def dataset_file(recordings: Recordings, case: Case) -> tuple[str, bytes]:
     """
     from ..report.dataset import dataset_of, parquet_bytes  # noqa: PLC0415  (where one is written)
 
-    whole = Case("hypothesis", case.experiment, case.model, case.design)
-    source = recordings.source_of(whole)
+    source = recordings.source_of(case)
     recording = source.recording
     if recording.published:
         recording = dated(recording, [*source.origins])
     theirs = recording.published.licence if recording.published else ""
     data = dataset_of(
-        *(case.experiment, case.design, case.model, recordings.replayed(whole)),
+        *(case.experiment, case.design, case.model, source.outcomes_of(case.design)),
         recording=recording,
         version=version("pytest-bias"),
         licence=theirs or recordings.settings.dataset_license,

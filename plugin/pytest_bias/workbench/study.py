@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import version
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from ..baselines.entries import is_stopped
-from ..cassettes.misses import all_capped
 from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, cassette_path, place_of
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, FileProblem, NotRecorded, UnknownName
@@ -21,7 +20,7 @@ from ..errors.said import Said
 from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_text
-from ..experiments.records import Outcome, carried_out, record_of
+from ..experiments.records import Outcome, record_of
 from ..recording.job import Teller, untold
 from ..recording.process import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
@@ -30,14 +29,13 @@ from ..report.run import RunResult
 from ..settings.given import is_file
 from ..settings.published import is_tabled
 from ..settings.roster import table_entry
-from ..settings.settings import RecordMode, Settings
+from ..settings.settings import RecordMode
 from ..tables.reader import ENDINGS
 from ..tables.subjects import read_table, source_words
 from ..verdicts.verdict import Control, Verdict
 from . import SUITE
 from .configuration import configured
-from .plans import check_ci, told
-from .plans import record as record_cases
+from .plans import check_ci, record, recorded_words
 from .project import Project
 from .suite import declared_for
 
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.measures import MeasureValue
     from ..recording.collector import CollectionReport
-    from ..recording.held_signals import HeldSignals
     from ..tables.reader import Source
     from ..verdicts.analysis import Analysis
 
@@ -193,106 +190,76 @@ def _row(each: Control | Verdict) -> dict[str, object]:
     return row | {"p": None if found is None else found.p_alarm, "reason": each.reason}
 
 
-class Study:
-    """Experiments of a suite with models: planned, recorded and analysed.
+def open_project(
+    experiments: Sequence[ExperimentName],
+    suite: str | os.PathLike[str] = SUITE,
+    *,
+    registry: Registry | None = None,
+    **options: object,
+) -> Project:
+    """Open a suite with experiments and models chosen: ``cases`` has one for each pair.
 
-    Raises BadSetting or UnknownName for what is asked for and is not there, or makes no sense.
+    No ``experiments`` means all of the suite that have the design; with a ``registry`` they are
+    ids in it. ``options`` are those of pytest by their names without ``--bias-``.
 
-    Parameters
-    ----------
-    experiments
-        Those meant; none means all of the suite that have the design.
-    suite
-        The package, or the folder, that declares them.
-    registry
-        What is declared, where it has been found already; ``experiments`` are then ids.
-    asked
-        Options of pytest by their names without ``--bias-``; or ``settings``, as a whole.
+    Raises BadSetting or UnknownName for what is chosen and is not there, or makes no sense.
     """
-
-    def __init__(
-        self,
-        experiments: Sequence[ExperimentName],
-        suite: str | os.PathLike[str] = SUITE,
-        *,
-        registry: Registry | None = None,
-        **asked: object,
-    ) -> None:
-        settings = asked.pop("settings", None)
-        if not isinstance(settings, Settings):
-            settings = configured(**asked)
-        if registry is None:
-            registry, names = declared_for(experiments, suite)
+    settings = configured(**options)
+    names: Sequence[str] = tuple(map(str, experiments))
+    if registry is None:
+        registry, names = declared_for(experiments, suite)
+    if not settings.models and options.get("model") != []:
+        problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
+        raise BadSetting(option="--bias-model", value=None, problem=problem)
+    project = Project(settings, registry)
+    designs: dict[str, Design] = {}
+    lacking: list[UnknownName] = []
+    for name in names:
+        try:
+            design = registry[name].experiment.design(settings.design, settings.replicates)
+        except UnknownName as unknown:
+            lacking.append(unknown)
         else:
-            names = tuple(map(str, experiments))
-        if not settings.models and asked.get("model") != []:
-            problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
-            raise BadSetting(option="--bias-model", value=None, problem=problem)
-        self.project = Project(settings, registry)
-        self.cases = [
-            self.project.recordings.sized(
-                Case("hypothesis", registry[name].experiment, model, design)
-            )
-            for name, design in self._designs(names, whole=not experiments)
-            for model in settings.models
-        ]
+            designs[name] = design
+    if lacking and not (designs and not experiments):  # of a whole suite they are left out
+        raise lacking[0]
+    project.cases = [
+        project.recordings.sized(Case("hypothesis", registry[name].experiment, model, design))
+        for name, design in designs.items()
+        for model in settings.models
+    ]
+    return project
 
-    def _designs(self, names: Iterable[str], *, whole: bool) -> list[tuple[str, Design]]:
-        """The design of each experiment; of a whole suite those without it are left out."""
-        settings, found = self.project.settings, []
-        lacking: list[UnknownName] = []
-        for name in names:
-            experiment = self.project.registry[name].experiment
-            try:
-                found.append((name, experiment.design(settings.design, settings.replicates)))
-            except UnknownName as unknown:
-                lacking.append(unknown)
-        if lacking and not (whole and found):
-            raise lacking[0]
-        return found
 
-    def record(
-        self,
-        progress: Display,
-        told: Teller = untold,
-        held: HeldSignals | None = None,
-    ) -> CollectionReport:
-        """Record what is missing, or everything, as the settings say; see :func:`.collect`.
+def record_project(
+    project: Project, display: Display, on_trial: Teller = untold
+) -> CollectionReport:
+    """Record what the cases of ``project`` lack, or everything, as the settings say.
 
-        ``told`` is called with every trial when it has been recorded.
+    ``on_trial`` is called with every trial when it has been recorded.
 
-        Raises RecordingRefused where ``CI`` is set, unless it is allowed, and BiasError when the
-        prompts of an experiment are at fault or parts of bias_alpha do not fit; nothing is called
-        then.
-        """
-        self.check()
-        return record_cases(self.project, self.cases, progress, progress.say, held, told)
+    Raises RecordingRefused where ``CI`` is set, unless it is allowed, and BiasError when the
+    prompts of an experiment are at fault or parts of bias_alpha do not fit; nothing is called
+    then.
+    """
+    check_ci(project.settings)
+    project.shares  # noqa: B018  (refused where they do not fit)
+    for experiment in {case.experiment.id: case.experiment for case in project.cases}.values():
+        for fault in faults(experiment):
+            raise fault
+    return record(project, project.cases, display, display.say, told=on_trial)
 
-    def check(self) -> None:
-        """Raise what keeps the study from being recorded; see :meth:`record`."""
-        check_ci(self.project.settings)
-        self.project.shares  # noqa: B018  (refused where they do not fit)
-        for experiment in {case.experiment.id: case.experiment for case in self.cases}.values():
-            for fault in faults(experiment):
-                raise fault
 
-    def results(self, case: Case) -> Results:
-        """Analyse a case's experiment with its model; nothing is called.
+def results_of(project: Project, case: Case) -> Results:
+    """Analyse a case's experiment with its model; nothing is called.
 
-        Raises NotRecorded when a trial of the design is not recorded; it says how to record what
-        is missing. Raises StaleRecordings or SamePrompt when what is recorded is not to be judged.
-        """
-        recordings, experiment = self.project.recordings, case.experiment
-        outcomes = recordings.replayed(case)
-        for condition in experiment.conditions_of(case.design):
-            held = [each for each in outcomes if each.trial.condition is condition]
-            if held and not carried_out(held):
-                raise all_capped(experiment.id, case.model, condition, len(held))
-        analysis = self.project.analysed(case)
-        stale = recordings.stale(case, analysis.recording)
-        if stale is not None:
-            raise stale
-        return Results(experiment=experiment, analysis=analysis, outcomes=outcomes)
+    Raises NotRecorded when a trial of the design is not recorded; it says how to record what is
+    missing. Raises StaleRecordings or SamePrompt when what is recorded is not to be judged.
+    """
+    outcomes, analysis = project.outcomes(case), project.analysed(case)
+    if (outdated := project.recordings.stale(case, analysis.recording)) is not None:
+        raise outdated
+    return Results(experiment=case.experiment, analysis=analysis, outcomes=outcomes)
 
 
 def analyze_table(
@@ -320,17 +287,18 @@ def analyze_table(
             raise BadSetting(option=f"--bias-{name}", value=asked[name], problem=problem)
     registry, names = declared_for([experiment], suite)
     of = registry[_only(experiment, names)].experiment
-    study = Study([of.id], suite, registry=registry, **{**asked, "model": []})
-    found = study.project.recordings.tables.named(table, of) if isinstance(table, str) else None
+    project = open_project([of.id], suite, registry=registry, **{**asked, "model": []})
+    tables = project.recordings.tables
+    found = tables.named(table, of) if isinstance(table, str) else None
     if found is None:
         source = Path(table) if isinstance(table, str) else table
         judge = {"judge": asked["judge"]} if "judge" in asked else {}
         entry = table_entry(source_words(source), of.id, {**judge, **(keys or {})})
         found = read_table(source, of, entry)
     for replies in found.values():
-        study.project.recordings.tables.add(replies)
+        tables.add(replies)
     cases = [Case("hypothesis", of, model, replies.design) for model, replies in found.items()]
-    return [study.results(case) for case in cases]
+    return [results_of(project, case) for case in cases]
 
 
 def _only(experiment: ExperimentName, names: Sequence[str]) -> str:
@@ -439,14 +407,14 @@ def run(
     """
     _check_known(options)
     need_text("run()", model=model)
-    study = Study([experiment], suite, model=[model], record=record, **options)
-    _only(experiment, [case.experiment.id for case in study.cases])
+    project = open_project([experiment], suite, model=[model], record=record, **options)
+    _only(experiment, [case.experiment.id for case in project.cases])
     said = Said()
-    if record != "none":
+    if project.settings.record != "none":
         with recording_progress(StreamTerminal(sys.stderr)) as display:
-            said = told(apart(partial(study.record, display)))
+            said = recorded_words(apart(partial(record_project, project, display)))
     try:
-        return study.results(study.cases[0])
+        return results_of(project, project.cases[0])
     except NotRecorded as missing:
         missing.add_note(_COMMAND.sub(r'pytest_bias.run(…, record="\1")', missing.explanation))
         for words in (*(f"problem: {each}" for each in said.problems), *said.notes):

@@ -15,7 +15,7 @@ from ..contrasts.cases import Registry, declared_in
 from ..errors import BadDesign, BadSetting, UnknownName
 from ..experiments.experiment import Experiment
 from ..experiments.fields import shortly
-from .files import declares, imported, modules, python_files
+from .files import LeftOut, declares, imported, modules, python_files
 from .process_end import hold_exit
 
 TESTS = "tests"
@@ -58,7 +58,8 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
     finally:
         let_go()
     places = [Path(place).resolve() for place in getattr(package, "__path__", [])]
-    files = sorted(python_files(places, lambda path: path.name.startswith((".", "__pycache__"))))
+    found_files = python_files(places, LeftOut(folders=(".*", "__pycache__")))
+    files = sorted(path for path in found_files if not path.name.startswith("."))
     known = imported(files)
     for path in files:
         if path not in known and declares(path):

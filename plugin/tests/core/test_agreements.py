@@ -484,32 +484,17 @@ def test_without_a_file_there_are_no_labels(tmp_path: Path) -> None:
     other.parent.mkdir()
     other.write_text("trial,score\na#1,3\n", "utf-8")
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
-    other.with_name("codebook.csv").write_text("word,meaning\nscore,3\n", "utf-8")
-    assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
     other.with_name("folder.csv").mkdir()
     other.with_name("link.csv").symlink_to("nowhere")
-    other.with_name("codes.csv").write_text("rating;meaning\n1;none\n")
     assert read_labels(tmp_path, of, of.design(), MODEL, KEYS) is None
 
 
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [
-        ("trial,score\na#1,3\n", ""),
-        ("\n trial ,score\na#1,3\n", ""),
-        ("trial;score\na#1;3\n", "the cells are parted by ';': save it with commas, .*; it "),
-        ("trial,score\na#1,3\n".encode("utf-16"), "the file is not UTF-8 from here on; .*; it "),
-    ],
-)
-def test_a_file_of_labels_that_is_named_after_no_model_is_refused(
-    tmp_path: Path, data: str | bytes, problem: str
-) -> None:
+def test_a_file_of_labels_that_is_named_after_no_model_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "tiny" / "openai-tiny.csv"
     other.parent.mkdir()
-    other.write_bytes(data.encode() if isinstance(data, str) else data)
+    other.write_text("trial,score\na#1,3\n", encoding="utf-8")
     of = judged()
-    said = f"openai-tiny.csv: {problem}is named after no model; .* openai--tiny"
-    with pytest.raises(BadStimuli, match=said):
+    with pytest.raises(BadStimuli, match="is named after no model; labels of"):
         read_labels(tmp_path, of, of.design(), MODEL, KEYS)
 
 
@@ -546,7 +531,7 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
         ),
         (
             "trial,reply key,score\na#1,,1\n",
-            "line 2, column 'reply key': is empty: save the labels from the report anew, or ",
+            "line 2, column 'reply key': '' is of another reply than the one that is recorded",
         ),
         (
             "trial,reply key,score\nb#3,0123456789ab,1\n",

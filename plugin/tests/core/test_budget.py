@@ -11,7 +11,7 @@ from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.verdicts.wording import allocation_words
 from pytest_bias.workbench.project import divided
-from pytest_bias.workbench.study import Study
+from pytest_bias.workbench.study import open_project
 from pytest_bias.workbench.suite import registry_of, suite_modules
 
 ROOT = Path(__file__).parents[3]
@@ -74,12 +74,12 @@ def test_each_shipped_experiment_has_the_same_part_whatever_is_named(
 ) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{number}\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    study = Study(named, ROOT / "bias_tests", model=["simulated/even"])
-    for case in study.cases:
-        found = study.project.allocation(case.experiment.id)
+    project = open_project(named, ROOT / "bias_tests", model=["simulated/even"])
+    for case in project.cases:
+        found = project.allocation(case.experiment.id)
         families = FAMILIES[case.experiment.id]
         assert found == Allocation(alarms=0.05, share=share, families=families)
-    assert len(study.cases) == (1 if named else 6)
+    assert len(project.cases) == (1 if named else 6)
 
 
 @pytest.mark.parametrize("registered", shipped(), ids=lambda each: each.experiment.id)

@@ -24,7 +24,7 @@ from pytest_bias.errors import (
     TooFewUnits,
 )
 from pytest_bias.session.distribution import ExperimentScheduling
-from pytest_bias.session.options import is_distributed_by_choice
+from pytest_bias.session.options import DISTRIBUTED, note_distribution
 from pytest_bias.session.state import CASE, RESULT, Ledger
 from pytest_bias.session.workspace import Selected, Workspace
 
@@ -108,7 +108,9 @@ def test_who_says_how_to_distribute_is_asked_before_xdist_does(
     dist: str, *, distload: bool, chosen: bool
 ) -> None:
     option = SimpleNamespace(dist=dist, distload=distload, numprocesses=8)
-    assert is_distributed_by_choice(cast("Any", SimpleNamespace(option=option))) is chosen
+    config = cast("Any", SimpleNamespace(option=option, stash=pytest.Stash()))
+    note_distribution(config)
+    assert config.stash[DISTRIBUTED] is chosen
 
 
 FOUND = CaseReport(
@@ -141,6 +143,7 @@ def test_what_was_sent_arrives() -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
+        *((text, "") for text in ("", "{", "[]", "7", "{}")),
         ({"format": 0}, "its format is 0, this version reads 1"),
         ({"format": None}, "its format is None, this version reads 1"),
         ({"stopped": "perhaps"}, "stopped: "),
@@ -148,16 +151,14 @@ def test_what_was_sent_arrives() -> None:
         ({"more": 1}, "more: "),
     ],
 )
-def test_another_version_and_damage_are_said(changed: dict[str, object], words: str) -> None:
+def test_another_version_and_damage_are_refused(
+    changed: str | dict[str, object], words: str
+) -> None:
+    if isinstance(changed, dict):
+        changed = json.dumps({**json.loads(FOUND.to_json()), **changed})
     with pytest.raises(DamagedReport, match="All processes of a run need the same") as raised:
-        case_report(json.dumps({**json.loads(FOUND.to_json()), **changed}))
+        case_report(changed)
     assert raised.value.problem.startswith(words)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", "{}"])
-def test_what_is_no_report_is_said(text: str) -> None:
-    with pytest.raises(DamagedReport):
-        case_report(text)
 
 
 def test_the_books_keep_what_cannot_be_read_until_it_can() -> None:

@@ -28,7 +28,7 @@ def told(*arguments: str) -> list[str]:
 
 
 def test_ids_are_those_the_experiments_have() -> None:
-    found = {id_ for each in project.shipped_experiments() for id_ in each.ids}
+    found = {id_ for ids in project.shipped_experiments().values() for id_ in ids}
     assert found == {experiment.id for experiment in find_experiments("bias_tests")}
 
 
@@ -74,56 +74,38 @@ def test_what_is_there_is_kept_and_said(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "keys"),
     [
-        (
-            "pytest.ini",
-            "[pytest]\n",
-            (
-                "[pytest], beside your own tests: testpaths = bias_tests "
-                "bias_models = simulated/even"
-            ),
-        ),
+        ("pytest.ini", "[pytest]\n", "testpaths = bias_tests bias_models = simulated/even"),
         (
             "tox.ini",
             "[pytest]\ntestpaths = old_bias_tests\nbias_models = own/x\n",
-            ("[pytest], in place of the testpaths there: testpaths = old_bias_tests bias_tests"),
-        ),
-        (
-            "pyproject.toml",
-            "[tool.pytest]\n",
-            (
-                '[tool.pytest], beside your own tests: testpaths = ["bias_tests"] '
-                'bias_models = ["simulated/even"]'
-            ),
+            "testpaths = old_bias_tests bias_tests",
         ),
         (
             "pyproject.toml",
             '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
-            (
-                "[tool.pytest.ini_options], in place of the testpaths there: "
-                'testpaths = ["tests", "bias_tests"] bias_models = ["simulated/even"]'
-            ),
+            'testpaths = ["tests", "bias_tests"] bias_models = ["simulated/even"]',
         ),
         (
             "setup.cfg",
             "[tool:pytest]\ntestpaths =\n  tests\n  'a b'\nbias_models = own/x\n",
-            "[tool:pytest], in place of the testpaths there: testpaths = tests 'a b' bias_tests",
+            "testpaths = tests 'a b' bias_tests",
         ),
         (
             "pytest.ini",
             "[pytest]\ntestpaths = bias_tests tests\n",
-            "[pytest]: bias_models = simulated/even",
+            "bias_models = simulated/even",
         ),
     ],
 )
-def test_a_configuration_there_is_gets_the_lines_to_add_said(
-    here: Path, name: str, text: str, said: str
+def test_of_a_configuration_that_is_there_the_lines_to_add_are_printed(
+    here: Path, name: str, text: str, keys: str
 ) -> None:
     (here / name).write_text(text, encoding="utf-8")
     *lines, last = told(AUDIT)
     assert " ".join(" ".join(lines).split()).endswith(
-        f" {name} configures pytest and is kept; add under {said}"
+        f" {name} configures pytest and is kept; set among its keys for pytest: {keys}"
     )
     assert last == "next: pytest bias_tests -n 2 --bias-model simulated/even"
     assert not (here / "pytest.toml").exists()

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import tempfile
-from pathlib import Path
-
-from pytest_bias.session.shared_folder import hold_folder
-
 from .suites import REPLICATES, Suite
 
 IMPATIENT = """
@@ -50,14 +43,6 @@ def written(*arguments):
 outputs.write_atomically = written
 """
 
-KILLED = """
-import os
-import signal
-
-def pytest_sessionfinish():
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
 
 def test_five_times_while_recording(suite: Suite) -> None:
     cassettes = suite.cassettes / "game-coin"
@@ -82,20 +67,3 @@ def test_five_times_while_the_reports_are_written(suite: Suite) -> None:
     suite.conftest(WHILE_WRITING)
     suite.check("", 2, "", "!Traceback", process=True)
     assert suite.results()["cases"] != []
-
-
-def test_what_a_killed_session_left_goes_and_what_a_living_one_has_stays(
-    suite: Suite, tmp_path: Path
-) -> None:
-    suite.monkeypatch.setenv("TMPDIR", str(tmp_path))
-    suite.monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    suite.conftest(KILLED).check("", -signal.SIGKILL, process=True)
-    (left,) = tmp_path.glob("pytest-bias-*")
-    assert [*left.glob("analysis-*.json")]
-    living, handle = hold_folder()
-    assert handle is not None
-    suite.conftest("").check("", 0, process=True)
-    assert [*tmp_path.glob("pytest-bias-*")] == [living]
-    os.close(handle)
-    suite.check("", 0, workers=1)
-    assert [*tmp_path.glob("pytest-bias-*")] == []

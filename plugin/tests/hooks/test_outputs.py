@@ -67,18 +67,6 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     assert re.fullmatch(short, failure.attrib["message"])
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "BIASED (beyond the margin)" in page
-    assert str(suite.path) not in page.replace(f"{suite.path.name}/page.html", "")
-
-
-@pytest.mark.parametrize("workers", [None, 1])
-def test_the_html_of_tests_that_have_nothing_to_do_with_bias_is_theirs(
-    empty: Suite, workers: int | None
-) -> None:
-    empty.file("test_theirs.py", "def test_place():\n    assert not __file__\n")
-    empty.check(f"{HTML} --metadata place {empty.path}/theirs", 1, workers=workers)
-    page = (empty.path / "page.html").read_text(encoding="utf-8")
-    assert f"{empty.path}/test_theirs.py" in page
-    assert f"{empty.path}/theirs" in page
 
 
 @pytest.mark.requirement("CV-47")

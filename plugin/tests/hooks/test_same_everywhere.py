@@ -10,8 +10,6 @@ from datetime import datetime
 
 import pytest
 
-from pytest_bias.settings.cores import cores
-
 from ..core.report.reading import blocks, inflated
 from .suites import Suite, files_below
 from .test_exports import with_exports
@@ -140,14 +138,3 @@ def test_an_experiment_goes_to_one_worker_unless_the_user_says_how(suite: Suite)
     assert len(pairs) == 9
     assert sorted(pair.split()[0] for pair in {*pairs} if pair) == ["card", "coin"]
     suite.check("-v --dist=load", 0, "", "scheduling tests via LoadScheduling", workers=2)
-
-
-def test_no_more_workers_than_cores_where_nothing_but_bias_cases_is_run(suite: Suite) -> None:
-    most = max(cores(), 2)
-    asked = most + 1
-    words = f"bias: {most} workers of the {asked} asked for"
-    suite.check("", 0, "", words, f"created: {most}/{most} workers", workers=asked)
-    all_of_them = f"created: {asked}/{asked} workers", f"!{words}"
-    suite.check("--dist=load", 0, "", *all_of_them, workers=asked)
-    suite.file("bias_tests/test_more.py", "def test_ordinary():\n    pass\n")
-    suite.check("", 0, "", *all_of_them, workers=asked)
