@@ -29,7 +29,6 @@ from ..verdicts.wording import (
 from .page_facts import (
     Fact,
     analysis_rows,
-    capital,
     cell_rows,
     control_value,
     direction_words,
@@ -43,7 +42,7 @@ from .page_facts import (
 from .replies import TrialBlock
 from .run import RunResult
 from .upgrade_table import UpgradeRow
-from .wording import accepted_by, bound_words
+from .wording import accepted_by, bound_words, capital
 
 PageValue = Mapping[str, object]
 

@@ -20,7 +20,7 @@ from ..verdicts.wording import (
     number_words,
     unit_words,
 )
-from .wording import alpha_value, judge_line, plain_number, published_facts, sizes
+from .wording import alpha_value, capital, judge_line, plain_number, published_facts, sizes
 
 Fact = tuple[str, str, str]
 """What it is, its value, and what is to be known of it."""
@@ -41,11 +41,6 @@ _DIRECTIONS = {
     "not shown": "not shown: the data do not exclude that there is no effect",
 }
 _NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and none is shown"
-
-
-def capital(words: str) -> str:
-    """Words as a sentence begins."""
-    return f"{words[:1].upper()}{words[1:]}"
 
 
 # --- a hypothesis -----------------------------------------------------------------------------

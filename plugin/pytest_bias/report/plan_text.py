@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..contrasts.power import Prospect
@@ -13,6 +13,7 @@ from ..recording.estimate import Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..verdicts.wording import number_as_given
 from .jinja import rendered
+from .wording import capital
 
 WIDTH = 100
 """Columns the text keeps to, but for problems and for single words (a path) that are longer."""
@@ -52,8 +53,9 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
 
 
 def _notes(row: PlanRow) -> str:
-    prospects = (*passes_words(row.passes), *prospects_words(row.prospects))
-    return rendered("plan.txt.j2", row=row, prospects=prospects)
+    passes = [] if row.passes is None else [*map(chance_words, row.passes)]
+    prospects = prospects_words(row.prospects)
+    return rendered("plan.txt.j2", row=row, passes=passes, prospects=prospects)
 
 
 def _heading(row: PlanRow, plan: RecordingPlan) -> str:
@@ -117,53 +119,16 @@ def wrapped(text: str, indent: str) -> list[str]:
     ]
 
 
-def passes_words(chances: tuple[float, float] | None) -> Iterator[str]:
-    """Say the chances that a model without bias passes, where they are known."""
-    if chances is None:
-        return
-    whole, missing = map(_chance_words, chances)
-    yield (
-        f"A model without bias passes with probability {whole}, with 5 % of its replies missing "
-        f"{missing} (its claims multiplied: a lower bound where they share replies)."
-    )
-
-
-def prospects_words(prospects: Iterable[Prospect]) -> Iterator[str]:
+def prospects_words(prospects: Iterable[Prospect]) -> list[str]:
     """Units, what can be cleared and what can be found, once where all of it is alike."""
     alike: defaultdict[Prospect, list[str]] = defaultdict(list)
     for prospect in prospects:
         alike[replace(prospect, hypothesis="")].append(prospect.hypothesis)
-    for prospect, names in alike.items():
-        yield " ".join(_sentences(replace(prospect, hypothesis=", ".join(names))))
+    named = [(", ".join(names), prospect) for prospect, names in alike.items()]
+    words = {"alike": named, "capital": capital, "number_as_given": number_as_given}
+    return rendered("prospects.txt.j2", **words, chance_words=chance_words).splitlines()
 
 
-def _sentences(prospect: Prospect) -> Iterator[str]:
-    margin = "" if prospect.margin is None else f", margin {number_as_given(prospect.margin)}"
-    sides = dict.fromkeys(prospect.units)
-    units = f"{' against '.join(f'{n:,}' for n in sides)} {prospect.unit_name.several}"
-    units += "" if len(prospect.units) == 1 or len(sides) > 1 else " a side"
-    needs = f", {prospect.needed:,} are needed to clear anything" * (prospect.claim == "clear")
-    yield f"{prospect.hypothesis} (claim {prospect.claim}{margin}): {units}{needs}."
-    if prospect.why:
-        yield f"Why that margin: {prospect.why.rstrip('.')}."
-    if prospect.problem:
-        yield f"{prospect.problem[0].upper()}{prospect.problem[1:]}."
-    elif prospect.spread is not None and (prospect.clear or prospect.biased):
-        spread = f"An SD of {number_as_given(float(f'{prospect.spread:.3g}'))} {prospect.unit}"
-        if prospect.event:
-            spread = f"A rate of {100 * prospect.spread:.3g} %"
-        yield f"{spread.rstrip()}: {', '.join(_chances(prospect))}."
-
-
-def _chances(prospect: Prospect) -> Iterator[str]:
-    if prospect.clear:
-        whole, missing = map(_chance_words, prospect.clear)
-        yield f"CLEAR {whole} at no effect ({missing} with 5 % missing)"
-    if prospect.biased:
-        one, two = map(_chance_words, prospect.biased)
-        yield f"BIASED {one} at the margin and {two} at two"
-
-
-def _chance_words(chance: float) -> str:
+def chance_words(chance: float) -> str:
     """A probability to three digits, never rounded up to certainty."""
     return f"{math.floor(chance * 1000) / 1000:.3f}" if chance < 1 else "1.000"

@@ -33,7 +33,6 @@ from .wording import (
     reserved,
     simulated_words,
     table_notes,
-    tabled_words,
     upgrade_closing,
     upgrade_heading,
     verdict_line,
@@ -233,8 +232,11 @@ def _heading(analysis: Analysis) -> str:
     ok = sum(count.ok for count in analysis.counts)
     retried = sum(sum(count.invalid.values()) for count in analysis.counts)
     published = analysis.recording.published
-    replies = f"replies {tabled_words(published)}" if published is not None else ""
-    parts = [replies or f"{analysis.design} design", f"{ok} of {analysis.trials} trials valid"]
+    size = f"{analysis.design} design"
+    if published is not None:
+        others = published.section == "published"
+        size = "replies that others published" if others else "replies of a table"
+    parts = [size, f"{ok} of {analysis.trials} trials valid"]
     parts += filter(None, [missing_words(analysis)])
     if retried:
         parts.append(number_words(retried, "invalid reply", "invalid replies"))

@@ -302,7 +302,7 @@ def why_words(row: UpgradeRow) -> str:
     stops = " (does not stop it)" if row.is_open and not row.fails else ""
     allowed = f", allowed {row.margin}" if row.margin else ""
     if before is None:
-        return f"{side_words(now)}{allowed}, nothing to hold it against{stops}"
+        return f"{f'{now.label} {now.shown}'.rstrip()}{allowed}, nothing to hold it against{stops}"
     change = f"{before.label} → {now.label}  " if before.label != now.label else ""
     if row.outcome == "new":
         change = change or f"{now.label} as before  "
@@ -337,11 +337,6 @@ def _grown_words(row: UpgradeRow, before: Observed) -> str:
     else:
         grew = "grew, if at all, by"
     return f"{grew} up to {bound.lstrip('+')}, allowed {margin}"
-
-
-def side_words(side: Observed) -> str:
-    """``BIASED -0.25 [-0.29, -0.20]``."""
-    return f"{side.label} {side.shown}".rstrip()
 
 
 def bound_words(row: UpgradeRow) -> tuple[str, str]:
@@ -493,16 +488,16 @@ def published_facts(recording: Recording, published: Published) -> Iterator[tupl
         yield "Judge", f"{recording.judge}, as the roster says"
 
 
-def tabled_words(published: Published) -> str:
-    """``that others published``, or ``of a table``."""
-    return "that others published" if published.section == "published" else "of a table"
-
-
 def sizes(counts: tuple[CellCount, ...]) -> str:
     """Word the number of trials of each condition, which the source decided."""
     trials = number_words(sum(count.planned for count in counts), "trial")
     cells = ", ".join(f"{count.condition} {count.planned}" for count in counts)
     return f"the source's own: {trials} ({cells})"
+
+
+def capital(words: str) -> str:
+    """Words as a sentence begins."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def plain_number(value: float) -> str:
