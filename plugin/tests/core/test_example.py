@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias import Experiment, MeanDifference, PositiveControl
-from pytest_bias.experiments.experiment import plan
-from pytest_bias.verdicts.analysis import analyse
-
 from ..runs import run_here
-from .in_memory import NOTHING_KEPT, answered
 from .report.reading import inflated
 
 PAGE = Path(__file__).parents[3] / "docs" / "experiments.md"
@@ -24,25 +19,6 @@ def example() -> str:
     )
     assert len(found) == 1, "a new example on the page needs a test of its own"
     return str(found[0])
-
-
-def test_the_example_collects_a_case_per_condition_control_and_hypothesis(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(test_eggs=example())
-    done = run_here(
-        pytester, "--collect-only", "-q", "-p", "no:randomly", "--bias-model=simulated/even"
-    )
-    done.stdout.fnmatch_lines(
-        [
-            "test_eggs.py::test_asked?simulated/even-polite?",
-            "test_eggs.py::test_asked?simulated/even-curt?",
-            "test_eggs.py::test_asked?simulated/even-goose?",
-            "test_eggs.py::test_the_egg_is_read?simulated/even?",
-            "test_eggs.py::test_politeness_changes_no_estimate?simulated/even?",
-        ]
-    )
-    assert done.ret == 0
 
 
 def test_the_example_records_and_passes(
@@ -93,29 +69,3 @@ _SEEDS = [
         done.stdout.fnmatch_lines(["*(gate design, 239 of 240 trials valid, 1 missing: 1 *)"])
     report = inflated((pytester.path / "bias-report.html").read_text("utf-8"))
     assert '{"out_of_bounds_minutes": 1}' in report
-
-
-def test_the_example_is_analysed() -> None:
-    names: dict[str, object] = {"__name__": "eggs"}
-    exec(compile(example(), str(PAGE), "exec"), names)  # noqa: S102  (our own page)
-    experiment = names["EGGS"]
-    assert isinstance(experiment, Experiment)
-    assert experiment.simulated is not None
-    outcomes = [
-        answered(experiment, experiment.simulated, "even", trial)[0]
-        for trial in plan(experiment, experiment.design())
-    ]
-    verdict = analyse(
-        experiment,
-        experiment.design(),
-        "simulated/even",
-        outcomes,
-        hypotheses=[
-            MeanDifference(
-                "minutes", "request", high="polite", low="curt", margin=1, claim="clear"
-            )
-        ],
-        controls=[PositiveControl(MeanDifference("minutes", "request", high="goose", low="curt"))],
-        recording=NOTHING_KEPT,
-    ).verdicts[0]
-    assert (verdict.status, verdict.reason) == ("CLEAR", "")

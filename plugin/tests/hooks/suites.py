@@ -338,17 +338,19 @@ class Scenario:
         change: Callable[[Suite], object] | None,
         options: str,
         ret: int,
-        *more: str,
+        outcomes: str = "",
+        *lines: str,
         **run: Any,
     ) -> None:
-        self.change = change
-        self.options, self.ret, self.run = options, ret, run
-        self.outcomes, *self.lines = more or ("",)
+        self.change, self.run = change, run
+        self.options, self.ret, self.outcomes, self.lines = options, ret, outcomes, lines
 
-    def check(self, suite: Suite) -> pytest.RunResult:
+    def check(self, suite: Suite, more: str = "", **run: Any) -> pytest.RunResult:
+        """Run it, with ``more`` options."""
         if self.change:
             self.change(suite)
-        return suite.check(self.options, self.ret, self.outcomes, *self.lines, **self.run)
+        options = f"{self.options} {more}"
+        return suite.check(options, self.ret, self.outcomes, *self.lines, **self.run, **run)
 
 
 def scenarios(table: Mapping[str, Scenario]) -> pytest.MarkDecorator:

@@ -107,14 +107,3 @@ def test_prune_leaves_what_a_trial_may_go_on_to_ask(suite: Suite) -> None:
     (copy,) = packed.parent.glob("*.before-*")
     assert copy.read_bytes() == before
     assert gzip.decompress(before) == whole
-
-
-def test_what_cannot_be_looked_at_is_a_usage_error(suite: Suite) -> None:
-    for arguments, words in (
-        (["verify", "nowhere"], "nowhere is no cassette"),
-        (["verify", "--suite", "nowhere"], "nowhere: there is no such package"),
-        (["join", "cassettes"], "required: --into"),
-        ([], "required: COMMAND"),
-    ):
-        _, wrong = run(suite, *arguments, status=2)
-        assert words in wrong

@@ -75,9 +75,20 @@ LEFT_OUT = ("by_glob", "by_hook", "build", "dist", "venv")
 """By the conftest.py, and what pytest passes over by its name."""
 
 
+MOVED = TESTS.replace("from .experiment", "from bias_tests.coin.experiment")
+NO_VERDICT = "NO RESULT: see the problems above"
+
+
+def skip(suite: Suite, how: str = "skip") -> None:
+    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS[how]}")
+
+
+def problems(result: pytest.RunResult) -> list[str]:
+    return [line for line in section(result) if line.startswith("problem: ")]
+
+
 def test_all_of_it_is_said_alone_and_with_workers(suite: Suite) -> None:
-    suite.write(name="card")
-    assert suite.run("--bias-accept", "bias_tests/card").ret == 0
+    suite.write(name="card").check("--bias-accept bias_tests/card", 0)
     shutil.rmtree(suite.path / "bias_tests/card")
     head, _ = TESTS.replace("from .", "from ..coin.").split("@conditions")
     looped = CASE.replace("NUMBER", "each")
@@ -104,7 +115,7 @@ def test_all_of_it_is_said_alone_and_with_workers(suite: Suite) -> None:
     assert section(shared) == section(alone)
     assert suite.results_path().read_bytes() == results
     assert "NO RESULT: see the problems above" in section(shared)
-    said = [line for line in section(shared) if line.startswith("problem: ")]
+    said = problems(shared)
     assert suite.results()["problems"] == [line.removeprefix("problem: ") for line in said]
     silent = r":\d+: \S*number has a bias decorator, but pytest collects no case from it\."
     places = {
@@ -127,11 +138,9 @@ def test_all_of_it_is_said_alone_and_with_workers(suite: Suite) -> None:
 
 def test_lost_function_counts_in_its_family_all_the_same(suite: Suite) -> None:
     suite.tests(CASE, f"@hypotheses(GAME, {OTHER})\ndef test_first():\n    pass\n\n\n{CASE}")
-    whole = suite.run()
-    assert whole.ret == 0
-    suite.tests(CASE, f"{CASE}\n\ndel test_first\n")
+    suite.check("", 0)
     analyses = suite.results()["analyses"]
-    assert suite.run().ret == 1
+    suite.tests(CASE, f"{CASE}\n\ndel test_first\n").check("", 1)
     assert suite.results()["analyses"] == analyses
     assert suite.results()["suite"] == "NO VERDICT"
 
@@ -139,35 +148,27 @@ def test_lost_function_counts_in_its_family_all_the_same(suite: Suite) -> None:
 def test_collecting_less_for_one_run_is_a_part(suite: Suite) -> None:
     suite.write(name="card").results_path().write_text("of a full run", encoding="utf-8")
     less = ("python_files=test_card.py", "norecursedirs=coin", "testpaths=bias_tests/card")
-    result = suite.run(*(f"-o{change}" for change in less))
-    assert result.ret == 0
-    for change in less:
-        assert f"partial run: -o {change.partition('=')[0]}" in section(result)
+    named = [f"partial run: -o {change.partition('=')[0]}" for change in less]
+    suite.check(" ".join(f"-o{change}" for change in less), 0, "", *named)
     assert suite.results_path().read_text(encoding="utf-8") == "of a full run"
 
 
 @pytest.mark.parametrize("workers", [None, 1])
 def test_whole_suite_that_skips_itself(suite: Suite, workers: int | None) -> None:
-    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
+    skip(suite)
     suite.file("bias_tests/test_plain.py", BESIDE)
-    result = suite.run(workers=workers)
-    assert result.ret == 1
-    result.assert_outcomes(passed=1, skipped=1)
-    assert "NO RESULT: see the problems above" in section(result)
+    suite.check("", 1, "1 passed, 1 skipped", NO_VERDICT, workers=workers)
 
 
 @pytest.mark.parametrize("importing", ["prepend", "importlib"])
 def test_suite_that_no_ini_key_names(suite: Suite, importing: str) -> None:
     suite.write(name="card").change("pytest.ini", "testpaths = bias_tests\n", "")
-    assert suite.run(f"--import-mode={importing}").ret == 0
-    (suite.path / "venv").mkdir()
-    (suite.path / "venv/test_coin.py").write_bytes((suite.path / FILE).read_bytes())
-    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
-    result = suite.run(f"--import-mode={importing}")
-    assert result.ret == 1
-    lines = [line for line in section(result) if line.startswith("problem: ")]
-    assert [line.partition(" was ")[0] for line in lines] == [f"problem: {FILE}"]
-    assert suite.run("bias_tests/card").ret == 0
+    suite.check(f"--import-mode={importing}", 0)
+    suite.file("venv/test_coin.py", (suite.path / FILE).read_text("utf-8"))
+    skip(suite)
+    result = suite.check(f"--import-mode={importing}", 1)
+    assert [line.partition(" was ")[0] for line in problems(result)] == [f"problem: {FILE}"]
+    suite.check("bias_tests/card", 0)
 
 
 @pytest.mark.parametrize("paths", ["", "testpaths = unit\n"])
@@ -179,71 +180,53 @@ def test_whole_suite_of_no_test_path(suite: Suite, paths: str) -> None:
     suite.package("skipped", test_it=f"{skipping}{ASKED}")
     suite.package("by_glob", test_it=f"{head}{ASKED}").conftest(LEAVING_OUT)
     suite.tests("def test_", "def check_")
-    result = suite.run("bias_tests", "unit")
-    assert result.ret == 1
-    assert "NO RESULT: see the problems above" in section(result)
+    suite.check("bias_tests unit", 1, "", NO_VERDICT)
     said = "\n".join(suite.results(partial=True)["problems"])
     for place in ("skipped/test_it.py was skipped", "by_glob/test_it.py was not", "check_number"):
         assert said.count(place) == 1
-    result = suite.run("unit")
-    assert result.ret == 0
-    assert section(result) == []
+    assert section(suite.check("unit", 0)) == []
 
 
 def test_other_tests_under_a_conftest_that_declares(suite: Suite) -> None:
-    suite.conftest(TESTS.replace("from .experiment", "from bias_tests.coin.experiment"))
+    suite.conftest(MOVED)
     suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
     suite.file("unit/test_plain.py", BESIDE)
-    result = suite.run("unit")
-    assert result.ret == 0
-    assert section(result) == []
+    assert section(suite.check("unit", 0)) == []
 
 
 def test_other_suites_may_skip_what_they_like(suite: Suite) -> None:
     text = f"import pytest\n\n{SKIPS['skip']}\n\ndef test_plain():\n    pass\n"
     suite.file("tests/test_other.py", text)
     suite.file("bias_tests/test_other.py", text)
-    assert suite.run("bias_tests", "tests").ret == 0
+    suite.check("bias_tests tests", 0)
     assert suite.results()["problems"] == []
 
 
 def test_a_module_that_skips_itself_is_never_taken_out_of_a_baseline(suite: Suite) -> None:
-    suite.write(name="card")
-    assert suite.run("--bias-accept").ret == 0
+    suite.write(name="card").check("--bias-accept", 0)
     path = suite.path / "bias_tests/baselines/simulated--even.json"
     before = path.read_bytes()
-    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['skip']}")
-    result = suite.run("--bias-accept")
-    assert result.ret == 1
+    skip(suite)
+    suite.check("--bias-accept", 1)
     assert path.read_bytes() == before
-
-
-def test_what_a_baseline_claims_and_nobody_asks(suite: Suite) -> None:
-    suite.write(name="card")
-    assert suite.run("--bias-accept").ret == 0
-    shutil.rmtree(suite.path / "bias_tests/coin")
-    assert suite.run("bias_tests/card").ret == 0
-    assert suite.run("--bias-accept").ret == 0
-    assert suite.run().ret == 0
+    shutil.rmtree(suite.path / "bias_tests/coin")  # which nobody asks any more
+    for options in ("bias_tests/card", "--bias-accept", ""):
+        suite.check(options, 0)
 
 
 def test_test_path_that_is_the_top(suite: Suite) -> None:
-    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = .")
-    result = suite.run()
-    assert result.ret == 0
+    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = .").check("", 0)
     assert suite.results()["partial"] == []
 
 
 @pytest.mark.parametrize("names", ["test_asked, test_noticed", "test_asked, test_number"])
 def test_hypotheses_of_a_library(suite: Suite, names: str) -> None:
-    suite.file("library.py", TESTS.replace("from .experiment", "from bias_tests.coin.experiment"))
+    suite.file("library.py", MOVED)
     suite.file(FILE, f"from library import {names}\n")
     suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
-    result = suite.run(BIASED)
-    assert result.ret == 1
-    said = [line for line in section(result) if line.startswith("problem: library.py:")]
+    said = [line.partition(":")[0] for line in problems(suite.check(BIASED, 1))]
     assert len(said) == ("test_number" not in names)
-    assert suite.run(f"{FILE}::test_asked").ret == 0
+    suite.check(f"{FILE}::test_asked", 0)
 
 
 @pytest.mark.parametrize("name", ["conftest", "library"])
@@ -251,12 +234,9 @@ def test_hypotheses_in_a_plugin(suite: Suite, name: str) -> None:
     suite.write(name="card")
     (suite.path / FILE).unlink()
     suite.conftest('pytest_plugins = ["library"]\n')
-    moved = TESTS.replace("from .experiment", "from bias_tests.coin.experiment")
-    suite.file(f"{name}.py", moved)
+    suite.file(f"{name}.py", MOVED)
     suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
-    result = suite.run()
-    assert result.ret == 1
-    (said,) = [line for line in section(result) if line.startswith("problem: ")]
+    (said,) = problems(suite.check("", 1))
     assert said.startswith(f"problem: {name}.py:")
 
 
@@ -278,13 +258,9 @@ def test_links_are_followed_like_everything_else(suite: Suite, linked: str) -> N
         (suite.path / FILE).symlink_to(store / "test_coin.py")
     (suite.path / "bias_tests/card/back").symlink_to(suite.path / "bias_tests")
     suite.change("pytest.ini", "testpaths", "norecursedirs = back\ntestpaths")
-    assert suite.run().ret == 0
-    source = (suite.path / FILE).read_text(encoding="utf-8")
-    skipping = source.replace("import pytest\n", f"import pytest\n\n{SKIPS['skip']}", 1)
-    (suite.path / FILE).resolve().write_text(skipping, encoding="utf-8")
-    result = suite.run()
-    assert result.ret == 1
-    assert [line for line in section(result) if line.startswith("problem: ")]
+    suite.check("", 0)
+    skip(suite)
+    assert problems(suite.check("", 1))
 
 
 def test_decorators_through_a_module_of_the_suite(suite: Suite) -> None:
@@ -297,11 +273,9 @@ def test_decorators_through_a_module_of_the_suite(suite: Suite) -> None:
             "RateDifference, positive_control,\n)\n"
             "from bias_tests.kit import conditions, hypotheses\n",
         )
-    assert suite.run().ret == 0
-    suite.tests("import pytest\n", f"import pytest\n\n{SKIPS['importorskip']}")
-    result = suite.run()
-    assert result.ret == 1
-    assert [line for line in section(result) if line.startswith(f"problem: {FILE} was skipped")]
+    suite.check("", 0)
+    skip(suite, "importorskip")
+    suite.check("", 1, "", f"problem: {FILE} was skipped")
 
 
 def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite) -> None:
@@ -310,10 +284,8 @@ def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite) -> N
         suite.package(name, test_it=f"{head}{ASKED}")
     options = "addopts = -ra --ignore=bias_tests/a --ignore-glob=*/b/*"
     suite.change("pytest.ini", "addopts = -ra", f"norecursedirs = bias_tests/c\n{options}")
-    result = suite.run()
-    assert result.ret == 0
+    suite.check("", 0, "4 passed")
     assert suite.results()["problems"] == suite.results()["partial"] == []
-    assert len(suite.results()["cases"]) == 4
 
 
 HELPERS = {
@@ -327,7 +299,7 @@ HELPERS = {
 def test_files_that_only_name_the_decorators(suite: Suite) -> None:
     for name, text in HELPERS.items():
         suite.file(f"bias_tests/coin/show_{name}.py", text)
-    assert suite.run().ret == 0
+    suite.check("", 0)
 
 
 def test_ordinary_tests_beside_a_suite_may_have_conditions_of_their_own(suite: Suite) -> None:
@@ -336,15 +308,10 @@ def test_ordinary_tests_beside_a_suite_may_have_conditions_of_their_own(suite: S
     text = f"import pytest\n\n{SKIPS['skip']}\nfrom .weather import conditions\n\nconditions()\n"
     suite.file("tests/test_weather.py", text)
     suite.file("tests/test_plain.py", BESIDE)
-    result = suite.run("tests")
-    assert result.ret == 0
-    assert section(result) == []
+    assert section(suite.check("tests", 0)) == []
 
 
 def test_module_that_is_loaded_again(suite: Suite) -> None:
-    text = (
-        "import importlib\n\nfrom .coin import test_coin\n\nimportlib.reload(test_coin)\n\n\n"
-        "def test_plain():\n    pass\n"
-    )
-    suite.file("bias_tests/test_again.py", text)
-    assert suite.run().ret == 0
+    again = "import importlib\n\nfrom .coin import test_coin\n\nimportlib.reload(test_coin)\n"
+    suite.file("bias_tests/test_again.py", f"{again}\n\ndef test_plain():\n    pass\n")
+    suite.check("", 0)

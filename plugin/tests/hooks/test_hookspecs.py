@@ -63,27 +63,6 @@ def test_evidence_that_workers_do_not_take_is_no_empty_list(suite: Suite) -> Non
     suite.check("", 1, "", "pytest_bias_results of late failed with LookupError", workers=1)
 
 
-def test_a_report_that_another_version_sent_is_no_result(suite: Suite) -> None:
-    suite.conftest(
-        """
-        import pytest
-
-        @pytest.hookimpl(wrapper=True, tryfirst=True)
-        def pytest_runtest_makereport(item, call):
-            report = yield
-            report.user_properties[:] = [
-                (name, value.replace('"format":1', '"format":99') if "result" in name else value)
-                for name, value in report.user_properties
-            ]
-            return report
-        """
-    )
-    suite.check("", 1)
-    problems = suite.results(partial=True)["problems"]
-    assert problems
-    assert all("its format is 99, this version reads 1" in problem for problem in problems)
-
-
 PROVIDES = '''
     import json
 

@@ -111,8 +111,7 @@ def test_a_plan_is_printed_once_and_nothing_runs_and_nothing_is_written(
     guarded: Suite, scenario: Scenario
 ) -> None:
     before = sorted(guarded.cassettes.rglob("*.jsonl*"))
-    scenario.options += " --bias-plan"
-    result = scenario.check(guarded)
+    result = scenario.check(guarded, "--bias-plan")
     assert {*result.parseoutcomes()} <= {"deselected", "errors"}
     assert result.outlines.count(TITLE) <= 1
     assert scenario.change is broken or "Traceback" not in result.stdout.str()
@@ -203,5 +202,4 @@ NOT_WHOLE = {
 
 @scenarios(NOT_WHOLE)
 def test_a_shard_that_is_not_whole_is_no_success(suite: Suite, scenario: Scenario) -> None:
-    scenario.options += f" {RECORD} --bias-shard=1/2"
-    scenario.check(suite)
+    scenario.check(suite, f"{RECORD} --bias-shard=1/2")

@@ -96,21 +96,21 @@ PLUGINS = ("-p", "pytest_metadata.plugin", "-p", "pytest_html.plugin")
 RECORD = ("--bias-record=missing",)
 
 
-@pytest.fixture
-def planted(empty: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
-    """A suite that keeps measures only; its temporary folder lies in its own."""
-    write(empty, "measures")
-    temporary = empty.path / "tmp"
-    temporary.mkdir()
-    monkeypatch.setenv("TMPDIR", str(temporary))
-    return empty
-
-
-def write(suite: Suite, retention: str) -> None:
-    source = EXPERIMENT.replace("RETENTION", retention)
-    suite.package("coin", experiment=source, test_coin=TESTS)
-    suite.file(f"bias_tests/coin/{STIMULI}", f"{ASKED}\nzebra7level\n{REPLIED}\n")
+def temporary_inside(suite: Suite) -> Suite:
+    """Write a page as well, and have the temporary folder in the suite's own."""
     suite.file("pytest.ini", INI.replace("bias_report = off\n", ""))
+    (suite.path / "tmp").mkdir()
+    suite.monkeypatch.setenv("TMPDIR", str(suite.path / "tmp"))
+    return suite
+
+
+@pytest.fixture
+def planted(empty: Suite) -> Suite:
+    """A suite that keeps measures only."""
+    source = EXPERIMENT.replace("RETENTION", "measures")
+    empty.package("coin", experiment=source, test_coin=TESTS)
+    empty.file(f"bias_tests/coin/{STIMULI}", f"{ASKED}\nzebra7level\n{REPLIED}\n")
+    return temporary_inside(empty)
 
 
 def change(suite: Suite, old: str, new: str) -> None:
@@ -326,3 +326,53 @@ def test_of_text_that_stood_there_before(planted: Suite) -> None:
     assert cassette(planted).read_bytes() == raw
     shutil.rmtree(planted.cassettes)
     run(planted, *RECORD).assert_outcomes(passed=4)
+
+
+# --- the linguistic audit, recorded whole and with failures --------------------------------------
+
+CASES = "bias_tests/linguistic_audit"
+AUDIT = Path(__file__).parents[3] / CASES
+MODEL = "--bias-model=simulated/biased"
+FILED = ("-p", "pytest_bias_audit.plugin", "--bias-audit=audit")
+WHOLE = ("--bias-design=controlled", "--bias-qpm=60000", "--bias-max-calls=600")
+LOGGED = ("--log-level=DEBUG", "--log-file=log.txt", "--log-file-level=DEBUG")
+
+
+@pytest.fixture
+def audit(empty: Suite) -> Suite:
+    """A copy of the audit with a mark in every prompt and every sentence of a reply.
+
+    It has no recordings. HOME (by pytester) and TMPDIR lie inside it.
+    """
+    package = empty.path / CASES
+    shutil.copytree(AUDIT, package, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    (package.parent / "__init__.py").touch()
+    shutil.copy(AUDIT.with_name("charts.py"), package.parent)
+    for seed in package.glob("stimuli/*/*.txt"):
+        seed.write_text(f"{seed.read_text('utf-8').rstrip()} So says {MARKS[0]}.\n", "utf-8")
+    script = package / "stimuli" / "simulated_replies.json"
+    banks = json.loads(script.read_text("utf-8"))
+    marked = {
+        name: [f"{each} {MARKS[1]}" for each in bank] if isinstance(bank, list) else bank
+        for name, bank in banks.items()
+    }
+    script.write_text(json.dumps(marked), "utf-8")
+    return temporary_inside(empty)
+
+
+@pytest.mark.requirement("AUDIT-15")
+def test_of_the_audit_with_failures(audit: Suite) -> None:
+    body = "assert outcome.values == recorded[0].values, (outcome, recorded, condition)"
+    old = "        assert outcome.result is None\n"
+    audit.change(f"{CASES}/test_linguistic_audit.py", old, f"{old}        {body}\n")
+    for arguments, workers in ((RECORD, None), ((), 2)):
+        outcomes = run(
+            audit, *LOGGED, *WHOLE, *FILED, MODEL, *arguments, workers=workers
+        ).parseoutcomes()
+        assert outcomes["failed"] >= 8 + 2  # the conditions, and what is planted
+        assert outcomes["passed"] >= 10
+        counts = [c for each in audit.results(partial=True)["analyses"] for c in each["counts"]]
+        assert {c["planned"] for c in counts} == {c["ok"] for c in counts} == {58}
+        record = "audit/simulated--biased/bias-audit.partial.json"
+        for written in ("junit.xml", "page.html", "bias-report.partial.html", "log.txt", record):
+            assert (audit.path / written).stat().st_size

@@ -119,20 +119,3 @@ def test_one_analysis_in_a_session(suite: Suite) -> None:
     result = suite.run(*models, workers=2)
     result.assert_outcomes(passed=7, failed=1)
     assert (suite.path / "analysed.txt").read_text(encoding="utf-8") == "xx"
-
-
-WHERE = """
-def pytest_runtest_logreport(report):
-    if report.when == "call" and hasattr(report, "node"):
-        with open("workers.txt", "a") as file:
-            print(report.nodeid.split("/")[1], report.node.gateway.id, file=file)
-"""
-
-
-def test_an_experiment_goes_to_one_worker_unless_the_user_says_how(suite: Suite) -> None:
-    suite.write(name="card").conftest(WHERE)
-    suite.check("-v", 0, "", "scheduling tests via ExperimentScheduling", workers=2)
-    pairs = (suite.path / "workers.txt").read_text(encoding="utf-8").split("\n")
-    assert len(pairs) == 9
-    assert sorted(pair.split()[0] for pair in {*pairs} if pair) == ["card", "coin"]
-    suite.check("-v --dist=load", 0, "", "scheduling tests via LoadScheduling", workers=2)

@@ -189,9 +189,7 @@ NOTHING_SET = {
 @pytest.mark.fail_closed
 @scenarios(NOTHING_SET)
 def test_where_nothing_is_set(suite: Suite, scenario: Scenario) -> None:
-    scenario.options += " -p no:cacheprovider"
-    scenario.run["anew"] = True
-    scenario.check(suite)
+    scenario.check(suite, "-p no:cacheprovider", anew=True)
 
 
 def test_of_a_test_that_takes_modules_away(empty: Suite) -> None:

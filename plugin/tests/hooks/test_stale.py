@@ -166,11 +166,3 @@ def test_another_model_than_the_accepted_one_gives_no_verdict(suite: Suite) -> N
     another = "coin-2 answered under this name, and the accepted baseline is of coin-1"
     suite.check(AS_IT, 1, "3 passed, 1 failed", another)
     suite.check(f"{AS_IT} --bias-accept", 0)
-
-
-def test_the_plan_lists_them(suite: Suite) -> None:
-    aged(suite).check(f"{AGED} --bias-plan", 0, "", "Stale recordings")
-    # Of a part that is recorded the age is known as well.
-    more = f"--bias-replicates={REPLICATES + 2}"
-    suite.check(f"{AGED} --bias-plan {more}", 0, "", "Stale recordings")
-    suite.check(f"{AS_IT} --bias-plan", 0, "", "!Stale recordings")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pytest_bias.baselines.accepted import needed_baseline
+from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.cassettes.store import Cassette, write_cassette
 
+from ..runs import command
 from .suites import ACCEPT, BY_ANN, Scenario, Suite, scenarios
 from .upgrade_games import EVEN, FIXED, FRESH, KNOWN, NEW, OLD, WORSE
 
@@ -20,18 +26,27 @@ AS_ACCEPTED = f"--bias-baseline={FILE}"
 
 
 @pytest.fixture(scope="module")
-def kept() -> dict[str, str]:
-    """The baseline that is accepted of the old model, written by the first test that asks."""
+def texts() -> dict[str, str]:
+    """The baselines that are accepted, by model; written by the first test that asks."""
     return {}
+
+
+@pytest.fixture
+def kept(many: Suite, texts: dict[str, str]) -> dict[str, str]:
+    """The baselines of the old and of the new model."""
+    if not texts:
+        many.check(f"{AS_OLD} --bias-model={NEW} {ACCEPT}", 0)
+        folder = (many.path / FILE).parent
+        for model in (OLD, NEW):
+            texts[model] = (folder / f"{model.replace('/', '--')}.json").read_text("utf-8")
+        shutil.rmtree(folder)
+    return texts
 
 
 @pytest.fixture
 def accepted(many: Suite, kept: dict[str, str]) -> Suite:
     """The suite with the old model's verdicts accepted."""
-    if not kept:
-        many.check(f"{AS_OLD} {ACCEPT}", 0)
-        kept["text"] = (many.path / FILE).read_text(encoding="utf-8")
-    return many.file(FILE, kept["text"])
+    return many.file(FILE, kept[OLD])
 
 
 def outcomes(suite: Suite) -> dict[str, str]:
@@ -181,3 +196,57 @@ def test_only_what_the_old_model_shows_is_a_pass_that_says_so(many: Suite) -> No
     many.check(f"{HELD} -k 'known or fixed'", 0)
     found = many.results(partial=True)
     assert (found["standing"], found["suite"]) == ("PASS with 1 known", "FAIL")
+
+
+# --- two files, without pytest -------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(kept: dict[str, str], tmp_path: Path) -> Mapping[str, str]:
+    """The paths of the baselines of the old and of the new model, by model."""
+    paths = {model: tmp_path / f"{model.replace('/', '--')}.json" for model in kept}
+    for model, path in paths.items():
+        path.write_text(kept[model], encoding="utf-8")
+    return {model: str(path) for model, path in paths.items()}
+
+
+def test_what_is_written_is_what_is_printed(files: Mapping[str, str], tmp_path: Path) -> None:
+    markdown = tmp_path / "comment.md"
+    both, asked = (files[OLD], files[NEW]), (f"--markdown={markdown}", "--json")
+    done = command(tmp_path, "compare", *both, *asked)
+    assert done.returncode == 1
+    assert "2 hypotheses stop this upgrade**\n" in markdown.read_text(encoding="utf-8")
+    found = json.loads(done.stdout)
+    assert (found["format"], found["problems"]) == (2, [])
+    outcomes = [row["outcome"] for row in found["upgrade"]["rows"]]
+    assert outcomes == ["worse", "new", "known", "improved"]
+
+
+def test_two_files_are_compared_without_a_recording(
+    files: Mapping[str, str], tmp_path: Path
+) -> None:
+    old, new = files[OLD], files[NEW]
+    done = command(tmp_path, "compare", old, new)
+    assert (done.returncode, done.stderr) == (1, "")
+    rows = [row.split() for row in done.stdout.splitlines() if row.startswith("    ")]
+    assert [(row[0], row[1]) for row in rows[:2]] == [("worse", WORSE), ("new", FRESH)]
+    assert command(tmp_path, "compare", old, old).returncode == 0
+    for one, other in ((OLD, new), (old, NEW)):
+        done = command(tmp_path, "compare", one, other)
+        assert done.returncode == 2
+        assert "is no baseline file (….json)" in done.stderr
+        assert "pytest --bias-model=NEW --bias-baseline=OLD" in done.stderr
+
+
+def test_what_the_new_file_lacks_is_no_pass(files: Mapping[str, str], tmp_path: Path) -> None:
+    whole = needed_baseline(Path(files[OLD]))
+    entries = {name: e for name, e in whole.verdicts["game-many"].items() if name != WORSE}
+    less = tmp_path / "less.json"
+    text = baseline_text(replace(whole, verdicts={"game-many": entries}))
+    less.write_text(text, encoding="utf-8")
+    done = command(tmp_path, "compare", files[OLD], str(less))
+    assert done.returncode == 2
+    said = f"game-many: accepted of {OLD} and not in less.json: {WORSE}. Nothing shows"
+    assert said in done.stderr
+    again = command(tmp_path, "compare", str(less), files[OLD])
+    assert again.returncode == 1  # and what OLD lacks stands by itself
