@@ -28,7 +28,8 @@ from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.caller import Terms
+from pytest_bias.recording.collector import collect
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import read_roster
 from pytest_bias.workbench.suite import find_experiments

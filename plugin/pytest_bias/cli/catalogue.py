@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.design import SCREEN, Design
 from ..experiments.experiment import Players, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
-from ..recording.estimate import Estimator
+from ..recording.estimate import rehearsed_use, whole_calls
 from ..report.plan_text import SIGNS, wrapped
 from ..workbench.suite import declared_for
 from . import tell, tell_json
@@ -50,9 +49,8 @@ def _summary(entry: Registered) -> dict[str, Any]:
     """The line of the list that is about an experiment."""
     experiment = entry.experiment
     trials = plan(experiment, experiment.design())
-    estimator = Estimator(experiment, Path(), lambda _: _PLAYERS)
-    estimate, use = estimator.rehearsed(trials, _PLAYERS)
-    subject, judge = (each.times(len(trials)).whole() for each in (use.subject, use.judge))
+    estimate, use = rehearsed_use(experiment, trials, _PLAYERS)
+    subject, judge = whole_calls(use * len(trials))
     claims = [hypothesis.claim for hypothesis in entry.hypotheses.values()]
     described = claims.count("describe")
     return {
@@ -62,8 +60,8 @@ def _summary(entry: Registered) -> dict[str, Any]:
         "module": entry.module,
         "trials": len(trials),
         "calls": {
-            "subject": int(subject.calls),
-            "judge": int(judge.calls),
+            "subject": subject.calls,
+            "judge": judge.calls,
             "mark": estimate.mark,
         },
         "gating": len(claims) - described,

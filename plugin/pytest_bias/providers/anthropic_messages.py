@@ -8,7 +8,7 @@ from typing import Any
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Adapter, Api, GeneratedClient, Vendor, base_url
+from .client import Adapter, GeneratedClient, Vendor, base_url
 from .completion import asked_fields, counts, text_of_parts
 
 ANTHROPIC = Vendor(
@@ -44,8 +44,11 @@ def open_anthropic(context: ProviderContext) -> Provider:
 class AnthropicMessages(Adapter):
     """Messages at an endpoint."""
 
+    api, path, what = "messages", "/v1/messages", "a message"
+    seedless = "Anthropic's Messages API"
+
     def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(GeneratedClient(ANTHROPIC, endpoint), _API)
+        super().__init__(GeneratedClient(ANTHROPIC, endpoint))
 
     def _body(
         self,
@@ -68,15 +71,12 @@ class AnthropicMessages(Adapter):
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body | {"max_tokens": DEFAULT_LIMIT} | fields, sent
 
-
-def read_message(body: dict[str, Any]) -> Completion:
-    """Read a Messages reply body; KeyError, TypeError … when it is none."""
-    return Completion(
-        text=text_of_parts(body["content"]),
-        finish=_FINISHES.get(body.get("stop_reason"), "other"),
-        served_model=str(body["model"]),
-        usage=counts(body.get("usage"), input=_INPUT, output=("output_tokens",)),
-    )
-
-
-_API = Api("messages", "/v1/messages", "a message", read_message, "Anthropic's Messages API")
+    @staticmethod
+    def read(body: dict[str, Any]) -> Completion:
+        """Read a Messages reply body; KeyError, TypeError … when it is none."""
+        return Completion(
+            text=text_of_parts(body["content"]),
+            finish=_FINISHES.get(body.get("stop_reason"), "other"),
+            served_model=str(body["model"]),
+            usage=counts(body.get("usage"), input=_INPUT, output=("output_tokens",)),
+        )

@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import responses as phrases
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..errors import BadSetting, CallFailed
 from ..experiments.messages import Completion, Request
 from .base import NO_KEY, Call, Endpoint
 from .completion import (
     OUT_OF_QUOTA,
-    ReplyBody,
-    address,
-    answered,
     completion,
     connection_failure,
     effective,
     error_details,
+    error_within,
     error_words,
-    filtered_answer,
+    is_filtered,
     is_quota_per_day,
     refused_parameter,
     reply_failure,
@@ -44,7 +43,6 @@ from .sdk import (
     is_url,
     load_sdk,
     parsed,
-    proxy_words,
     retry_after,
 )
 from .transport import Refused, guarded, loopback_client
@@ -108,9 +106,8 @@ class Client(ABC):
         # An SDK may end the whole in a slash, behind a token in its query too.
         self.secrets = Secrets(key, *long, url=self.url.rstrip("/"))
         self.redacted = self.secrets.redacted
-        self.route = self.redacted(address(self.url))
-        self.route += "" if direct else proxy_words(self.url)
-        self.place = self.route
+        # Without user, password and query.
+        self.route = self.place = self.redacted(f"{host(self.url)}{urlsplit(self.url).path}")
         if endpoint.base_url is not None and not endpoint.started:
             self.place += f", as {where} says"
 
@@ -152,27 +149,25 @@ class Client(ABC):
                 return self.failure(model, each.problem, kind=each.kind)
             if isinstance(each, self.transport.LocalProtocolError):
                 return unsent(model, "a header holds what none can")
-        said = " ".join(dict.fromkeys(filter(None, map(str, causes))))
-        said = self.redacted(said or "no answer in time")
-        return connection_failure(model, error, said, self.route)
+        words = " ".join(dict.fromkeys(filter(None, map(str, causes))))
+        words = self.redacted(words or "no answer in time")
+        return connection_failure(model, error, words, self.route)
 
-    def error_response(self, model: str, response: Any, sent: Mapping[str, str]) -> CallFailed:
+    def error_response(
+        self, model: str, response: Any, body: object, sent: Mapping[str, str]
+    ) -> CallFailed:
         """The failure that a response with the status of an error stands for.
 
         ``sent`` is for :func:`refused_parameter`.
         """
-        try:
-            body = parsed(response.text)
-        except ValueError:
-            body = response.text
         details, status = error_details(body), response.status_code
-        code = _word(details.get("code")) or _word(details.get("type"))
-        said = error_words(body)
-        message = said or response.text or phrases.get(status, "no words")
+        code = _text(details, "code") or _text(details, "type")
+        words = error_words(body)
+        message = words or response.text or phrases.get(status, "no words")
         parameter = None
         if status in _REFUSING:
-            said = " ".join((said, *rpc_violations(details)))
-            parameter = refused_parameter(sent, said, code=code, field=_word(details.get("param")))
+            words = " ".join((words, *rpc_violations(details)))
+            parameter = refused_parameter(sent, words, code=code, field=_text(details, "param"))
         return status_failure(
             model,
             status,
@@ -220,34 +215,37 @@ class GeneratedClient(Client):
         await self.api.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
-    """One API of a vendor: what it is called in a wire, its path, and how its replies are read.
-
-    ``what`` is what a reply should be; ``seedless`` what it is called where it takes no seed.
-    """
-
-    name: str
-    path: str
-    what: str
-    read: Callable[[dict[str, Any]], Completion]
-    seedless: str = ""
-
-
 class Adapter(ABC):
     """An adapter of one API of a vendor, over a client that is closed with it.
 
     It makes one attempt, and raises what that came to outside of its ``except`` blocks: the SDK's
-    own error, which holds the request with its headers, is no longer the context.
+    own error, which holds the request with its headers, is no longer the context. ``api`` is the
+    name of the API in a wire, ``path`` where it is called, ``what`` what a reply should be, and
+    ``seedless`` its name where it takes no seed.
     """
 
-    def __init__(self, client: Client, api: Api) -> None:
+    api: str
+    path: str = ""
+    what: str
+    seedless: str = ""
+
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._api = api
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
         """SDK, version and API, and the host where it is not the vendor's."""
-        return self._client.wire(self._api.name)
+        return self._client.wire(self.api)
+
+    @abstractmethod
+    def _body(
+        self, model: str, request: Request, call: Call
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The body for ``request``, and which fields may be left out → the parameter each is."""
+
+    @staticmethod
+    @abstractmethod
+    def read(body: dict[str, Any]) -> Completion:
+        """Read a reply body; KeyError, TypeError … when it is none."""
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""
@@ -260,44 +258,60 @@ class Adapter(ABC):
         raise result
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        api, client = self._api, self._client
+        client = self._client
         name = f"{client.endpoint.provider}/{model}"
         request, dropped = effective(request, call.dropped)
-        if api.seedless and request.parameters.seeded:
-            problem = f"{api.seedless} takes no seed (Parameters.seeded)"
+        if self.seedless and request.parameters.seeded:
+            problem = f"{self.seedless} takes no seed (Parameters.seeded)"
             return CallFailed(model=name, problem=problem, kind="parameter", parameter="seeded")
         unwritable = unencodable(name, client.endpoint.api_key, request)
         if unwritable is not None:
             return unwritable
         body, sent = self._body(model, request, call)
+        body = {"model": model, **body}
         try:
             # The SDKs' own time counts each read, and not the whole.
             async with asyncio.timeout(call.timeout):
-                raw = await client.send(api.path, {"model": model, **body}, call.timeout)
-            answer = answered(name, client.key.purged(parsed(raw.text)), raw, api.what)
+                response = await client.send(self.path, body, call.timeout)
         except client.refusal as error:
-            filtered = filtered_answer(error.response, client.secrets.purged)
-            answer = filtered or client.error_response(name, error.response, sent)
+            response = error.response
         except (client.disconnection, TimeoutError, Refused) as error:
             return client.no_response(name, error)
         except UnicodeEncodeError:  # a custom header of the environment, say
             return unsent(name, "it holds characters that cannot be encoded")
         except ValueError as error:
-            return reply_failure(name, api.what, error)
-        return answer if isinstance(answer, CallFailed) else self._completed(name, answer, dropped)
+            return reply_failure(name, self.what, error)
+        return self._read(name, response, sent, dropped)
 
-    @abstractmethod
-    def _body(
-        self, model: str, request: Request, call: Call
-    ) -> tuple[dict[str, Any], dict[str, str]]:
-        """The body for ``request``, and which fields may be left out → the parameter each is."""
-
-    def _completed(
-        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
+    def _read(
+        self, name: str, response: Any, sent: Mapping[str, str], dropped: tuple[str, ...]
     ) -> Completion | CallFailed:
-        return completion(
-            name, answer, self._api.read, self._api.what, dropped, self._client.redacted
-        )
+        """The completion that a response holds, or the reason for none."""
+        client = self._client
+        if not response.is_success:
+            try:
+                body = parsed(response.text)
+            except ValueError:
+                body = response.text
+            body = client.secrets.purged(body)
+            # Where a filter stopped it, it was answered: the next prompt may not be refused.
+            if response.status_code != HTTPStatus.BAD_REQUEST or not is_filtered(body):
+                return client.error_response(name, response, body, sent)
+        else:
+            try:
+                body = client.key.purged(parsed(response.text))
+            except ValueError as error:
+                return reply_failure(name, self.what, error)
+            failure = self._failure_within(name, body)
+            if failure is not None:
+                return failure
+        return completion(name, body, response, self.read, self.what, dropped)
+
+    def _failure_within(self, name: str, body: object) -> CallFailed | None:
+        """The failure that stands in a body with the status of a reply."""
+        if not isinstance(body, dict) or is_filtered(body):
+            return None
+        return error_within(name, body, self.what, self._client.redacted)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -305,9 +319,9 @@ class Adapter(ABC):
 
 
 def base_url(environ: Mapping[str, str], vendor: Vendor) -> str | None:
-    """The base URL that ``environ`` asks for; None where it says nothing."""
+    """The base URL that ``environ`` sets; None where it sets none."""
     return environ[vendor.variable] or vendor.url if vendor.variable in environ else None
 
 
-def _word(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+def _text(of: Mapping[str, Any], name: str) -> str | None:
+    return of[name] if isinstance(of.get(name), str) else None

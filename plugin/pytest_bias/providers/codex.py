@@ -20,7 +20,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from ..errors import BadSetting, CallFailed
+from ..errors import BadSetting, CallFailed, FailureKind
 from ..experiments.canonical import compact, plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Provider, ProviderContext
@@ -44,9 +44,8 @@ _ALONE = (
     "features.shell_tool=false",
     'shell_environment_policy.inherit="none"',
 )
-_ASKING = 60.0
-"""Seconds for a question to the command about itself."""
-_LONGEST_PROBLEM = 400
+_LONGEST_START = 60.0
+"""Seconds that the command has to print its version."""
 _SECRET_TEXT = re.compile(r"\bsk-[\w*-]{6,}|(?<=Bearer )\S+")
 """Keys that are not in the environment but in Codex's own files."""
 
@@ -60,38 +59,24 @@ _CUT = re.compile(r"Incomplete response returned, reason: (content_filter|max_ou
 _CUTS: Mapping[str, Finish] = {"content_filter": "content_filter", "max_output_tokens": "length"}
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """A Codex that was found: how it is called, its version, and the help of its ``exec``."""
-
-    command: tuple[str, ...]
-    version: str
-    help: str = field(repr=False)
-
-    def knows(self, option: str) -> bool:
-        """Return whether ``codex exec`` of this version has ``option``."""
-        return option in self.help
-
-
 class Codex:
     """Runs ``codex exec``.
 
-    ``concurrency`` is how many processes may run at once; more is not started.
+    ``concurrency`` is how many processes of a model may run at once.
     """
 
     concurrency = 4
     adds_to_prompts = True  # the CLI puts its own instructions, tools and skills before the prompt
     keeps_text = True  # the prompt and the last message pass through files
 
-    def __init__(self, installed: Installed, environ: Mapping[str, str]) -> None:
-        self._installed = installed
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._command, self._version = find_codex(environ)
         self._environ = dict(environ)
-        self._credentials = Credentials(environ)
-        self._slots = asyncio.Semaphore(self.concurrency)
+        self._secrets = secrets_of(environ)
 
     def wire(self, model: str) -> str:  # noqa: ARG002  (one command for all models)
         """The command, its version and the subcommand."""
-        return f"codex {self._installed.version}, exec"
+        return f"codex {self._version}, exec"
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`.
@@ -101,12 +86,11 @@ class Codex:
         """
         name = f"codex/{model}"
         dropped = _checked(name, request, call)
-        async with self._slots:
-            # Codex tells the model the folder's name, so the name says nothing of what this is.
-            with TemporaryDirectory() as folder:
-                arguments = self._prepared(Path(folder), model, request)
-                ran = await self._run(name, arguments, call, Path(folder))
-        return completion_of(ran, model, self._credentials, dropped)
+        # Codex tells the model the folder's name, so the name says nothing of what this is.
+        with TemporaryDirectory() as folder:
+            arguments = self._prepared(Path(folder), model, request)
+            ran = await self._run(name, arguments, call, Path(folder))
+        return completion_of(ran, model, self._secrets, dropped)
 
     async def aclose(self) -> None:
         """Nothing stays open between calls."""
@@ -151,11 +135,11 @@ class Codex:
         """The command line; prompt and schema, which it reads, are written to ``folder``."""
         (folder / "work").mkdir()
         (folder / "prompt").write_bytes(request.messages[0].text.encode())
-        arguments = [*self._installed.command, "exec", "--skip-git-repo-check"]
+        arguments = [self._command, "exec", "--skip-git-repo-check"]
         arguments += ["--sandbox", "read-only", "--cd", str(folder / "work")]
         arguments += ["--output-last-message", str(folder / "last"), "--model", model]
-        arguments += [o for o in ("--ephemeral", "--json") if self._installed.knows(o)]
-        if request.schema is not None and self._installed.knows("--output-schema"):
+        arguments += ["--ephemeral", "--json"]
+        if request.schema is not None:
             (folder / "schema").write_text(compact(plain(request.schema, "reply schema")), "utf-8")
             arguments += ["--output-schema", str(folder / "schema")]
         for setting in _ALONE:
@@ -168,19 +152,18 @@ def open_codex(context: ProviderContext) -> Provider:
 
     Raises BadSetting when no Codex CLI is installed.
     """
-    return Codex(find_codex(context.environ), context.environ)
+    return Codex(context.environ)
 
 
-def find_codex(environ: Mapping[str, str]) -> Installed:
+def find_codex(environ: Mapping[str, str]) -> tuple[str, str]:
     """The Codex CLI on PATH, or in ``node_modules/.bin`` here or above; BadSetting for none."""
     here = Path.cwd()
     modules = [str(folder / "node_modules" / ".bin") for folder in (here, *here.parents)]
     for places in (environ.get("PATH", ""), os.pathsep.join(modules)):
         command = shutil.which("codex", path=places)
-        version = _VERSION.search(_output([command, "--version"], environ)) if command else None
+        version = _VERSION.search(_version_of(command, environ)) if command else None
         if command and version:
-            usage = _output([command, "exec", "--help"], environ)
-            return Installed((command,), version.group(1), usage)
+            return command, version.group(1)
     raise BadSetting(
         option="--bias-model",
         value="codex/…",
@@ -191,17 +174,17 @@ def find_codex(environ: Mapping[str, str]) -> Installed:
     )
 
 
-def _output(command: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the output of a command; '' where it fails."""
+def _version_of(command: str, environ: Mapping[str, str]) -> str:
+    """The output of ``--version``; '' where the command fails."""
     try:
         ran = subprocess.run(  # noqa: S603  (the user's own installation)
-            command,
+            [command, "--version"],
             env=dict(environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=_ASKING,
+            timeout=_LONGEST_START,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -221,12 +204,12 @@ def _checked(name: str, request: Request, call: Call) -> tuple[str, ...]:
     unwritable = unencodable(name, "", request)
     if unwritable is not None:
         raise unwritable
-    given = sorted(request.parameters.given)
-    for parameter in given:
+    parameters = sorted(request.parameters.given)
+    for parameter in parameters:
         if parameter not in call.dropped:
             problem = f"codex exec takes no {parameter}; experiments that fit leave it open"
             raise CallFailed(model=name, problem=problem, kind="parameter", parameter=parameter)
-    return tuple(given)
+    return tuple(parameters)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
@@ -269,35 +252,29 @@ class Ran:
     last: str | None = field(repr=False)
     latency: float
 
-    def events(self) -> Iterator[Mapping[str, Any]]:
+    def events(self) -> list[Mapping[str, Any]]:
         """The events, without whatever else stands between them."""
+        events: list[Mapping[str, Any]] = []
         for line in self.stdout.splitlines():
             with suppress(ValueError):
-                event = parsed(line)
-                if isinstance(event, dict):
-                    yield event
+                if isinstance(event := parsed(line), dict):
+                    events.append(event)
+        return events
 
 
-class Credentials:
-    """Texts in an environment that may be credentials, kept out of whatever is said."""
+def secrets_of(environ: Mapping[str, str]) -> Secrets:
+    """Values in an environment that may be credentials.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        # A shorter one is a placeholder, and is in most replies.
-        long = [value for value in named_secrets(environ) if len(value) >= SHORTEST_SECRET]
-        keys = [value for name, value in environ.items() if name.endswith("_API_KEY")]
-        self._long, self._all = Secrets(*long), Secrets(*long, *keys)
-
-    def in_reply(self, text: str) -> bool:
-        """Return whether a reply repeats one."""
-        return self._long.hidden(text) != text
-
-    def hidden(self, text: str) -> str:
-        """A problem with ``***`` for whatever is or looks like a credential, cut to a length."""
-        return _SECRET_TEXT.sub("***", self._all.hidden(text))[:_LONGEST_PROBLEM]
+    A short one is a placeholder, and is in most replies; as a key it is hidden in problems.
+    """
+    return Secrets(
+        *(value for value in named_secrets(environ) if len(value) >= SHORTEST_SECRET),
+        *(value for name, value in environ.items() if name.endswith("_API_KEY")),
+    )
 
 
 def completion_of(
-    ran: Ran, model: str, credentials: Credentials, dropped: tuple[str, ...]
+    ran: Ran, model: str, secrets: Secrets, dropped: tuple[str, ...] = ()
 ) -> Completion:
     """The completion of a call of ``model`` (the name without the provider).
 
@@ -305,30 +282,43 @@ def completion_of(
     completion.
     """
     name = f"codex/{model}"
-    events = list(ran.events())
+    events = ran.events()
     kinds = {kind for event in events if isinstance(kind := event.get("type"), str)}
-    text, finish = ran.last, _finish(events)
+    # An item's error is a remark and none of these.
+    errors = [
+        message
+        for event in events
+        if event.get("type") in ("error", "turn.failed")
+        and isinstance(message := (_dict(event, "error") or event).get("message"), str)
+    ]
+    items = {_dict(event, "item").get("type") for event in events if _dict(event, "item")}
+    # Where the turn ended and Codex passes on nothing that the model said, it may be a refusal in
+    # place of the JSON that was requested, of which Codex says nothing.
+    silent = "turn.completed" in kinds and "agent_message" not in items
+    text = ran.last
+    finish: Finish = "other" if silent else "stop"
+    problem = _last_words(ran, errors)
+    shown = secrets.redacted(_SECRET_TEXT.sub("***", secrets.hidden(problem)))
     if ran.code != 0 or "turn.failed" in kinds:
-        problem = _problem(ran, events)
         cut = _CUT.search(problem)
         if cut is None:
-            raise _failure(name, problem, ran.code, credentials)
+            raise _failure(name, problem, shown, ran.code)
         text, finish = "", _CUTS[cut.group(1)]
     elif text is None or not (text or "turn.completed" in kinds):
-        problem = f"Codex wrote no last message: {credentials.hidden(_problem(ran, events))}"
+        problem = f"Codex wrote no last message: {shown}"
         raise CallFailed(model=name, problem=problem, kind="reply")
-    if credentials.in_reply(text):
+    if secrets.purged(text) != text:
         problem = "the reply repeats a credential of the environment, and was not kept"
         raise CallFailed(model=name, problem=problem, kind="reply")
-    again = any(problem.startswith("Reconnecting") for problem in _errors(events))
+    again = any(error.startswith("Reconnecting") for error in errors)
     served = [event["model"] for event in events if isinstance(event.get("model"), str)]
     kept = [_kept(event) for event in events]
-    usages = [None, *(event["usage"] for event in kept if "usage" in event)]
+    usage = next((event["usage"] for event in reversed(kept) if "usage" in event), None)
     return Completion(
         text=text,
         finish=finish,
         served_model=served[-1] if served else "",
-        usage=counts(usages[-1], input=("input_tokens",), output=("output_tokens",)),
+        usage=counts(usage, input=("input_tokens",), output=("output_tokens",)),
         latency=None if again else round(ran.latency, 6),
         recorded_at=now(),
         body={"last_message": text, "events": kept},
@@ -336,68 +326,47 @@ def completion_of(
     )
 
 
-def _finish(events: list[Mapping[str, Any]]) -> Finish:
-    """``other`` where the turn ended and Codex passes on nothing that the model said.
-
-    So it is with a refusal in place of the JSON asked for, of which Codex says nothing.
-    """
-    items = [e["item"] for e in events if isinstance(e.get("item"), dict)]
-    spoke = any(item.get("type") == "agent_message" for item in items)
-    ended = any(event.get("type") == "turn.completed" for event in events)
-    return "other" if ended and not spoke else "stop"
+def _dict(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return of[name] if isinstance(of.get(name), dict) else {}
 
 
 def _kept(event: Mapping[str, Any]) -> dict[str, Any]:
     """Kind, ids and token counts of an event: what it says may be anything."""
-    kept: dict[str, Any] = _texts(event, "type", "thread_id", "model")
+    kept = {n: event[n] for n in ("type", "thread_id", "model") if isinstance(event.get(n), str)}
     if isinstance(usage := event.get("usage"), dict):
         kept["usage"] = {name: count for name, count in usage.items() if type(count) is int}
     if isinstance(item := event.get("item"), dict):
-        kept["item"] = _texts(item, "id", "type")
+        kept["item"] = {
+            name: item[name] for name in ("id", "type") if isinstance(item.get(name), str)
+        }
     return kept
 
 
-def _texts(of: Mapping[str, Any], *names: str) -> dict[str, object]:
-    return {name: of[name] for name in names if isinstance(of.get(name), str)}
-
-
-# --- failures ---------------------------------------------------------------------------------
-
-
-def _errors(events: list[Mapping[str, Any]]) -> Iterator[str]:
-    """The messages of errors, in their order; an item's error is a remark and none of these."""
-    for event in events:
-        error = event.get("error")
-        told = error.get("message") if isinstance(error, dict) else event.get("message")
-        if event.get("type") in ("error", "turn.failed") and isinstance(told, str):
-            yield told
-
-
-def _problem(ran: Ran, events: list[Mapping[str, Any]]) -> str:
-    """Return Codex's last words on what went wrong; there may be credentials in them."""
+def _last_words(ran: Ran, errors: Sequence[str]) -> str:
+    """Codex's last words on what went wrong; there may be credentials in them."""
     lines = [line.strip() for line in ran.stderr.splitlines() if line.strip()]
     wrong = [line for line in lines if line.lower().startswith("error")]
-    told = [f"exit code {ran.code}", *lines[-1:], *wrong[-1:], *_errors(events)]
-    problem = told[-1]
+    problem = [f"exit code {ran.code}", *lines[-1:], *wrong[-1:], *errors][-1]
     with suppress(ValueError, TypeError, KeyError):
         body: Any = parsed(problem)
         problem = str(body["error"]["message"])
     return problem
 
 
-def _failure(name: str, problem: str, code: int, credentials: Credentials) -> CallFailed:
-    """The failure that Codex's last words stand for."""
-    shown = credentials.hidden(problem)
+def _failure(name: str, problem: str, shown: str, code: int) -> CallFailed:
+    """The failure that Codex's last words stand for, of which ``shown`` may be shown."""
+    kind: FailureKind = "fatal"
+    answered, seconds = True, None
     if _SPENT.search(problem):
-        return CallFailed(model=name, problem=shown, kind="fatal")
-    if status := _STATUS.search(problem):
+        pass
+    elif status := _STATUS.search(problem):
         return status_failure(name, int(status.group(1)), shown)
-    if _LIMITED.search(problem):
-        wait = _WAIT.search(problem)
-        seconds = float(wait.group(1)) / (1000 if wait.group(2) == "ms" else 1) if wait else None
-        return CallFailed(model=name, problem=shown, kind="rate_limit", retry_after=seconds)
-    if _BUSY.search(problem):
-        return CallFailed(model=name, problem=shown, kind="transient")
-    if code < 0 or _LOST.search(problem):
-        return CallFailed(model=name, problem=shown, kind="transient", answered=False)
-    return CallFailed(model=name, problem=shown, kind="fatal")
+    elif _LIMITED.search(problem):
+        kind = "rate_limit"
+        if wait := _WAIT.search(problem):
+            seconds = float(wait.group(1)) / (1000 if wait.group(2) == "ms" else 1)
+    elif _BUSY.search(problem):
+        kind = "transient"
+    elif code < 0 or _LOST.search(problem):
+        kind, answered = "transient", False
+    return CallFailed(model=name, problem=shown, kind=kind, retry_after=seconds, answered=answered)

@@ -11,15 +11,14 @@ import errno
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..errors import CallFailed
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Parameters, Request, token_count
-from .sdk import cache_header, now, parsed
+from .sdk import cache_header, now
 
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 """Statuses below 500 that are over when the call is tried again."""
@@ -88,14 +87,6 @@ def status_failure(
     return CallFailed(model=model, problem=problem, kind="fatal")
 
 
-def address(url: str) -> str:
-    """Return a base URL without user, password and query; '' where it is none."""
-    parts = urlsplit(url)
-    return (
-        f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts.netloc else ""
-    )
-
-
 _UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 
 
@@ -103,7 +94,7 @@ def connection_failure(model: str, error: Exception, message: str, url: str = ""
     """A time-out or a lost connection: the call may have been carried out, and be paid.
 
     Where no connection came about it was not.
-    ``url`` is the :func:`address` that was called, as far as it may be shown.
+    ``url`` is what was called, as far as it may be shown.
     """
     problem = f"{type(error).__name__}: {message}" + (f" (at {url})" if url else "")
     if _lacks_files(error):
@@ -132,13 +123,12 @@ def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
 
 
 def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None:
-    """Say why ``request`` cannot be written down as what is sent; None where it can be.
+    """The failure of a ``request`` that cannot be written as what is sent; None where it can be.
 
-    Nothing was sent then, and sending it again would not mend it.
+    Nothing was sent then, and sending it again would not help.
     """
-    problem = None
     if not (api_key.isascii() and api_key.isprintable()):
-        problem = "the endpoint's key holds characters no header can hold"
+        return unsent(model, "the endpoint's key holds characters no header can hold")
     texts = {"the model's name": model}
     for number, message in enumerate(request.messages, 1):
         texts[f"message {number} ({message.role})"] = message.text
@@ -152,8 +142,8 @@ def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None
                 f"{where} holds half of a character (a lone surrogate, U+{ord(lone[0]):04X}) "
                 f"at position {lone.start() + 1}, which UTF-8 cannot write"
             )
-            break
-    return None if problem is None else unsent(model, problem)
+            return unsent(model, problem)
+    return None
 
 
 def with_whole_characters(request: Request) -> Request:
@@ -204,78 +194,44 @@ def refused_parameter(
     ``sent`` are the request's fields that may be left out → the parameter each stands for;
     ``message`` are the error's words, ``code`` and ``field`` what else the vendor says of it.
     """
-    parameter = _refused(sent, message, code, field)
+    name = field or ""
+    while name and name not in sent:  # the whole may be sent, as response_format.type is
+        name = name.rpartition(".")[0]
+    parameter = sent.get(name)
+    if not field or (name and code not in _UNSUPPORTED):
+        places = {
+            match.start(): ours
+            for theirs, ours in sent.items()
+            if (match := re.search(rf"\b{re.escape(theirs)}\b", message, re.IGNORECASE))
+        }
+        parameter = places[min(places)] if places and _REFUSED.search(message) else None
     within = _WITHIN_SCHEMA.search(f"{field}: {message}")
     return None if parameter == "schema" and within else parameter
 
 
-def _refused(
-    sent: Mapping[str, str], message: str, code: str | None, field: str | None
-) -> str | None:
-    if field:
-        whole = _sent_field(sent, field)
-        if whole is None or code in _UNSUPPORTED:
-            return None if whole is None else sent[whole]
-    if _REFUSED.search(message) is None:
-        return None
-    named = {
-        found.start(): parameter
-        for name, parameter in sent.items()
-        if (found := re.search(rf"\b{re.escape(name)}\b", message, re.IGNORECASE))
-    }
-    return named[min(named)] if named else None
-
-
-def _sent_field(sent: Mapping[str, str], field: str) -> str | None:
-    """The field of ``sent`` that is ``field`` or has it within (``response_format.type``)."""
-    while field and field not in sent:
-        field = field.rpartition(".")[0]
-    return field or None
-
-
-@dataclass(frozen=True, slots=True)
-class ReplyBody:
-    """A reply body, the seconds it took, and the header by which a cache says that it gave it."""
-
-    body: dict[str, Any] = field(repr=False)
-    latency: float
-    cached: str = ""
-
-
-def answered(model: str, body: object, response: Any, what: str) -> ReplyBody | CallFailed:
-    """The parsed ``body`` of an HTTP response, where it can be ``what`` was asked for."""
-    if not isinstance(body, dict):
-        return reply_failure(model, what, TypeError())
-    # The time of the attempt, without queueing.
-    latency = response.elapsed.total_seconds()
-    return ReplyBody(body, latency, cache_header(response.headers))
-
-
 def completion(
     model: str,
-    answer: ReplyBody,
+    body: object,
+    response: Any,
     read: Callable[[dict[str, Any]], Completion],
     what: str,
-    dropped: tuple[str, ...],
-    redacted: Callable[[str], str],
+    dropped: tuple[str, ...] = (),
 ) -> Completion | CallFailed:
-    """The completion that ``read`` finds in a reply body, which should be ``what``.
+    """The completion that ``read`` finds in the ``body`` of a response, which should be ``what``.
 
-    ``redacted`` takes credentials out of the words of an error that stands there in its place, or
-    beside what looks like a reply.
+    Where a filter stopped the prompt or the reply it is empty.
     """
-    stopped = is_filtered(answer.body)  # such a body names no model and counts no tokens
-    failure = None if stopped else error_within(model, answer.body, what, redacted)
-    if failure is not None:
-        return failure
+    if not isinstance(body, dict):
+        return reply_failure(model, what, TypeError())
     try:
         return replace(
-            Completion("", "content_filter", "") if stopped else read(answer.body),
-            latency=round(answer.latency, 6),
+            Completion("", "content_filter", "") if is_filtered(body) else read(body),
+            # The time of the attempt, without queueing.
+            latency=round(response.elapsed.total_seconds(), 6),
             recorded_at=now(),
-            body=answer.body,
+            body=body,
             dropped=dropped,
-            cached=answer.cached,
+            cached=cache_header(response.headers),
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         return reply_failure(model, what, error)
@@ -284,15 +240,18 @@ def completion(
 def error_within(
     model: str, body: Mapping[str, Any], what: str, redacted: Callable[[str], str]
 ) -> CallFailed | None:
-    """The failure that an error with status 200 stands for, as gateways send it."""
+    """The failure that an error with status 200 stands for, as gateways send it.
+
+    ``redacted`` takes credentials out of its words.
+    """
     error = body.get("error")
-    said, code = error_words(error), error_details(error).get("code")
+    words, code = error_words(error), error_details(error).get("code")
     status = code if type(code) is int else _NO_STATUS
-    if not said or status == 0 or HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+    if not words or status == 0 or HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return None  # "success" is none
     if HTTPStatus.BAD_REQUEST <= status < _NO_STATUS:
-        return status_failure(model, status, redacted(said))
-    problem = f"the reply is not {what}, but an error: {redacted(said)}"
+        return status_failure(model, status, redacted(words))
+    problem = f"the reply is not {what}, but an error: {redacted(words)}"
     return CallFailed(model=model, problem=problem, kind="reply")
 
 
@@ -301,45 +260,27 @@ def error_within(
 # invalid_prompt ("your prompt was flagged as potentially violating our usage policy"; gateways use
 # that code for malformed requests too, so its words decide), Anthropic's "Output blocked by
 # content filtering policy", and LiteLLM's name for all of these.
-_FILTERS = frozenset(
-    {
-        "content_filter",
-        "content_policy_violation",
-        "bio_policy",
-        "misalignment_policy_violation",
-    }
-)
+_FILTERS = {
+    "content_filter",
+    "content_policy_violation",
+    "bio_policy",
+    "misalignment_policy_violation",
+}
 _FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
 _BLOCKED = re.compile(r"content filtering policy|ContentPolicyViolationError", re.IGNORECASE)
-
-
-_REPLIES = frozenset({"choices", "output", "content", "candidates"})
+_REPLIES = {"choices", "output", "content", "candidates"}
 """Fields of a body that is a reply, at one vendor or another."""
 
 
-def is_filtered(body: Mapping[str, Any]) -> bool:
-    """Return whether ``body`` is an error that stands for a filtered prompt or reply."""
+def is_filtered(body: object) -> bool:
+    """Return whether ``body`` is an error by which any vendor says that a filter stopped it."""
+    if not isinstance(body, dict):
+        return False
     error = body.get("error") or ({} if _REPLIES & body.keys() else body)
-    details, said = error_details(error), error_words(error)
+    details, words = error_details(error), error_words(error)
     codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
-    flagged = "invalid_prompt" in codes and _FLAGGED.search(said) is not None
-    return bool(codes & _FILTERS) or flagged or _BLOCKED.search(said) is not None
-
-
-def filtered_answer(response: Any, purged: Callable[[object], object]) -> ReplyBody | None:
-    """The body of HTTP 400 where a filter stopped the prompt or the reply; None where none did.
-
-    It was answered then, and the next prompt may not be refused.
-    """
-    if response.status_code != HTTPStatus.BAD_REQUEST:
-        return None
-    try:
-        body = purged(parsed(response.text))
-    except ValueError:
-        return None
-    if not isinstance(body, dict) or not is_filtered(body):
-        return None
-    return ReplyBody(body, response.elapsed.total_seconds())
+    flagged = "invalid_prompt" in codes and _FLAGGED.search(words) is not None
+    return bool(codes & _FILTERS) or flagged or _BLOCKED.search(words) is not None
 
 
 def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:
@@ -395,7 +336,7 @@ def error_details(error: object) -> Mapping[str, Any]:
 
 
 def error_words(error: object) -> str:
-    """What a server says of an error, as its body is read; '' where no known field says it.
+    """The text of a server's error, as its body is read; '' where no known field has it.
 
     Of what FastAPI finds wrong that is where and why, and not what was sent there, which it quotes
     too: a prompt with ``not allowed`` in it refuses nothing.
@@ -407,14 +348,15 @@ def error_words(error: object) -> str:
             return "; ".join(filter(None, map(str.strip, error)))
         wrong = [each for each in error if isinstance(each, dict) and "msg" in each]
         if wrong:
-            return "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in wrong)
+            places = [
+                ".".join(map(str, w)) if isinstance(w := e.get("loc"), list) else "" for e in wrong
+            ]
+            return "; ".join(
+                f"{place}: {e['msg']}" for place, e in zip(places, wrong, strict=True)
+            )
     details = error_details(error)
-    given = (details[name] for name in ("message", "detail", "error") if name in details)
-    return next(filter(None, map(error_words, given)), "")
-
-
-def _place(where: object) -> str:
-    return ".".join(map(str, where)) if isinstance(where, list) else ""
+    words = (details[name] for name in ("message", "detail", "error") if name in details)
+    return next(filter(None, map(error_words, words)), "")
 
 
 # --- details of Google's errors, as in google/rpc/error_details.proto ---------------------------
@@ -423,25 +365,22 @@ def _place(where: object) -> str:
 def _rpc(error: Mapping[str, Any], name: str) -> list[Any]:
     """The values of one field of an error's ``details``."""
     details = error.get("details")
-    found = details if isinstance(details, list) else []
-    return [each[name] for each in found if isinstance(each, dict) and name in each]
-
-
-def _rpc_rows(error: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    rows = [row for rows in _rpc(error, name) if isinstance(rows, list) for row in rows]
-    return [row for row in rows if isinstance(row, dict)]
+    details = details if isinstance(details, list) else []
+    return [each[name] for each in details if isinstance(each, dict) and name in each]
 
 
 def rpc_violations(error: Mapping[str, Any]) -> list[str]:
     """BadRequest's violations of single fields."""
-    rows = _rpc_rows(error, "fieldViolations")
+    rows = [
+        row for rows in _rpc(error, "fieldViolations") if isinstance(rows, list) for row in rows
+    ]
+    rows = [row for row in rows if isinstance(row, dict)]
     return [f"{row.get('field')}: {row.get('description')}" for row in rows]
 
 
 def is_quota_per_day(error: Mapping[str, Any]) -> bool:
     """Return whether QuotaFailure names a quota per day, which no recording waits for."""
-    rows = _rpc_rows(error, "violations")
-    return any(_PER_DAY.search(f"{row.get('quotaId')} {row.get('quotaMetric')}") for row in rows)
+    return _PER_DAY.search(str(_rpc(error, "violations"))) is not None
 
 
 def rpc_delay(error: Mapping[str, Any]) -> float | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from http import HTTPStatus
 from importlib import import_module
@@ -15,7 +13,7 @@ from typing import Any
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Adapter, Api, Client, Vendor, base_url
+from .client import Adapter, Client, Vendor, base_url
 from .completion import asked_fields, counts, text_of
 from .sdk import LIMITS, vendor_seed
 from .transport import Refused
@@ -87,8 +85,10 @@ def open_google(context: ProviderContext) -> Provider:
 class GoogleContents(Adapter):
     """generateContent at an endpoint."""
 
+    api, what = "generateContent", "a generateContent reply"
+
     def __init__(self, endpoint: Endpoint) -> None:
-        super().__init__(_GoogleClient(GOOGLE, endpoint), _API)
+        super().__init__(_GoogleClient(GOOGLE, endpoint))
 
     def _body(
         self,
@@ -113,6 +113,25 @@ class GoogleContents(Adapter):
         ]
         return {"contents": contents, "config": config}, sent
 
+    @staticmethod
+    def read(body: dict[str, Any]) -> Completion:
+        """Read a generateContent reply body; KeyError, TypeError … when it is none."""
+        # Thoughts are paid as output.
+        replied = ("candidatesTokenCount", "thoughtsTokenCount")
+        tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
+        served = str(body.get("modelVersion") or "")
+        if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
+            return Completion("", "content_filter", served, tokens)
+        candidate = body["candidates"][0]
+        finish = _FINISHES.get(candidate.get("finishReason"), "other")
+        # A filter, or a limit met while thinking, leaves no content; but it is said then.
+        content = (
+            candidate["content"] if "finishReason" not in candidate else candidate.get("content")
+        )
+        parts = (content or {}).get("parts") or []
+        texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
+        return Completion("".join(texts), finish, served, tokens)
+
 
 class _GoogleClient(Client):
     def _http(self) -> Any:
@@ -128,22 +147,21 @@ class _GoogleClient(Client):
         # Of the SDK's other clients, which nothing goes through: they trust nobody.
         closed = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         # What is not given here the SDK would read from the environment.
-        with _without_false_warning():
-            self.api = self.sdk.Client(
-                vertexai=False,
-                api_key=self.endpoint.api_key,
-                debug_config=import_module("google.genai.client").DebugConfig(
-                    client_mode=None, replays_directory=None, replay_id=None
-                ),
-                http_options=types.HttpOptions(
-                    base_url=url,
-                    api_version=_API_VERSION,
-                    retry_options=types.HttpRetryOptions(attempts=1),
-                    # This also keeps the SDK from aiohttp, which it prefers where installed.
-                    httpx_async_client=self.http,
-                    async_client_args={"verify": closed, "ssl": closed},
-                ),
-            )
+        self.api = self.sdk.Client(
+            vertexai=False,
+            api_key=self.endpoint.api_key,
+            debug_config=import_module("google.genai.client").DebugConfig(
+                client_mode=None, replays_directory=None, replay_id=None
+            ),
+            http_options=types.HttpOptions(
+                base_url=url,
+                api_version=_API_VERSION,
+                retry_options=types.HttpRetryOptions(attempts=1),
+                # This also keeps the SDK from aiohttp, which it prefers where installed.
+                httpx_async_client=self.http,
+                async_client_args={"verify": closed, "ssl": closed},
+            ),
+        )
         return url, []
 
     async def send(self, path: str, body: dict[str, Any], timeout: float) -> Any:  # noqa: ARG002, ASYNC109
@@ -179,40 +197,5 @@ class _GoogleClient(Client):
         await self.http.aclose()
 
 
-def read_contents(body: dict[str, Any]) -> Completion:
-    """Read a generateContent reply body; KeyError, TypeError … when it is none."""
-    # Thoughts are paid as output.
-    replied = ("candidatesTokenCount", "thoughtsTokenCount")
-    tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)
-    served = str(body.get("modelVersion") or "")
-    if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
-        return Completion("", "content_filter", served, tokens)
-    candidate = body["candidates"][0]
-    finish = _FINISHES.get(candidate.get("finishReason"), "other")
-    # A filter, or a limit met while thinking, leaves no content; but it is said then.
-    content = candidate["content"] if "finishReason" not in candidate else candidate.get("content")
-    parts = (content or {}).get("parts") or []
-    texts = [text_of(part.get("text")) for part in parts if not part.get("thought")]
-    return Completion("".join(texts), finish, served, tokens)
-
-
-_API = Api("generateContent", "", "a generateContent reply", read_contents)
-
-
 async def _keep(response: Any) -> None:
     _RESPONSES.get().append(response)
-
-
-@contextmanager
-def _without_false_warning() -> Iterator[None]:
-    """Keep the SDK from saying that it takes GOOGLE_API_KEY where both are set."""
-    logger = logging.getLogger("google_genai._api_client")
-
-    def true(record: logging.LogRecord) -> bool:
-        return not str(record.msg).startswith("Both GOOGLE_API_KEY and GEMINI_API_KEY")
-
-    logger.addFilter(true)
-    try:
-        yield
-    finally:
-        logger.removeFilter(true)

@@ -13,9 +13,8 @@ from ..errors import CallFailed, FailureKind, UnknownName
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Adapter, Api, Client, GeneratedClient, Vendor, base_url
+from .client import Adapter, Client, GeneratedClient, Vendor, base_url
 from .completion import (
-    ReplyBody,
     asked_fields,
     counts,
     error_details,
@@ -52,8 +51,10 @@ class OpenAIChat(Adapter):
     one gateway may serve models of both kinds.
     """
 
+    api, path, what = "chat completions", "/chat/completions", "a chat completion"
+
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        super().__init__(client or GeneratedClient(OPENAI, endpoint), _CHAT)
+        super().__init__(client or GeneratedClient(OPENAI, endpoint))
         self._newer: set[str] = set()
 
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
@@ -83,17 +84,29 @@ class OpenAIChat(Adapter):
             body["response_format"] = shape
         return body, sent
 
-    def _completed(
-        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
-    ) -> Completion | CallFailed:
-        why = _broken_off(answer.body)
+    @staticmethod
+    def read(body: dict[str, Any]) -> Completion:
+        """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
+        choice = body["choices"][0]
+        message = choice["message"]
+        refusal, content = text_of(message.get("refusal")), message.get("content")
+        text = text_of_parts(content) if isinstance(content, list) else text_of(content)
+        return Completion(
+            text=refusal or text,
+            finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
+            served_model=str(body.get("model") or ""),
+            usage=_usage(body, "prompt_tokens", "completion_tokens"),
+        )
+
+    def _failure_within(self, name: str, body: object) -> CallFailed | None:
+        why = _broken_off(body) if isinstance(body, dict) else None
         if why is None:
-            return super()._completed(name, answer, dropped)
-        choice = answer.body["choices"][0]
-        failure = error_within(name, choice, self._api.what, self._client.redacted)
+            return super()._failure_within(name, body)
+        choice = body["choices"][0]  # type: ignore[index]
+        failure = error_within(name, choice, self.what, self._client.redacted)
         if failure is not None and failure.kind in ("fatal", "rate_limit"):
             return failure
-        # What passes is asked again either way; as a reply, its tokens count as paid.
+        # What passes is tried again either way; as a reply, its tokens count as paid.
         return self._client.failure(name, f"the reply was broken off ({why})", kind="reply")
 
 
@@ -102,7 +115,7 @@ _BROKEN_OFF = ("error", "insufficient_system_resource")
 
 
 def _broken_off(body: Mapping[str, Any]) -> str | None:
-    """Why a reply was broken off, in the provider's words; None where it was not."""
+    """The reason for which a reply was broken off, as the provider gives it; None for none."""
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
@@ -126,20 +139,6 @@ def _strict(request: Request) -> dict[str, Any]:
     return {"name": request.schema_name, "schema": schema, "strict": True}
 
 
-def read_chat(body: dict[str, Any]) -> Completion:
-    """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
-    choice = body["choices"][0]
-    message = choice["message"]
-    refusal, content = text_of(message.get("refusal")), message.get("content")
-    text = text_of_parts(content) if isinstance(content, list) else text_of(content)
-    return Completion(
-        text=refusal or text,
-        finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
-        served_model=str(body.get("model") or ""),
-        usage=_usage(body, "prompt_tokens", "completion_tokens"),
-    )
-
-
 def _usage(body: Mapping[str, Any], asked: str, replied: str) -> dict[str, int]:
     found = counts(body.get("usage"), input=(asked,), output=(replied,), total=("total_tokens",))
     total = found.pop("total", 0)
@@ -147,9 +146,6 @@ def _usage(body: Mapping[str, Any], asked: str, replied: str) -> dict[str, int]:
         # Others than OpenAI (xAI, Gemini) count thoughts, which are paid, in the total alone.
         found["output"] = max(found["output"], total - found["input"])
     return found
-
-
-_CHAT = Api("chat completions", "/chat/completions", "a chat completion", read_chat)
 
 
 _SILENT = frozenset({"message", "reasoning"})
@@ -169,8 +165,11 @@ _NAMES = {name: name for name in ("temperature", "max_output_tokens")}
 class OpenAIResponses(Adapter):
     """Responses at an endpoint; ``client`` is one to share, and closed with this."""
 
+    api, path, what = "responses", "/responses", "a response"
+    seedless = "OpenAI's Responses API"
+
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
-        super().__init__(client or GeneratedClient(OPENAI, endpoint), _RESPONSES)
+        super().__init__(client or GeneratedClient(OPENAI, endpoint))
 
     def _body(
         self,
@@ -184,14 +183,22 @@ class OpenAIResponses(Adapter):
             body["text"] = {"format": {"type": "json_schema", **_strict(request)}}
         return body, sent
 
-    def _completed(
-        self, name: str, answer: ReplyBody, dropped: tuple[str, ...]
-    ) -> Completion | CallFailed:
-        body = answer.body
-        if body.get("status") != "failed" or is_filtered(body):
-            return super()._completed(name, answer, dropped)
-        error = body.get("error")
-        error = error if isinstance(error, dict) else {}
+    @staticmethod
+    def read(body: dict[str, Any]) -> Completion:
+        """Read a Responses reply body; KeyError, TypeError … when it is none."""
+        text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
+        refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
+        return Completion(
+            text=refusal or text,
+            finish="refusal" if refusal else _finish(body),
+            served_model=str(body["model"]),
+            usage=_usage(body, "input_tokens", "output_tokens"),
+        )
+
+    def _failure_within(self, name: str, body: object) -> CallFailed | None:
+        if not isinstance(body, dict) or body.get("status") != "failed" or is_filtered(body):
+            return super()._failure_within(name, body)
+        error = error_details(body.get("error"))
         code, message = str(error.get("code")), str(error.get("message"))
         kind = _FAILED.get(code, "reply")
         return self._client.failure(name, f"the response failed ({code}): {message}", kind=kind)
@@ -204,18 +211,6 @@ def _conversation(request: Request) -> dict[str, Any]:
         arguments["instructions"] = messages.pop(0).text
     arguments["input"] = [{"role": m.role, "content": m.text} for m in messages]
     return arguments
-
-
-def read_response(body: dict[str, Any]) -> Completion:
-    """Read a Responses reply body; KeyError, TypeError … when it is none."""
-    text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
-    refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
-    return Completion(
-        text=refusal or text,
-        finish="refusal" if refusal else _finish(body),
-        served_model=str(body["model"]),
-        usage=_usage(body, "input_tokens", "output_tokens"),
-    )
 
 
 def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
@@ -231,9 +226,6 @@ def _finish(body: Mapping[str, Any]) -> Finish:
     # A call of a tool, say, is no answer.
     answered = all(item["type"] in _SILENT for item in body["output"])
     return "stop" if body["status"] == "completed" and answered else "other"
-
-
-_RESPONSES = Api("responses", "/responses", "a response", read_response, "OpenAI's Responses API")
 
 
 _KEY = "OPENAI_API_KEY"

@@ -8,13 +8,12 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from types import ModuleType
 from typing import cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from ..errors import MissingPackage
 
@@ -157,20 +156,6 @@ def is_loopback(url: str | None) -> bool:
         return name == "localhost" or name.endswith(".localhost")
 
 
-def proxy_words(url: str) -> str:
-    """``, through the proxy …`` where the environment puts one before ``url``; else nothing.
-
-    No more is shown of it than its host: there may be a password before.
-    """
-    parts = urlsplit(url)
-    for scheme in (parts.scheme, "all"):
-        proxy = getproxies().get(scheme)
-        if proxy and not proxy_bypass(parts.hostname or ""):
-            where = host(proxy if "://" in proxy else f"http://{proxy}")
-            return f", through the proxy {where} of {scheme.upper()}_PROXY"
-    return ""
-
-
 def _in_url(url: str) -> Iterator[str]:
     parts = urlsplit(url)
     userinfo = parts.netloc.rpartition("@")[0]
@@ -270,19 +255,19 @@ def vendor_seed(seed: int) -> int:
     return seed % _SEEDS
 
 
-def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that a reply's headers ask to wait; None where they do not, or not sensibly.
 
-    ``retry-after-ms`` is milliseconds; ``retry-after`` is seconds or an HTTP date, which is
-    counted from ``now`` (None: the clock's time). RFC 9110, section 10.2.3.
+    ``retry-after-ms`` is milliseconds, ``retry-after`` seconds. A date in its place is not
+    read.
     """
-    found = {name.lower(): value.strip() for name, value in headers.items()}
-    milliseconds = _number(found.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    text = found.get("retry-after", "")
-    seconds = _number(text)
-    return _until(text, now or datetime.now(tz=timezone.utc)) if seconds is None else seconds
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        for text in (value for key, value in headers.items() if key.lower() == name):
+            with suppress(ValueError):
+                seconds = float(text) / unit
+                if math.isfinite(seconds) and seconds >= 0:
+                    return seconds
+    return None
 
 
 _CACHES = frozenset(
@@ -306,25 +291,6 @@ def cache_header(headers: Mapping[str, str]) -> str:
     found = {name.lower(): value for name, value in headers.items()}
     hits = (name for name in found.keys() & _CACHES if _HIT.search(found[name]))
     return _CACHE_KEY if found.get(_CACHE_KEY) else min(hits, default="")
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _until(date: str, now: datetime) -> float | None:
-    try:
-        then = parsedate_to_datetime(date)
-    except (ValueError, OverflowError):
-        return None
-    if then.tzinfo is None:  # "-0000", a time in UTC of unknown origin
-        then = then.replace(tzinfo=timezone.utc)
-    seconds = (then - now).total_seconds()
-    return seconds if seconds >= 0 else None
 
 
 def _unread(text: str) -> dict[str, str]:

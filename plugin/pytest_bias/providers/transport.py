@@ -49,8 +49,8 @@ def guarded(client: Any, transport: ModuleType, where: str) -> Any:
         # JSON has no charset, whatever a header says (RFC 8259, sections 8.1 and 11): what is
         # none of its encodings is as the header says.
         named = response.encoding
-        strict, lenient = (json.detect_encoding(body), "strict"), (named, "replace")
-        for encoding, errors in (strict, lenient, ("utf-8", "replace")):
+        strict = json.detect_encoding(body), "strict"
+        for encoding, errors in (strict, (named, "replace"), ("utf-8", "replace")):
             with suppress(LookupError, ValueError):  # of base64, too, which is no text's
                 body.decode(encoding, errors)
                 codecs.getincrementaldecoder(encoding)(errors).decode(body, final=True)
@@ -74,13 +74,10 @@ def _redirected(response: Any, where: str) -> str:
         target = urljoin(str(response.url), response.headers["location"])
         place = host(target) if is_url(target) else place
         if place == host(str(response.url)):
-            return (
-                f"HTTP {response.status_code}: the endpoint sends its callers on to another path, "
-                f"{urlsplit(target).path}: give {where} as it is to be called"
-            )
+            place = f"another path, {urlsplit(target).path}"
     return (
         f"HTTP {response.status_code}: the endpoint sends its callers on to {place}; nothing was "
-        "sent there, as prompts would reach a host nobody named, and its replies would count as "
+        "sent there, as prompts would go where nobody sent them, and its replies would count as "
         f"the endpoint's. If that is who is to answer, name it in {where}"
     )
 

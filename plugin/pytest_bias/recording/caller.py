@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from random import Random
 
 from ..errors import BadSetting, CallFailed, CopiedReply, OtherModel
 from ..experiments.canonical import compact
+from ..experiments.experiment import Experiment
 from ..experiments.keys import request_parts
 from ..experiments.messages import Completion, Parameters, Request
-from ..experiments.records import Retention
-from ..providers.base import Call, Provider
+from ..experiments.records import Outcome, Retention
+from ..providers.base import Call, Provider, ProviderContext, is_simulated
 from ..settings.model_names import other_model
-from ..settings.roster import ModelEntry
+from ..settings.roster import FREE, Roster
+from ..settings.settings import Limits, RecordMode
 from .estimate import tokens_of
 from .limits import Spending, Stop, Throttle
 
@@ -67,10 +71,6 @@ class Tally:
     priced: bool = False
     waiting: float = 0.0
 
-    def failed(self, kind: str) -> None:
-        """Count a failed attempt."""
-        self.failures[kind] = self.failures.get(kind, 0) + 1
-
 
 Progress = Callable[[Tally], None]
 """Called with the books of a model whenever they have changed."""
@@ -80,46 +80,74 @@ def silent(_: Tally) -> None:
     """Show nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallTerms:
-    """The terms of a call beside its request: the seed, and what need not be sent.
+Teller = Callable[[Experiment, Outcome], None]
+"""Called with every trial when it has been recorded."""
 
-    ``trial`` is a seed that all calls of a trial share.
+
+def untold(_experiment: Experiment, _outcome: Outcome) -> None:
+    """Do nothing with a trial."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The terms on which models are called.
+
+    ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
+    recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
+    verdicts rest on what is recorded, so that nothing is paid for that another model answers.
+    ``told`` is called with every trial when it is recorded, and must not raise.
     """
 
-    seed: int
-    may_drop: frozenset[str] = frozenset()
-    trial: int | None = None
+    mode: RecordMode
+    folder: Path
+    context: ProviderContext
+    roster: Roster = field(default_factory=Roster)
+    limits: Limits = field(default_factory=Limits)
+    retries: Retries = field(default_factory=Retries)
+    order_seed: int = 0
+    gates: bool = True
+    told: Teller = untold
 
 
-@dataclass(kw_only=True, eq=False)
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    ``other`` says that another model answered than the one asked for, once one has, ``copied``
-    that a cache answered; ``failed`` why the last attempt came to nothing, if it did;
-    ``in_flight`` counts the calls that are sent and not answered; ``progress`` is called after
-    every attempt.
+    Made within the event loop. ``other`` is set once another model has answered than the one that
+    was requested, ``copied`` once a cache has; ``failed`` is why the last attempt came to nothing,
+    if it did; ``in_flight`` counts calls that are sent and not answered; ``progress`` is called
+    after every attempt.
     """
 
-    name: str
-    provider: Provider
-    entry: ModelEntry
-    throttle: Throttle
-    spending: Spending
-    timeout: float
-    rng: Random
-    retries: Retries
-    progress: Progress = silent
-    other: OtherModel | None = field(default=None, init=False)
-    copied: CopiedReply | None = field(default=None, init=False)
-    failed: CallFailed | None = field(default=None, init=False)
-    in_flight: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        self.tally = Tally(self.name, priced=self._cost(1, 1) > 0)
-        self._model = self.name.partition("/")[2]
-        self._refused: set[str] = set(self.entry.refuses)
+    def __init__(
+        self,
+        name: str,
+        provider: Provider,
+        terms: Terms,
+        spending: Spending,
+        progress: Progress = silent,
+    ) -> None:
+        limits, entry = terms.limits, terms.roster.entry(name)
+        if is_simulated(name) and entry.price is None:
+            entry = replace(entry, price=FREE)
+        self.name, self.provider, self.entry, self.spending = name, provider, entry, spending
+        self.progress = progress
+        most = limits.concurrency
+        # A provider's own ceiling is one of this machine.
+        own = getattr(provider, "concurrency", most)
+        self.throttle = Throttle(
+            ceiling=min(most, entry.concurrency or most, own),
+            tpm=entry.tokens_per_minute,
+            clock=asyncio.get_running_loop().time,
+        )
+        self.tally = Tally(name, priced=self._cost(1, 1) > 0)
+        self.other: OtherModel | None = None
+        self.copied: CopiedReply | None = None
+        self.failed: CallFailed | None = None
+        self.in_flight = 0
+        self._timeout, self._retries = limits.timeout, terms.retries
+        self._rng = Random(f"{terms.order_seed} {name}")  # noqa: S311  (no secret)
+        self._model = name.partition("/")[2]
+        self._refused: set[str] = set(entry.refuses)
 
     async def prepare(self) -> None:
         """Have the provider make the model ready, where it has to."""
@@ -132,8 +160,10 @@ class Caller:
         """Through what the model is called."""
         return self.provider.wire(self._model)
 
-    async def call(self, request: Request, asked: CallTerms, stop: Stop) -> Completion:
-        """The model's reply to ``request``.
+    async def call(
+        self, request: Request, call: Call, stop: Stop, may_drop: frozenset[str] = frozenset()
+    ) -> Completion:
+        """The model's reply to ``request``, without those of ``may_drop`` that it refuses.
 
         Raises CallFailed when there is none, and trying again does not help. Raises Capped when a
         cap of the recording leaves no room for the call. Raises Halted when a stop is requested
@@ -141,48 +171,51 @@ class Caller:
         """
         transient = limited = 0
         while True:
-            dropped = self._dropped(request, asked)
+            dropped = self._dropped(request, may_drop)
             try:
-                terms = Call(asked.seed, self.timeout, dropped, asked.trial)
-                return await self._attempt(request, terms, stop)
+                return await self._attempt(
+                    request, replace(call, timeout=self._timeout, dropped=dropped), stop
+                )
             except CallFailed as failed:
                 self.failed = failed
-                self.tally.failed(failed.kind)
+                kind, wait = failed.kind, failed.retry_after or 0.0
+                self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
                 self.progress(self.tally)
-                if (failed.retry_after or 0.0) > self.retries.longest:
+                if wait > self._retries.longest:
                     raise _too_long(failed) from failed
-                if stop.pressed:
+                if stop.requested:
                     raise
-                again = failed.kind in ("transient", "reply")
-                if again and transient < self.retries.transient:
+                if kind in ("transient", "reply") and transient < self._retries.transient:
                     transient += 1
-                    # A provider that asks for no wait is waited for all the same.
-                    wait = failed.retry_after or self.retries.wait(transient, self.rng)
-                    await stop.wait(wait)
-                    if stop.pressed:
+                    # A provider that names no wait is waited for all the same.
+                    await stop.wait(wait or self._retries.wait(transient, self._rng))
+                    if stop.requested:
                         raise
-                elif failed.kind == "rate_limit" and limited < self.retries.rate_limit:
+                elif kind == "rate_limit" and limited < self._retries.rate_limit:
                     limited += 1
-                elif failed.kind == "parameter" and failed.parameter in asked.may_drop - dropped:
+                elif kind == "parameter" and failed.parameter in may_drop - dropped:
                     self._refused.add(failed.parameter)
-                elif failed.kind == "parameter" and failed.parameter is not None:
+                elif kind == "parameter" and failed.parameter is not None:
                     raise refusal(self.name, failed.parameter) from failed
                 else:
                     raise
 
+    def _dropped(self, request: Request, may_drop: frozenset[str]) -> frozenset[str]:
+        """The parameters of a request that this model is known to refuse."""
+        refused = request.given & self._refused
+        for parameter in sorted(refused - may_drop):
+            raise refusal(self.name, parameter)
+        return refused
+
     async def _attempt(self, request: Request, call: Call, stop: Stop) -> Completion:
+        tally, throttle = self.tally, self.throttle
         estimate, highest = self._tokens(request), self._highest_price(request)
-        async with self.throttle.slot(stop):
+        async with throttle.slot(stop):
             await self.spending.reserve(highest, stop)
             price = 0.0
             try:
-                charged = await self.throttle.enter(
-                    estimate, stop, lambda: self.spending.check(promised=stop.promised)
-                )
-                self.spending.called(promised=stop.promised)
-                stop.sent()
-                self.tally.attempts += 1
-                sent_at = self.throttle.clock()
+                sent = await throttle.enter(estimate, stop, self.spending)
+                tally.attempts += 1
                 price = highest  # until more is known
                 self.in_flight += 1
                 try:
@@ -190,57 +223,43 @@ class Caller:
                 except CallFailed as failed:
                     # After a time-out nobody knows what was done; a reply that is none is paid.
                     if failed.kind == "reply":
-                        self.tally.uncosted += not highest
+                        tally.uncosted += not highest
                     elif failed.answered:
                         price = 0.0
-                    self._held_up(failed, sent_at)
+                    self._hold_up(failed, sent.at)
                     raise
                 finally:
                     self.in_flight -= 1
                 used = completion.usage
                 if {"input", "output"} <= used.keys() and any(used.values()):
                     price = self._cost(used["input"], used["output"])
-                    charged(used["input"] + used["output"])
+                    sent.tokens = used["input"] + used["output"]
                 elif not highest:
-                    self.tally.uncosted += 1
+                    tally.uncosted += 1
             finally:
-                self.spending.settle(highest, price)
-                self.tally.cost += price
-        self.throttle.succeeded()
-        self._count(completion)
-        self.progress(self.tally)
+                self.spending.charge(highest, price)
+                tally.cost += price
+        throttle.succeeded()
+        self.other = self.other or other_model(self.name, [completion.served_model], self.entry)
+        self.failed = None
+        tally.replies += 1
+        tally.waiting = 0.0
+        tally.input_tokens += used.get("input", 0)
+        tally.output_tokens += used.get("output", 0)
+        self.progress(tally)
         return completion
 
-    def _held_up(self, failed: CallFailed, sent_at: float) -> None:
-        """Note a wait that is asked for; at a rate limit all wait, and fewer are in flight."""
+    def _hold_up(self, failed: CallFailed, sent_at: float) -> None:
+        """Note a wait that is requested; at a rate limit all wait, and fewer are in flight."""
         throttle, wait, limited = self.throttle, failed.retry_after, failed.kind == "rate_limit"
         begins = limited and throttle.concurrency.limited(sent_at, throttle.clock())
         if not wait:
-            # Calls of the same episode say nothing new.
+            # Calls of the same episode add nothing.
             episodes = throttle.concurrency.in_a_row
-            wait = self.retries.wait(episodes, self.rng) if begins else 0.0
-        if wait <= self.retries.longest:
+            wait = self._retries.wait(episodes, self._rng) if begins else 0.0
+        if wait <= self._retries.longest:
             throttle.pause(wait if limited else 0.0)
             self.tally.waiting = max(self.tally.waiting, wait)
-
-    def _count(self, completion: Completion) -> None:
-        self.other = self.other or other_model(self.name, [completion.served_model], self.entry)
-        self.failed = None
-        self.tally.replies += 1
-        self.tally.waiting = 0.0
-        self.tally.input_tokens += completion.usage.get("input", 0)
-        self.tally.output_tokens += completion.usage.get("output", 0)
-
-    # --- parameters a model refuses -----------------------------------------------------------
-
-    def _dropped(self, request: Request, asked: CallTerms) -> frozenset[str]:
-        """Return the parameters this model is known to refuse, of those that need not be sent."""
-        refused = request.given & self._refused
-        for parameter in sorted(refused - asked.may_drop):
-            raise refusal(self.name, parameter)
-        return refused
-
-    # --- tokens and money ---------------------------------------------------------------------
 
     def check_keeps(self, retention: Retention) -> None:
         """Refuse a provider through which text touches the disk, where none is to be kept."""
@@ -255,29 +274,25 @@ class Caller:
             )
 
     def check_bounded(self, parameters: Parameters) -> None:
-        """Refuse a budget that nothing is known to hold against, before anything is paid."""
+        """Refuse a budget that nothing is known to keep to, before anything is paid."""
         if self.spending.budget is None:
             return
         if self.entry.price is None:
-            raise self._unbudgeted("has no price in the roster of models")
-        if getattr(self.provider, "adds_to_prompts", False):
-            raise self._unbudgeted("is sent more than the prompt")
-        if self.entry.price.output and self._most_output(parameters) is None:
-            raise self._unbudgeted(
-                "has no limit of a reply's tokens (max_output_tokens in the roster of models)"
-            )
-
-    def _unbudgeted(self, what: str) -> BadSetting:
-        return BadSetting(
+            what = "has no price in the roster of models"
+        elif getattr(self.provider, "adds_to_prompts", False):
+            what = "is sent more than the prompt"
+        elif self.entry.price.output and self._most_output(parameters) is None:
+            what = "has no limit of a reply's tokens (max_output_tokens in the roster of models)"
+        else:
+            return
+        raise BadSetting(
             option="--bias-budget",
             value=f"{self.spending.budget:.15g}",
             problem=f"{self.name} {what}, so its cost cannot be bounded",
         )
 
     def _most_output(self, parameters: Parameters) -> int | None:
-        if "max_output_tokens" in self._refused:
-            return None
-        return parameters.max_output_tokens
+        return None if "max_output_tokens" in self._refused else parameters.max_output_tokens
 
     def _tokens(self, request: Request) -> float:
         """About how many tokens a call comes to, for limits per minute."""

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, field
-from functools import reduce
-from operator import add, sub
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..cassettes.format import MeasuredTrial
 from ..cassettes.recorded_trials import measured_in
@@ -39,73 +42,51 @@ SAMPLE = 200
 _GOLDEN = 0.618033988749895
 
 
+Use = NDArray[np.float64]
+"""Calls, their input tokens and their output tokens: a row of the subject and one of the judge."""
+
+NO_USE: Use = np.zeros((2, 3))
+
+
 @dataclass(frozen=True, slots=True)
 class Calls:
     """A number of calls and their tokens."""
 
-    calls: float = 0
-    input_tokens: float = 0
-    output_tokens: float = 0
-
-    def plus(self, other: Calls) -> Calls:
-        """The sum of both."""
-        return Calls(*map(add, astuple(self), astuple(other)))
-
-    def times(self, factor: float) -> Calls:
-        """So many times as much."""
-        return Calls(*(value * factor for value in astuple(self)))
-
-    def rest(self, done: Calls) -> Calls:
-        """Return the rest beside ``done``; never below none."""
-        return Calls(*(max(value, 0) for value in map(sub, astuple(self), astuple(done))))
-
-    def whole(self) -> Calls:
-        """Rounded up to whole numbers, where more than rounding errors are over."""
-        return Calls(*(math.ceil(round(value, 6)) for value in astuple(self)))
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """Calls of the subject and of the judge."""
-
-    subject: Calls = field(default_factory=Calls)
-    judge: Calls = field(default_factory=Calls)
-
-    @property
-    def calls(self) -> float:
-        """Number of calls of both."""
-        return self.subject.calls + self.judge.calls
-
-    def plus(self, other: Use) -> Use:
-        """The sum of both."""
-        return Use(self.subject.plus(other.subject), self.judge.plus(other.judge))
-
-    def rest(self, done: Use) -> Use:
-        """Return the rest of a trial of which ``done`` is recorded.
-
-        A trial that is not complete asks for one call of average size at least.
-        """
-        rest = Use(self.subject.rest(done.subject), self.judge.rest(done.judge))
-        if rest.calls < 1 <= self.subject.calls:
-            return Use(self.subject.times(1 / self.subject.calls))
-        return rest
-
-    def whole(self) -> Use:
-        """Rounded up to whole numbers."""
-        return Use(self.subject.whole(), self.judge.whole())
-
-
-NOTHING = Use()
+def use_of(to: object, input_tokens: float, output_tokens: float) -> Use:
+    """The use of one call of the judge where it goes ``to`` it, else of the subject."""
+    use = NO_USE.copy()
+    use[int(to == "judge")] = 1, input_tokens, output_tokens
+    return use
 
 
 def total(uses: Iterable[Use]) -> Use:
     """The sum of ``uses``."""
-    return reduce(Use.plus, uses, NOTHING)
+    return sum(uses, NO_USE)
 
 
-def use_of(to: object, calls: Calls) -> Use:
-    """``calls`` of the judge where they go ``to`` it, else of the subject."""
-    return Use(judge=calls) if to == "judge" else Use(subject=calls)
+def rest_of(trial: Use, done: Use) -> Use:
+    """The rest of a trial of which ``done`` is recorded.
+
+    A trial that is not complete makes one call of average size at least.
+    """
+    rest = np.maximum(trial - done, 0)
+    calls = trial[0, 0]
+    if rest[:, 0].sum() < 1 <= calls:
+        return np.array([trial[0] * (1 / calls), NO_USE[1]])
+    return rest
+
+
+def whole_calls(use: Use) -> tuple[Calls, Calls]:
+    """Calls of subject and judge, rounded up where more than rounding errors are over."""
+    subject, judge = (
+        Calls(*(math.ceil(round(value, 6)) for value in row)) for row in use.tolist()
+    )
+    return subject, judge
 
 
 def asked_of(experiment: Experiment, players: Players) -> list[tuple[str, Parameters]]:
@@ -137,22 +118,19 @@ def use_of_reply(wanted: PendingRequest, completion: Completion, *, counted: boo
     estimated from the characters.
     """
     usage, request = completion.usage if counted else {}, wanted.request
-    asked = usage.get("input")
-    said = usage.get("output")
-    calls = Calls(
-        1,
-        tokens_of(message.text for message in request.messages) if asked is None else asked,
-        tokens_of([completion.text]) if said is None else said,
+    sent, replied = usage.get("input"), usage.get("output")
+    return use_of(
+        request.to,
+        tokens_of(message.text for message in request.messages) if sent is None else sent,
+        tokens_of([completion.text]) if replied is None else replied,
     )
-    return use_of(request.to, calls)
 
 
 def measured_use(measured: MeasuredTrial) -> Use:
     """Return the use of a trial of which measures are kept, as the provider counted tokens."""
     counted = ((call["to"], believable_counts(call["usage"])) for call in measured.calls)
     return total(
-        use_of(to, Calls(1, usage.get("input", 0), usage.get("output", 0)))
-        for to, usage in counted
+        use_of(to, usage.get("input", 0), usage.get("output", 0)) for to, usage in counted
     )
 
 
@@ -177,93 +155,94 @@ class CostEstimate:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Estimator:
-    """Estimates what a trial of ``experiment`` uses.
+def use_of_trial(
+    experiment: Experiment,
+    missing: Sequence[Trial],
+    complete: Sequence[Use],
+    players: Players,
+    cassette: Path,
+    players_of: Callable[[str], Players],
+) -> tuple[CostEstimate, Use]:
+    """The mean use of a trial; ``complete`` are the uses of whole trials in the ``cassette``.
 
-    ``cassette`` is the path of the cassette that is planned, ``players_of`` says for a model with
-    which the experiment was recorded who answered in its trials.
+    ``players_of`` gives the players for a model with which the experiment was recorded elsewhere.
     """
+    if complete:
+        return CostEstimate("estimate", "this cassette", len(complete)), _mean(complete)
+    elsewhere = _recorded_elsewhere(experiment, _spread(missing), cassette, players_of)
+    return elsewhere or rehearsed_use(experiment, missing, players)
 
-    experiment: Experiment
-    cassette: Path
-    players_of: Callable[[str], Players]
 
-    def per_trial(
-        self, missing: Sequence[Trial], complete: Sequence[Use], players: Players
-    ) -> tuple[CostEstimate, Use]:
-        """The mean use of a trial; ``complete`` are the uses of this cassette's whole trials."""
-        if complete:
-            return CostEstimate("estimate", "this cassette", len(complete)), _mean(complete)
-        return self._elsewhere(_spread(missing)) or self.rehearsed(missing, players)
+def rehearsed_use(
+    experiment: Experiment, trials: Sequence[Trial], players: Players
+) -> tuple[CostEstimate, Use]:
+    """The mean use of a trial, whatever is recorded."""
+    sample = _spread(trials)
+    answer = simulated_answers(experiment)
+    # The experiment's own simulated subject, if it answers all that is asked.
+    uses = _uses(walked(experiment, players, trial, answer) for trial in sample)
+    if uses:
+        return CostEstimate("estimate", "dry run", len(uses)), _mean(uses)
+    # The first request alone, which no reply can change.
+    for trial in sample:
+        opening = walked(experiment, players, trial, lambda _: None).missing
+        if opening is not None:
+            sent = tokens_of(message.text for message in opening.request.messages)
+            uses.append(use_of(opening.request.to, sent, 0))
+    return CostEstimate("at least", "opening request", len(uses)), _mean(uses)
 
-    def rehearsed(self, trials: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use]:
-        """The mean use of a trial, whatever is recorded."""
-        sample = _spread(trials)
-        return self._dry(sample, players) or self._opening(sample, players)
 
-    def _elsewhere(self, sample: Sequence[Trial]) -> tuple[CostEstimate, Use] | None:
-        """From the same trials recorded with another model; a real one before a simulated one."""
-        others = []
-        for path in cassettes_in(self.cassette.parent):
-            if path != self.cassette:
-                try:
-                    cassette = Cassette(path)
-                except (DamagedCassette, NotReadable):
-                    continue  # of another model; a plan or a run of it names the damage
+def _recorded_elsewhere(
+    experiment: Experiment,
+    sample: Sequence[Trial],
+    path: Path,
+    players_of: Callable[[str], Players],
+) -> tuple[CostEstimate, Use] | None:
+    """From the same trials recorded with another model; a real one before a simulated one."""
+    for simulated, model, cassette in _other_cassettes(path):
+        try:
+            players = players_of(model)
+        except BadSetting:
+            continue  # no judge of that model is named
+        if experiment.retention == "raw":
+            answer = partial(_stored, cassette)
+            walks = [walked(experiment, players, trial, answer) for trial in sample]
+            if any(w.missing is not None and w.missing.request.to == "judge" for w in walks):
+                continue  # another judge graded: who is not graded says little
+            # What a simulated endpoint counts are words.
+            uses = _uses(walks, counted=not simulated)
+        elif simulated or cassette.keeps_text:
+            continue  # without the text, those words cannot be counted otherwise
+        else:
+            measured = (measured_in(experiment, players, t, cassette) for t in sample)
+            uses = [measured_use(each) for each in measured if each is not None]
+        if uses:
+            return CostEstimate("estimate", "another cassette", len(uses), model), _mean(uses)
+    return None
+
+
+def _other_cassettes(path: Path) -> list[tuple[bool, str, Cassette]]:
+    """Cassettes of other models: if they are simulated, who they are, what they hold."""
+    others = []
+    for other in cassettes_in(path.parent):
+        if other != path:
+            # Of another model; a plan or a run of it names the damage.
+            with suppress(DamagedCassette, NotReadable):
+                cassette = Cassette(other)
                 if cassette.header is not None:
-                    others.append((cassette.provenance.simulated, cassette.header.model, cassette))
-        for simulated, model, cassette in sorted(others, key=lambda other: other[:2]):
-            try:
-                players = self.players_of(model)
-            except BadSetting:
-                continue  # nobody is named who would judge that model
-            if self.experiment.retention == "raw":
-                # What a simulated endpoint counts are words.
-                uses = self._replayed(sample, players, cassette, counted=not simulated)
-            elif simulated or cassette.keeps_text:
-                continue  # without the text, those words cannot be counted otherwise
-            else:
-                found = (measured_in(self.experiment, players, t, cassette) for t in sample)
-                uses = [measured_use(measured) for measured in found if measured is not None]
-            if uses:
-                return CostEstimate("estimate", "another cassette", len(uses), model), _mean(uses)
-        return None
+                    simulated = cassette.provenance.simulated
+                    others.append((simulated, cassette.header.model, cassette))
+    return sorted(others, key=lambda other: other[:2])
 
-    def _replayed(
-        self, sample: Sequence[Trial], players: Players, cassette: Cassette, *, counted: bool
-    ) -> list[Use]:
-        """Of recorded text; nothing where another judge graded: who is not graded says little."""
-        walks = [walked(self.experiment, players, t, _lookup(cassette)) for t in sample]
-        if any(w.missing is not None and w.missing.request.to == "judge" for w in walks):
-            return []
-        return _uses(walks, counted=counted)
 
-    def _dry(self, sample: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use] | None:
-        """From the experiment's own simulated subject, if it answers all that is asked."""
-        answer = simulated_answers(self.experiment)
-        uses = _uses(walked(self.experiment, players, trial, answer) for trial in sample)
-        return (CostEstimate("estimate", "dry run", len(uses)), _mean(uses)) if uses else None
-
-    def _opening(self, sample: Sequence[Trial], players: Players) -> tuple[CostEstimate, Use]:
-        """From the first request alone, which no reply can change."""
-        uses = []
-        for trial in sample:
-            missing = walked(self.experiment, players, trial, lambda _: None).missing
-            if missing is not None:
-                calls = Calls(1, tokens_of(message.text for message in missing.request.messages))
-                uses.append(use_of(missing.request.to, calls))
-        return CostEstimate("at least", "opening request", len(uses)), _mean(uses)
+def _stored(cassette: Cassette, wanted: PendingRequest) -> Completion | None:
+    return cassette.lookup(wanted.key)
 
 
 def worst(marks: Iterable[Mark]) -> Mark:
     """The weakest of ``marks``."""
     order: tuple[Mark, ...] = ("exact", "estimate", "at least")
     return max(marks, key=order.index, default="exact")
-
-
-def _lookup(cassette: Cassette) -> Answers:
-    return lambda wanted: cassette.lookup(wanted.key)
 
 
 def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
@@ -276,8 +255,7 @@ def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
 
 
 def _mean(uses: Sequence[Use]) -> Use:
-    share, use = 1 / max(len(uses), 1), total(uses)
-    return Use(use.subject.times(share), use.judge.times(share))
+    return total(uses) * (1 / max(len(uses), 1))
 
 
 def _spread(trials: Sequence[Trial]) -> Sequence[Trial]:

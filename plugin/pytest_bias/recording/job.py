@@ -1,22 +1,23 @@
-"""The recording of one experiment with one model: what it lacks, trial by trial, and keeping it.
+"""The recording of one experiment with one model: what of it is missing, trial by trial.
 
-Of a trial every reply is kept as it comes, or the measures once it is over.
+Of a trial every reply is stored as it comes, or the measures once it is over.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
-from typing import ClassVar
+from random import Random
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
-from ..cassettes.format import measured_trial
+from ..cassettes.format import Provenance, combined, measured_trial, serving
 from ..cassettes.recorded_trials import is_recorded, own_words
-from ..cassettes.recorder import Recorder
-from ..cassettes.store import Cassette, journals_of, packed_path, standing
+from ..cassettes.recorder import Recorder, recording_lock, salvage
+from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path, standing
 from ..errors import (
     BiasError,
     CallFailed,
@@ -26,6 +27,7 @@ from ..errors import (
     InvalidReply,
     JudgeNotBlind,
     NotWritten,
+    RecordingRefused,
     ReplayDiffers,
 )
 from ..experiments.copies import Copies
@@ -42,118 +44,29 @@ from ..experiments.replay import (
     Tracer,
     check_replay,
     place_order,
+    rehearse,
     reply_origin,
 )
+from ..providers.base import Call, is_simulated
 from ..providers.completion import has_half_a_character, with_whole_characters
+from ..settings.model_names import SERVED_BY
 from ..settings.settings import RecordMode
-from .caller import Caller, CallTerms
-from .limits import Capped, Halted, PromisedCalls, Stop, Throttle, wake
+from .caller import Caller, Terms
+from .estimate import asked_of
+from .limits import Capped, Halted, Stop, wake
 from .process import ends_the_process
 
-
-@dataclass(frozen=True, slots=True)
-class KeepsReplies:
-    """Keeps every reply of a trial, on disk before the next is counted.
-
-    ``whole`` is whether a trial that has begun must end, because a part of it cannot be kept. One
-    serves for all trials: it has no state.
-    """
-
-    recorder: Recorder
-    recorded: Lookup
-    whole: ClassVar[bool] = False
-
-    def begin(self) -> Kept:
-        """Begin a trial."""
-        return self
-
-    def lookup(self, key: str) -> Completion | None:
-        """The reply under ``key``, recorded before or just now."""
-        return self.recorded(key)
-
-    async def keep(self, wanted: PendingRequest, completion: Completion) -> None:
-        """Take a reply."""
-        await self.recorder.keep(wanted, completion)
-
-    async def end(self, outcome: Outcome) -> None:
-        """Take the outcome of the whole trial, replayed; there is nothing left to keep."""
-
-    @property
-    def unkept(self) -> int:
-        """Number of replies that are paid, and kept only if the trial comes to its end."""
-        return 0
-
-    def words(self, error: BaseException) -> str:
-        """Return an error of the trial in words that may be said, for it may quote a reply."""
-        return str(error) if isinstance(error, BiasError) else f"{type(error).__name__}: {error}"
-
-
-@dataclass(frozen=True, slots=True)
-class KeepsMeasures:
-    """Keeps the measures of whole trials; of the text nothing."""
-
-    recorder: Recorder
-    measures: Sequence[Measure]
-    judge: str = ""
-
-    def begin(self) -> Kept:
-        """Begin a trial."""
-        return _InMemory(self)
-
-
-@dataclass(slots=True)
-class _InMemory:
-    """The replies of one trial, which never reach the disk as they are."""
-
-    keeping: KeepsMeasures
-    whole: ClassVar[bool] = True
-    _replies: dict[str, tuple[PendingRequest, Completion]] = field(
-        default_factory=dict, repr=False
-    )
-
-    def lookup(self, key: str) -> Completion | None:
-        found = self._replies.get(key)
-        return None if found is None else found[1]
-
-    async def keep(self, wanted: PendingRequest, completion: Completion) -> None:
-        self._replies[wanted.key] = wanted, completion
-
-    async def end(self, outcome: Outcome) -> None:
-        keeping = self.keeping
-        ordered = sorted(self._replies.values(), key=lambda pair: place_order(pair[0].place))
-        measured = measured_trial(
-            outcome,
-            keeping.measures,
-            ordered,
-            judge=keeping.judge,
-        )
-        self._replies.clear()  # from here on the recorder has them
-        await keeping.recorder.keep_measured(measured)
-
-    @property
-    def unkept(self) -> int:
-        return len(self._replies)
-
-    def words(self, error: BaseException) -> str:
-        """Words of our own: a provider's may quote what was asked, a protocol's what it got."""
-        return own_words(error)
-
-
-Kept = KeepsReplies | _InMemory
-"""What is kept of one trial while it is carried out."""
-
-Keeping = KeepsReplies | KeepsMeasures
-"""What becomes of the replies of a job; one :data:`Kept` per trial."""
-
-
 _FAILURES_IN_A_ROW = 5
-_IN_TURN = 3
-"""Trials that take turns at the beginning, at most."""
+
+_OLD_COUNTS = (
+    "what is recorded anew is kept apart until all that was begun is; until then "
+    "(--bias-record=all again) the old recording counts"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Trials of one experiment to be recorded with one model (and the judge beside it)."""
+    """Trials of one experiment to be recorded with one model, and its judge if it has one."""
 
     experiment: Experiment
     players: Players
@@ -161,17 +74,21 @@ class Job:
 
     @property
     def model(self) -> str:
-        """``provider/model`` of the subject."""
+        """``provider/model`` of the model under test."""
         return self.players.subject
+
+    def has(self, trial: Trial, cassette: Cassette, copies: Copies | None = None) -> bool:
+        """Return whether nothing of ``trial`` is to be called; ``copies`` gets its replies."""
+        return is_recorded(self.experiment, self.players, trial, cassette, copies)
 
 
 @dataclass(slots=True)
 class JobReport:
     """The outcome of a job: ids of trials recorded now, of those lost to a cap, what went wrong.
 
-    ``calls`` counts the replies that were paid and kept, ``unkept`` those that could not be
-    written. ``problems`` leave the recording without what it should have; ``notes`` say what the
-    user asked for and got; ``salvaged`` what of an earlier recording is damaged or will not
+    ``calls`` counts the replies that were paid and stored, ``unkept`` those that could not be
+    written. ``problems`` leave the recording without what it should have; ``notes`` are of what
+    the user set and got; ``salvaged`` of what in an earlier recording is damaged or will not
     count.
     """
 
@@ -198,128 +115,260 @@ class JobReport:
             self.problems.append(text)
 
 
-Teller = Callable[[Experiment, Outcome], None]
-"""Called with every trial when it has been recorded."""
+@dataclass(slots=True)
+class Kept:
+    """The replies of one trial: stored one by one, or in memory until their measures are.
 
+    ``recorded`` looks up what is stored. Without it nothing but measures may be: then the trial
+    counts only as a whole, and what is lost of it if it does not end are its ``replies``.
+    """
 
-def untold(_experiment: Experiment, _outcome: Outcome) -> None:
-    """Tell nobody."""
+    recorder: Recorder
+    recorded: Lookup | None = None
+    measures: Sequence[Measure] = ()
+    judge: str = ""
+    replies: dict[str, tuple[PendingRequest, Completion]] = field(default_factory=dict, repr=False)
+
+    def lookup(self, key: str) -> Completion | None:
+        """The reply under ``key``, recorded before or just now."""
+        if self.recorded is not None:
+            return self.recorded(key)
+        return self.replies[key][1] if key in self.replies else None
+
+    async def keep(self, wanted: PendingRequest, completion: Completion) -> None:
+        """Store a reply; when this returns it is on disk, or in memory for its measures."""
+        if self.recorded is not None:
+            await self.recorder.keep(wanted, completion)
+        else:
+            self.replies[wanted.key] = wanted, completion
+
+    async def end(self, outcome: Outcome) -> None:
+        """Store the measures of the trial, where its replies are not."""
+        if self.recorded is None:
+            ordered = sorted(self.replies.values(), key=lambda pair: place_order(pair[0].place))
+            measured = measured_trial(outcome, self.measures, ordered, judge=self.judge)
+            self.replies.clear()  # from here on the recorder has them
+            await self.recorder.keep_measured(measured)
+
+    def words(self, error: BaseException) -> str:
+        """Return an error of the trial without what may quote text that is not stored."""
+        if self.recorded is None:
+            return own_words(error)
+        return str(error) if isinstance(error, BiasError) else f"{type(error).__name__}: {error}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class JobRecording:
-    """The recording of one job.
+    """The recording of one job; ``caller`` gives the caller of a model.
 
-    ``callers`` holds the subject's and the judge's, by model; ``keeping`` says what becomes of
-    replies; ``rehearsed`` is the number of calls of a trial that was carried out and replayed
-    before anything was called; at 0 the first trial goes alone. ``gates`` is whether a verdict
-    rests on it: then a reply of another model than the one asked for ends it, and a copy. Those
-    ``copies`` were told of before are of trials that are recorded.
+    ``stop`` is told to all that is under way when nothing more may be paid. ``rehearsed`` is the
+    number of calls of a trial that was carried out and replayed before anything was called; at 0
+    the first trial goes alone.
     """
 
     job: Job
-    callers: Mapping[str, Caller]
-    keeping: Keeping
     report: JobReport
-    stop: Stop
-    rehearsed: int
-    gates: bool = True
-    told: Teller = untold
-    _throttle: Throttle = field(init=False)
-    copies: Copies = field(default_factory=Copies)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    _answered: set[str] = field(default_factory=set, init=False)
+    terms: Terms
+    caller: Callable[[str], Caller]
+    above: Stop
+    stop: Stop = field(init=False)
+    callers: dict[str, Caller] = field(default_factory=dict, init=False)
+    copies: Copies = field(default_factory=Copies, init=False)
+    rehearsed: int = field(default=0, init=False)
+    kept: Callable[[], Kept] = field(init=False)
     _failures_in_a_row: int = field(default=0, init=False)
     _exhausted: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._throttle = self.callers[self.job.model].throttle
+        self.stop = Stop(self.above)
 
-    async def run(self, trials: Sequence[Trial]) -> None:
+    @property
+    def _anew(self) -> bool:
+        return self.terms.mode == "all"
+
+    async def run(self) -> None:
+        """Record what is missing."""
+        # Threads without an event loop: reading holds up no other model, and an asyncio.timeout()
+        # in a protocol fails there as it will on replay.
+        path = self.report.cassette
+        if await asyncio.to_thread(is_complete, self.job, path, self.terms.mode):
+            return
+        with recording_lock(path):
+            cassette, wanted = await asyncio.to_thread(self._read)
+            if wanted:
+                await self._record(cassette, wanted)
+
+    def _read(self) -> tuple[Cassette, list[Trial]]:
+        """The cassette, and the trials it lacks; what is damaged or copied is dropped."""
+        job, report, anew = self.job, self.report, self._anew
+        try:
+            cassette, wanted, copies = missing(job, report.cassette, anew=anew)
+        except DamagedCassette:
+            report.salvaged = salvage(report.cassette, anew=anew)
+            cassette, wanted, copies = missing(job, report.cassette, anew=anew)
+        copied = {copy.trial for copy in copies.found}
+        if copied and self.terms.gates and not anew:
+            cassette.drop(copied, job.experiment.id, job.model)
+            rest = "trial in {} rests" if len(copied) == 1 else "trials in {} rest"
+            report.salvaged.append(
+                f"{len(copied)} {rest.format(cassette.path.name)} on copies that a cache gave, to "
+                "be recorded again"
+            )
+            cassette, wanted, copies = missing(job, report.cassette, anew=anew)
+        if not anew:
+            self.copies = copies
+        report.wanted = len(wanted)
+        if cassette.outdone:
+            report.salvaged.append(
+                f"{cassette.outdone} of the replies in {cassette.recording_path.name} will not "
+                "count: the cassette holds others in their place, as after a pull"
+            )
+        if not wanted:
+            # All of it is there: a merge needs no provider, and so no key.
+            cassette.lost -= {trial.id for trial in job.trials}
+            if not anew or is_finished(job, cassette):
+                cassette.merge(job.experiment.id, job.model)
+            else:
+                report.problem(_OLD_COUNTS)
+        return cassette, wanted
+
+    async def _record(self, cassette: Cassette, wanted: list[Trial]) -> None:
+        job, report, anew = self.job, self.report, self._anew
+        seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
+        Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
+        self.rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
+        asked = asked_of(job.experiment, job.players)
+        self.callers = {model: self.caller(model) for model in dict(asked)}
+        for caller in self.callers.values():
+            caller.check_keeps(job.experiment.retention)
+        for model, parameters in asked:
+            self.callers[model].check_bounded(parameters)
+        subject = self.callers[job.model]
+        subject.tally.doing = job.experiment.id
+        subject.tally.wanted += len(wanted)
+        subject.progress(subject.tally)
+        for caller in self.callers.values():
+            await caller.prepare()
+            if not anew:
+                _check_served_alike(caller, cassette)
+        with_version = f"pytest-bias {version('pytest-bias')}"
+        provenance = combined(
+            [
+                Provenance(is_simulated(each.name), each.wire, with_version)
+                for each in self.callers.values()
+            ]
+        )
+        recorder = Recorder(cassette, provenance, {t.id for t in job.trials} if anew else ())
+        self.kept = self._kept(recorder)
+        if self.wrong is not None:
+            raise self.wrong
+        try:
+            recorder.open()
+            with ExitStack() as paced:
+                for caller in self.callers.values():
+                    # The user's or else the experiment's, not above the roster's.
+                    limits = (
+                        self.terms.limits.qpm or job.experiment.qpm,
+                        caller.entry.requests_per_minute,
+                    )
+                    qpm = min((each for each in limits if each is not None), default=None)
+                    paced.enter_context(caller.throttle.pace.at_most(qpm))
+                await self._record_all(wanted)
+        finally:
+            done = not anew or await asyncio.to_thread(is_finished, job, cassette)
+            try:
+                # An unfinished "all" keeps its journal, or else its next run would pay again.
+                await asyncio.to_thread(
+                    recorder.close,
+                    job.experiment.id,
+                    job.model,
+                    merge=done,
+                    lost=report.lost,
+                    requested=[trial.id for trial in wanted],
+                )
+            finally:
+                report.unkept += recorder.unkept
+        if not done and not self.above.requested:
+            report.problem(_OLD_COUNTS)
+
+    def _kept(self, recorder: Recorder) -> Callable[[], Kept]:
+        """Return a maker of what is stored of a trial."""
+        job, cassette = self.job, recorder.cassette
+        if job.experiment.retention == "raw":
+            recorded = cassette.lookup_new if self._anew else cassette.lookup
+            return lambda: Kept(recorder, recorded)
+        measures = job.experiment.measured_with(job.players)
+        judge = job.experiment.judged_by(job.players)
+        return lambda: Kept(recorder, None, measures, judge)
+
+    # --- trials -------------------------------------------------------------------------------
+
+    async def _record_all(self, trials: Sequence[Trial]) -> None:
         """Record ``trials`` in their order, as many at once as the model takes."""
         queue = iter(trials)
-        ceiling = min(self._throttle.concurrency.ceiling, len(trials))
-        workers = [self._work(number, queue) for number in range(ceiling)]
+        ceiling = self.callers[self.job.model].throttle.concurrency.ceiling
+        workers = [self._work(number, queue) for number in range(min(ceiling, len(trials)))]
         # All of them end before the journal is closed, whatever ends one of them.
         for ended in await asyncio.gather(*workers, return_exceptions=True):
             if isinstance(ended, BaseException):
                 raise ended
         if self.report.lost and not self.report.done:  # failures may have used up the cap
-            words = self.keeping.begin().words
+            words = self.kept().words
             failures = [each.failed for each in self.callers.values() if each.failed]
             self.report.notes += [f"before that a call failed: {words(each)}" for each in failures]
 
     async def _work(self, number: int, queue: Iterator[Trial]) -> None:
         """Record trials while there are any; begins when so many calls may be in flight."""
+        throttle = self.callers[self.job.model].throttle
         try:
             while not self._exhausted:
-                if not self._may_begin(number):
-                    await self.stop.wait(until=self._throttle.growth)
+                # One alone, until a trial shows the protocol sound.
+                if number >= (int(throttle.concurrency.limit) if self.rehearsed else 1):
+                    await self.stop.wait(until=throttle.growth)
                     continue
                 trial = next(queue, None)
                 if trial is None:
                     return
-                self.check_replies()  # the judge of this job may be asked by others too
+                self.check_replies()  # other jobs may call the judge of this one too
                 self.stop.check()
-                await self._record(trial)
+                await self._record_trial(trial)
         except Halted:
             return
         finally:
             # However it ended: nobody may wait for one that is gone.
             self._exhausted = True
-            wake(self._throttle.growth)
-
-    def _may_begin(self, number: int) -> bool:
-        """Return whether a worker may begin: one alone, until a trial shows the protocol sound.
-
-        While it is not known whether a cache answers, as many as take turns then.
-        """
-        if not self.rehearsed:
-            return number < 1
-        return number < (_IN_TURN if self.in_turn else int(self._throttle.concurrency.limit))
-
-    @property
-    def in_turn(self) -> bool:
-        """Return whether calls are made one after another, as it is not known if a cache answers.
-
-        The first two trials ask the same (:func:`same_first`). Where both get one id, the third,
-        which asks something else, shows whether this server's ids vary at all.
-        """
-        return len(self._answered) < (_IN_TURN if self.copies.unsure else _IN_TURN - 1)
+            wake(throttle.growth)
 
     def answered(self, trial: Trial, origin: Origin) -> None:
-        """Take note of a reply; once one may not count, nothing more is paid."""
+        """Note a reply; once one may not count, nothing more is paid."""
         self.report.calls += 1
         self.copies.add(trial.id, origin)
-        self._answered.add(trial.id)
         caller = self.callers[self.job.players.model(origin.to)]
-        if caller.copied is None and (found := self.copies.of(origin.to)):
+        if caller.copied is None and (copies := self.copies.of(origin.to)):
             caller.copied = CopiedReply(
-                model=caller.name, wire=caller.wire, trial=found[0].trial, sign=found[0].sign
+                model=caller.name, wire=caller.wire, trial=copies[0].trial, sign=copies[0].sign
             )
         self.check_replies()
-        if not self.in_turn:
-            wake(self._throttle.growth)
 
-    async def _record(self, trial: Trial) -> None:
-        job, report = self.job, self.report
-        kept = self.keeping.begin()
+    async def _record_trial(self, trial: Trial) -> None:
+        job, report, kept = self.job, self.report, self.kept()
         try:
-            live = await self._carried_out(trial, kept)
+            live = await self._carry_out(trial, kept)
             # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
             await asyncio.to_thread(self._check, trial, kept, live)
             await kept.end(live)
         except Capped as capped:
             report.lost.add(trial.id)
-            if capped.what not in report.notes:
-                report.notes.append(capped.what)
+            if str(capped) not in report.notes:
+                report.notes.append(str(capped))
             return
-        except CallFailed as failed:
-            self._failed(kept.words(failed), fatal=failed.fatal)
-            return
-        except JudgeNotBlind as error:
+        except (CallFailed, JudgeNotBlind) as failed:
             # One story that slipped through a mask ends no recording: the others are whole.
-            self._failed(kept.words(error))
+            report.problem(kept.words(failed))
+            self._failures_in_a_row += 1
+            fatal = isinstance(failed, CallFailed) and failed.fatal
+            if fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
+                self.stop.request()
             return
         except (ReplayDiffers, ForeignAwait, NotWritten) as error:
             self._give_up(kept.words(error))
@@ -332,29 +381,28 @@ class JobRecording:
             self._give_up(f"{job.experiment.id}, trial {trial.id}: {kept.words(error)}")
             return
         finally:
-            # Of a trial that is kept as a whole, and did not come to its end.
-            report.unkept += kept.unkept
+            report.unkept += len(kept.replies)
         self._failures_in_a_row = 0
         self.rehearsed = self.rehearsed or live.interactions
         report.done.add(trial.id)
-        self.told(job.experiment, live)
-        if len(report.done) == 1:
-            wake(self._throttle.growth)
+        self.terms.told(job.experiment, live)
         caller = self.callers[job.model]
+        if len(report.done) == 1:
+            wake(caller.throttle.growth)
         caller.tally.trials += 1
         caller.progress(caller.tally)
 
-    async def _carried_out(self, trial: Trial, kept: Kept) -> Outcome:
-        """The outcome of a trial, live; one that is kept as a whole begins only if it can end."""
+    async def _carry_out(self, trial: Trial, kept: Kept) -> Outcome:
+        """The outcome of a trial, live; one that counts as a whole begins only if it can end."""
+        whole = kept.recorded is None
+        stop = Stop(self.stop, whole=whole)
         spending = self.callers[self.job.model].spending
-        with spending.promising(self.rehearsed if kept.whole else 0) as promise:
-            executor = _LiveExecutor(self, trial, kept, promise)
+        with spending.reserve_calls(stop, self.rehearsed if whole else 0):
+            executor = _LiveExecutor(self, trial, kept, stop)
             try:
                 result = await drive(executor.start(), executor)
             except InvalidReply as invalid:
                 return executor.outcome(None, invalid.reason)
-            finally:
-                executor.release()
             return executor.outcome(result, None)
 
     def _check(self, trial: Trial, kept: Kept, live: Outcome) -> None:
@@ -371,7 +419,7 @@ class JobRecording:
     @property
     def wrong(self) -> BiasError | None:
         """That another model answered, or a cache, here or in a recording before."""
-        callers = self.callers.values() if self.gates else ()
+        callers = self.callers.values() if self.terms.gates else ()
         wrong = (each for caller in callers for each in (caller.other, caller.copied) if each)
         return next(wrong, None)
 
@@ -379,13 +427,6 @@ class JobRecording:
         """Once another has answered, nothing more is paid, in trials under way neither."""
         if self.wrong is not None:
             self._give_up(str(self.wrong))
-
-    def _failed(self, text: str, *, fatal: bool = False) -> None:
-        """Note a problem of one trial; so many in a row, and nothing more is paid."""
-        self._failures_in_a_row += 1
-        self.report.problem(text)
-        if fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
-            self.stop.request()
 
     def _give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""
@@ -396,61 +437,44 @@ class JobRecording:
 class _LiveExecutor(Tracer):
     """Carries out one trial by calling the provider for what is not recorded."""
 
-    def __init__(
-        self, recording: JobRecording, trial: Trial, kept: Kept, promise: PromisedCalls
-    ) -> None:
+    def __init__(self, recording: JobRecording, trial: Trial, kept: Kept, stop: Stop) -> None:
         super().__init__(recording.job.experiment, recording.job.players, trial)
         self._recording = recording
         self._kept = kept
-        self._half_told = False
-        # A trial that is kept as a whole ends as a whole, once it has begun.
-        self._stop = Stop(recording.stop, promise) if kept.whole else recording.stop
-
-    def release(self) -> None:
-        """Let go of what was held for this trial alone."""
-        if self._kept.whole:
-            self._stop.release()
+        self._stop = stop
+        self._has_half_character = False
 
     async def perform(self, request: Request, place: Place) -> Completion:
         wanted = self.note(request, place)
         completion = self._kept.lookup(wanted.key)
         if completion is None:
             # What a model wrote may be quoted to it or to the judge; its key is that of the whole.
-            sent = with_whole_characters(request) if self._half_told else request
-            completion = await self._called(sent, wanted)
-        self._half_told |= has_half_a_character(completion.text)
+            sent = with_whole_characters(request) if self._has_half_character else request
+            completion = await self._call(sent, wanted)
+        self._has_half_character |= has_half_a_character(completion.text)
         return completion
 
-    async def _called(self, request: Request, wanted: PendingRequest) -> Completion:
-        recording, place = self._recording, wanted.place
-        seed = trial_seed(self.experiment.id, self.trial, place)
-        trial = seed_of_trial(self.experiment.id, self.trial)
-        asked = CallTerms(seed, frozenset({*self.experiment.may_drop, "schema"}), trial)
+    async def _call(self, request: Request, wanted: PendingRequest) -> Completion:
+        recording, experiment = self._recording, self.experiment
+        call = Call(
+            trial_seed(experiment.id, self.trial, wanted.place),
+            trial=seed_of_trial(experiment.id, self.trial),
+        )
+        may_drop = frozenset({*experiment.may_drop, "schema"})
         caller = recording.callers[self.players.model(request.to)]
-        # Who waits for a turn gets it in the order of asking.
-        async with recording.turn if recording.in_turn else nullcontext():
-            completion = await caller.call(request, asked, self._stop)
-            await self._kept.keep(wanted, completion)
-            recording.answered(self.trial, reply_origin(wanted, completion))
+        completion = await caller.call(request, call, self._stop, may_drop)
+        await self._kept.keep(wanted, completion)
+        recording.answered(self.trial, reply_origin(wanted, completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))
 
 
-def same_first(trials: Sequence[Trial]) -> list[Trial]:
-    """``trials`` with two replicates in front, one after the other, and one that asks otherwise.
-
-    Where no two are of one cell, they stay as they are: no copy of one would be given another.
-    """
-    before: dict[object, Trial] = {}
-    for trial in trials:
-        twin = before.setdefault(trial.cell, trial)
-        if twin is not trial:
-            other = next((each for each in trials if each.cell != trial.cell), None)
-            first = [twin, trial] + ([] if other is None else [other])
-            return [*first, *(each for each in trials if all(each is not it for it in first))]
-    return list(trials)
+def report_of(job: Job, folder: Path) -> JobReport:
+    """The report of a job that has not begun."""
+    path = cassette_path(folder, job.experiment.id, job.model)
+    return JobReport(job.experiment.id, job.model, path)
 
 
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial], Copies]:
@@ -465,11 +489,11 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial],
     if not anew and cassette.unfinished:
         raise cassette.unfinished_error()
     copies = Copies()
-    wanted = [each for each in job.trials if not _recorded(job, each, cassette, copies)]
+    wanted = [t for t in job.trials if not job.has(t, cassette, copies)]
     return cassette, wanted, copies
 
 
-def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
+def is_complete(job: Job, path: Path, mode: RecordMode) -> bool:
     """Return whether there is nothing to do at all, not even to merge: then nothing is locked."""
     if mode == "all" or standing(path) is None or any(map(is_there, journals_of(path))):
         return False
@@ -477,11 +501,11 @@ def is_whole(job: Job, path: Path, mode: RecordMode) -> bool:
         cassette = Cassette(path)
     except DamagedCassette:  # what is lost of it is recorded again
         return False
-    if cassette.lost & {trial.id for trial in job.trials}:
-        return False
     copies = Copies()
-    whole = all(_recorded(job, each, cassette, copies) for each in job.trials)
-    return whole and not copies.found
+    has_all = not cassette.lost & {trial.id for trial in job.trials} and all(
+        job.has(trial, cassette, copies) for trial in job.trials
+    )
+    return has_all and not copies.found
 
 
 def is_finished(job: Job, cassette: Cassette) -> bool:
@@ -489,10 +513,20 @@ def is_finished(job: Job, cassette: Cassette) -> bool:
     scope = cassette.scope | {trial.id for trial in job.trials}
     highest = max(int(name.rpartition("#")[2]) for name in scope)
     trials = plan(job.experiment, Design(highest, controls=highest))
-    scoped = (each for each in trials if each.id in scope)
-    return all(_recorded(job, each, cassette) for each in scoped)
+    return all(job.has(each, cassette) for each in trials if each.id in scope)
 
 
-def _recorded(job: Job, trial: Trial, cassette: Cassette, copies: Copies | None = None) -> bool:
-    players = job.players
-    return is_recorded(job.experiment, players, trial, cassette, copies)
+def _check_served_alike(caller: Caller, cassette: Cassette) -> None:
+    """Refuse to add to what other weights, or another build, answered under this name.
+
+    A local server calls itself as the roster does, so that its name shows nothing.
+    """
+    _, _, served = caller.wire.partition(SERVED_BY)
+    before = serving(cassette.provenance)
+    if served and before and served not in before:
+        then = "; ".join(sorted(before))
+        why = (
+            f"what {cassette.path} holds of {caller.name} was served by {then}, and now it is "
+            f"{served}: record it all anew (--bias-record=all), or under a name of its own"
+        )
+        raise RecordingRefused(why)

@@ -20,84 +20,71 @@ _START_SHARE = 4
 _FIRST_GROWTH = 4
 """Calls in flight that a success adds until the first rate limit: after one round, the ceiling."""
 _PATIENCE = 10.0
-"""Seconds that what has begun may still wait for its turn once a stop was requested."""
+"""Seconds that a trial under way may still wait for its turn once a stop was requested."""
+
+Waiting = deque["asyncio.Future[None]"]
+"""Futures of tasks that wait for something, the first in front."""
 
 
 class Halted(Exception):
     """No further call is to be made."""
 
 
-class Stop:
-    """A switch for new calls; what is told to one is told to those made under it.
+class Capped(BiasError):
+    """A cap leaves no room for a further call; its text says which, and how to raise it."""
 
-    One with a ``promise``, which holds the calls that were put aside for a trial, stops that trial
-    where it has sent nothing yet; what has begun comes to its end.
+
+class Stop:
+    """A switch for new calls, which also stops those made under it.
+
+    One of a trial that counts only as a ``whole`` is heeded until its first call is sent;
+    ``reserved`` are the calls that :meth:`Spending.reserve_calls` put aside for the trial.
     """
 
-    def __init__(self, above: Stop | None = None, promise: PromisedCalls | None = None) -> None:
-        self.requested: bool = above.requested if above is not None else False
-        self.below: list[Stop] = []
-        self._above = above
-        self._promise = promise
+    def __init__(self, above: Stop | None = None, *, whole: bool = False) -> None:
+        self.reserved = 0
+        self._whole = whole
         self._begun = False
-        self._waiting: set[asyncio.Future[None]] = set()
-        if above is not None:
-            above.below.append(self)
+        self.pressed = False
+        self.levels: tuple[Stop, ...] = (self, *(above.levels if above is not None else ()))
+        self.waiting: set[asyncio.Future[None]] = set()
+
+    @property
+    def requested(self) -> bool:
+        """Return whether a stop was requested, heeded or not: nothing is to be tried again."""
+        return any(stop.pressed for stop in self.levels)
 
     def request(self) -> None:
-        """Start nothing new; whoever waits for leave to start is told at once.
-
-        What has begun looks how long it still has to wait.
-        """
-        self.requested |= not self._begun
-        for waiting in self._waiting:
+        """Start nothing new; all that wait are woken, to look whether they may go on."""
+        self.pressed = True
+        for waiting in self.waiting:
             if not waiting.done():
                 waiting.set_result(None)
-        for stop in self.below:
-            stop.request()
-
-    @property
-    def promised(self) -> bool:
-        """Return whether the next call is one of those that were put aside for it."""
-        return self._promise is not None and self._promise.left > 0
 
     def check(self) -> None:
-        """Raise Halted once a stop was requested."""
-        if self.requested:
+        """Raise Halted once a stop was requested, unless a trial must come to its end."""
+        if self.requested and not self._begun:
             raise Halted
 
-    @property
-    def pressed(self) -> bool:
-        """Return whether a stop was requested, heeded or not: nothing is to be tried again."""
-        return self.requested or (self._above is not None and self._above.requested)
-
     def sent(self) -> None:
-        """Take note that a call is being sent; with a promise no stop is heeded from now on."""
-        if self._promise is not None:
-            self._begun = True
-            self._promise.redeem()
-
-    def release(self) -> None:
-        """Be told nothing any more: what this was for is over."""
-        if self._above is not None:
-            self._above.below.remove(self)
+        """Note that a call is sent."""
+        self._begun = self._whole
+        self.reserved = max(self.reserved - 1, 0)
 
     async def wait(self, seconds: float | None = None, *, until: Waiting | None = None) -> None:
         """Wait ``seconds``, or until woken through ``until``; Halted when a stop is requested."""
         self.check()
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
         if until is not None:
             until.append(future)
+        for stop in self.levels:
+            stop.waiting.add(future)
         try:
             await asyncio.wait([future], timeout=seconds)
         finally:
-            self._waiting.discard(future)
+            for stop in self.levels:
+                stop.waiting.discard(future)
         self.check()
-
-
-Waiting = deque["asyncio.Future[None]"]
-"""Futures of those that wait for something, the first in front."""
 
 
 def wake(waiting: Waiting, number: int | None = None) -> None:
@@ -134,13 +121,13 @@ class Concurrency:
         return max(1, self.ceiling // _START_SHARE)
 
     def succeeded(self) -> None:
-        """Take note of an answered call."""
+        """Note an answered call."""
         self.in_a_row = 0
         step = _FIRST_GROWTH if self.episodes == 0 else 1 / self.limit
         self.limit = min(float(self.ceiling), self.limit + step)
 
     def limited(self, sent_at: float, now: float) -> bool:
-        """Take note of a rate limit; whether it begins a new episode."""
+        """Note a rate limit; whether it begins a new episode."""
         if sent_at < self._backed_off_at:
             return False
         self._backed_off_at = now
@@ -160,31 +147,39 @@ class Pace:
     """
 
     per_minute: int | None = None
-    _held: list[int] = field(default_factory=list)
+    _limits: list[int] = field(default_factory=list)
     _next: float = float("-inf")
 
     @contextmanager
     def at_most(self, per_minute: int | None) -> Iterator[None]:
-        """Hold the pace to ``per_minute`` meanwhile; of several that hold it the lowest counts."""
+        """Keep the pace to ``per_minute`` meanwhile; of several limits the lowest counts."""
         if per_minute is None:
             yield
             return
-        self._held.append(per_minute)
-        self.per_minute = min(self._held)
+        self._limits.append(per_minute)
+        self.per_minute = min(self._limits)
         try:
             yield
         finally:
-            self._held.remove(per_minute)
-            self.per_minute = min(self._held, default=None)
+            self._limits.remove(per_minute)
+            self.per_minute = min(self._limits, default=None)
 
     def wait(self, now: float) -> float:
         """Seconds until the next request may be sent."""
-        return max(0.0, self._next - now)
+        return self._next - now
 
     def sent(self, now: float) -> None:
-        """Take note of a request."""
+        """Note a request."""
         if self.per_minute is not None:
             self._next = now + _MINUTE / self.per_minute * (1 + 1 / self.per_minute)
+
+
+@dataclass(slots=True)
+class SentTokens:
+    """Tokens of one request: estimated when it is sent, then as charged."""
+
+    at: float
+    tokens: float
 
 
 class TokenWindow:
@@ -192,38 +187,29 @@ class TokenWindow:
 
     def __init__(self, per_minute: int | None) -> None:
         self.per_minute = per_minute
-        self._sent: deque[list[float]] = deque()
-        self._sum = 0.0
+        self._sent: deque[SentTokens] = deque()
 
     def wait(self, tokens: float, now: float) -> float:
         """Seconds until ``tokens`` fit; more than a minute's worth waits for an empty window."""
         if self.per_minute is None:
             return 0.0
-        while self._sent and self._sent[0][0] <= now - _MINUTE:
-            self._sum -= self._sent.popleft()[1]
-        excess = self._sum + tokens - self.per_minute
-        if excess <= 0 or not self._sent:
-            return 0.0
-        for at, size in self._sent:
-            excess -= size
+        while self._sent and self._sent[0].at <= now - _MINUTE:
+            self._sent.popleft()
+        excess = sum(each.tokens for each in self._sent) + tokens - self.per_minute
+        until = now
+        for each in self._sent:
             if excess <= 0:
-                return max(0.0, at + _MINUTE - now)
-        return max(0.0, self._sent[-1][0] + _MINUTE - now)
+                break
+            excess -= each.tokens
+            until = each.at + _MINUTE
+        return until - now
 
-    def sent(self, tokens: float, now: float) -> Callable[[float], None]:
-        """Take note of a request; call what is returned with the tokens that were charged."""
-        entry = [now, tokens]
+    def sent(self, tokens: float, now: float) -> SentTokens:
+        """Note a request; set the tokens of what is returned once it is known what it used."""
+        request = SentTokens(now, tokens)
         if self.per_minute is not None:
-            self._sent.append(entry)
-            self._sum += tokens
-
-        def charged(number: float) -> None:
-            # An entry that has left the window no longer counts, whatever it was.
-            if self._sent and entry[0] >= self._sent[0][0]:
-                self._sum += number - entry[1]
-                entry[1] = number
-
-        return charged
+            self._sent.append(request)
+        return request
 
 
 class Throttle:
@@ -243,20 +229,15 @@ class Throttle:
         self._slots: Waiting = deque()
         self._door = asyncio.Lock()
 
-    @property
-    def room(self) -> bool:
-        """Return whether one more call may be in flight."""
-        return self._in_flight < int(self.concurrency.limit)
-
     @asynccontextmanager
     async def slot(self, stop: Stop) -> AsyncIterator[None]:
-        """Hold one of the places for calls in flight."""
+        """Hold one of the slots for calls in flight."""
         try:
-            while not self.room:
+            while self._in_flight >= int(self.concurrency.limit):
                 await stop.wait(until=self._slots)
             stop.check()
         except Halted:
-            # Who was woken and does not come in passes it on: others wait under another stop.
+            # A task that was woken and does not go on wakes another: it may be under another stop.
             self._let_in()
             raise
         self._in_flight += 1
@@ -267,7 +248,7 @@ class Throttle:
             self._let_in()
 
     def succeeded(self) -> None:
-        """Take note of an answered call."""
+        """Note an answered call."""
         before = int(self.concurrency.limit)
         self.concurrency.succeeded()
         if int(self.concurrency.limit) > before:
@@ -277,137 +258,114 @@ class Throttle:
     def _let_in(self) -> None:
         wake(self._slots, max(0, int(self.concurrency.limit) - self._in_flight))
 
-    async def enter(
-        self, tokens: float, stop: Stop, check: Callable[[], None] = lambda: None
-    ) -> Callable[[float], None]:
+    async def enter(self, tokens: float, stop: Stop, spending: Spending) -> SentTokens:
         """Wait until a request of about ``tokens`` may be sent now, and count it as sent.
 
-        ``check`` raises when it may not be sent at all; nobody waits for nothing.
+        Raises Capped as soon as no call is left, so that nobody waits in vain.
         """
         async with self._door:
-            check()
+            spending.check(stop)
             while (wait := self._wait(tokens)) > 0:
-                if stop.pressed and wait > _PATIENCE:
+                if stop.requested and wait > _PATIENCE:
                     raise Halted
                 await stop.wait(wait)
-                check()
+                spending.check(stop)
             stop.check()
+            spending.sent(stop)
             now = self.clock()
             self.pace.sent(now)
             return self.tokens.sent(tokens, now)
 
     def _wait(self, tokens: float) -> float:
         now = self.clock()
-        paused = self.paused_until - now
-        return max(paused, self.pace.wait(now), self.tokens.wait(tokens, now))
+        return max(self.paused_until - now, self.pace.wait(now), self.tokens.wait(tokens, now))
 
     def pause(self, seconds: float) -> None:
         """Send nothing for so long."""
         self.paused_until = max(self.paused_until, self.clock() + seconds)
 
 
-class Capped(BiasError):
-    """A cap leaves no room for a further call; ``what`` says which, and how to raise it."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        super().__init__(what)
-
-
 @dataclass(slots=True)
 class Spending:
     """The calls and money that may still be spent.
 
-    A call is let through only if its highest possible price fits beside what was spent and what
-    the calls in flight may come to, so that the budget holds whatever the replies cost. ``spent``
-    and ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included,
-    ``promised`` those put aside for trials under way; ``cap`` is what the limit of calls is
-    called.
+    A call is let through only if its highest possible price fits with what was spent and what the
+    calls in flight may come to, so that the budget holds whatever the replies cost. ``spent`` and
+    ``budget`` are in US dollars; ``calls`` counts attempts, failed ones included, ``reserved``
+    those put aside for trials under way; ``cap`` is the name of the limit of calls.
     """
 
     max_calls: int | None = None
     budget: float | None = None
     calls: int = 0
     spent: float = 0.0
-    _reserved: float = 0.0
+    _money: float = 0.0
     _over: str | None = None
-    promised: int = 0
+    reserved: int = 0
     _waiting: Waiting = field(default_factory=deque)
     cap: str = OPTIONS["max_calls"].option
 
-    def check(self, *, promised: bool = False) -> None:
+    def check(self, stop: Stop | None = None) -> None:
         """Raise Capped when no further call is allowed.
 
-        A call that was ``promised`` is; any other one must leave room for those that were.
+        One that is reserved for the trial of ``stop`` is; others must leave room for those.
         """
-        aside = 0 if promised else self.promised
-        if self.max_calls is not None and self.calls + aside >= self.max_calls:
+        reserved = 0 if stop is not None and stop.reserved else self.reserved
+        if self.max_calls is not None and self.calls + reserved >= self.max_calls:
             what = f"{self.cap}={self.max_calls} is reached"
             raise Capped(what)
 
-    async def reserve(self, highest: float, stop: Stop) -> None:
-        """Put aside the ``highest`` price of a call; waits while calls in flight hold the money.
-
-        Raises Capped when it does not fit, and nothing in flight can free any more.
-        """
-        self.check(promised=stop.promised)
-        if highest > 0 and self._over is not None:
-            # A cheaper call might still fit; but then what is missing would hang on its length.
-            raise Capped(self._over)
-        while self.budget is not None and self.spent + self._reserved + highest > self.budget:
-            if self._reserved <= 0:
-                self._over = (
-                    f"--bias-budget={self.budget:.15g} is reached: ${self.spent:.4f} are spent, "
-                    f"and the next call may cost up to ${highest:.4f}"
-                )
-                raise Capped(self._over)
-            await stop.wait(until=self._waiting)
-            self.check(promised=stop.promised)
-        self._reserved += highest
-
     @contextmanager
-    def promising(self, calls: int) -> Iterator[PromisedCalls]:
-        """Put aside ``calls`` for a trial that counts only as a whole.
+    def reserve_calls(self, stop: Stop, calls: int) -> Iterator[None]:
+        """Put aside ``calls`` for the trial of ``stop``, which counts only as a whole.
 
         A trial that a cap ends in the middle would be paid for nothing.
 
         Raises Capped when they do not fit.
         """
         self.check()
-        if self.max_calls is not None and self.calls + self.promised + calls > self.max_calls:
+        if self.max_calls is not None and self.calls + self.reserved + calls > self.max_calls:
             what = f"{self.cap}={self.max_calls} leaves no room for a whole trial"
             raise Capped(what)
-        promise = PromisedCalls(self, calls)
-        self.promised += calls
+        stop.reserved = calls
+        self.reserved += calls
         try:
-            yield promise
+            yield
         finally:
-            self.promised -= promise.left
+            self.reserved -= stop.reserved
 
-    def called(self, *, promised: bool = False) -> None:
+    async def reserve(self, highest: float, stop: Stop) -> None:
+        """Put aside the ``highest`` price of a call; waits while calls in flight hold the money.
+
+        Raises Capped when it does not fit, and nothing in flight can free any more.
+        """
+        self.check(stop)
+        if highest > 0 and self._over is not None:
+            # A cheaper call might still fit; but then what is missing would depend on its length.
+            raise Capped(self._over)
+        while self.budget is not None and self.spent + self._money + highest > self.budget:
+            if self._money <= 0:
+                self._over = (
+                    f"--bias-budget={self.budget:.15g} is reached: ${self.spent:.4f} are spent, "
+                    f"and the next call may cost up to ${highest:.4f}"
+                )
+                raise Capped(self._over)
+            await stop.wait(until=self._waiting)
+            self.check(stop)
+        self._money += highest
+
+    def sent(self, stop: Stop) -> None:
         """Count an attempt that is being sent."""
-        self.check(promised=promised)
+        self.check(stop)
         self.calls += 1
+        self.reserved -= bool(stop.reserved)
+        stop.sent()
 
-    def settle(self, highest: float, price: float) -> None:
+    def charge(self, highest: float, price: float) -> None:
         """Give back what was put aside, and count what the call did cost."""
-        self._reserved -= highest
+        self._money -= highest
         # What is left of sums and differences of floats is no money.
-        if self._reserved < 1e-9:  # noqa: PLR2004  (a billionth of a dollar)
-            self._reserved = 0.0
+        if self._money < 1e-9:  # noqa: PLR2004  (a billionth of a dollar)
+            self._money = 0.0
         self.spent += price
         wake(self._waiting)
-
-
-@dataclass(slots=True)
-class PromisedCalls:
-    """Calls that were put aside for one trial; ``left`` are not made yet."""
-
-    spending: Spending
-    left: int
-
-    def redeem(self) -> None:
-        """One of them is made; a trial may need more than was put aside for it."""
-        if self.left:
-            self.left -= 1
-            self.spending.promised -= 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ..cassettes.files import refuse_links
@@ -25,17 +26,19 @@ from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode
 from .estimate import (
-    NOTHING,
+    NO_USE,
     Calls,
     CostEstimate,
-    Estimator,
     Mark,
     Use,
     asked_of,
     measured_use,
+    rest_of,
     total,
     use_of_reply,
+    use_of_trial,
     walked,
+    whole_calls,
     worst,
 )
 
@@ -139,15 +142,14 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
             minutes[row.model] = minutes.get(row.model, 0.0) + row.minutes
     unpriced = tuple(dict.fromkeys(model for row in rows for model in row.unpriced))
     unlimited = tuple(dict.fromkeys(row.model for row in rows if row.minutes is None))
-    use = total(Use(row.subject, row.judge) for row in rows).whole()
     return PlanTotals(
         trials=sum(row.trials for row in rows),
         recorded_trials=sum(row.recorded_trials for row in rows),
         missing_trials=sum(row.missing_trials for row in rows),
         recorded_interactions=sum(row.recorded_interactions for row in rows),
         stale_interactions=sum(row.stale_interactions for row in rows),
-        subject=use.subject,
-        judge=use.judge,
+        subject=_sum_of(row.subject for row in rows),
+        judge=_sum_of(row.judge for row in rows),
         cost=None if unpriced and not any(costs) else math.fsum(costs),
         unpriced=unpriced,
         unbounded=tuple(f"{row.experiment} × {row.model}" for row in rows if row.unbounded),
@@ -157,6 +159,10 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
         unlimited=unlimited,
         mark=worst(row.estimate.mark for row in rows),
     )
+
+
+def _sum_of(calls: Iterable[Calls]) -> Calls:
+    return Calls(*map(sum, zip(*map(astuple, calls), strict=True)))
 
 
 PlayersOf = Callable[[Experiment, str], Players]
@@ -251,6 +257,12 @@ def every_trial(experiment: Experiment, cassette: Cassette, *designs: Design) ->
     return (*trials, *further)
 
 
+def _journalled(held: Held, cassette: Cassette) -> Held:
+    """The part of a trial that a recording made anew, or one before it, added."""
+    uses = {key: use for key, use in held.uses.items() if cassette.journalled(key)}
+    return Held(uses, held.whole and len(uses) == len(held.uses))
+
+
 @dataclass(frozen=True, slots=True)
 class _Planner:
     folder: Path
@@ -265,23 +277,33 @@ class _Planner:
         path = cassette_path(self.folder, experiment.id, model)
         cassette = Cassette(path, anew=self.mode == "all")
         players = self.players_of(experiment, model)
-        found = self._found(job, cassette, players)
-        asked = sum(len(each.uses) for each in found.values())
-        kept = {name: self._kept(each, cassette) for name, each in found.items()}
+        trials = every_trial(experiment, cassette, job.design) if cassette.exists else ()
+        found = {t.id: held_of(experiment, players, t, cassette) for t in trials}
+        requested = sum(len(each.uses) for each in found.values())
+        kept = found
+        if self.mode == "all":
+            kept = {name: _journalled(each, cassette) for name, each in found.items()}
         missing = [t for t in job.trials if t.id not in kept or not kept[t.id].whole]
         done = {t.id: total(kept[t.id].uses.values()) for t in job.trials if t.id in kept}
         estimate = CostEstimate("exact", "nothing to record")
-        use = NOTHING
+        use = NO_USE
         if missing:
             refuse_links(path, packed_path(path), *journals_of(path))
             complete = [total(each.uses.values()) for each in found.values() if each.whole]
-            estimator = Estimator(
-                experiment, path, lambda other: self.players_of(experiment, other)
+            estimate, per_trial = use_of_trial(
+                experiment, missing, complete, players, path, partial(self.players_of, experiment)
             )
-            estimate, per_trial = estimator.per_trial(missing, complete, players)
             for trial in missing:
-                use = use.plus(per_trial.rest(done.get(trial.id, NOTHING)))
-            use = use.whole()
+                use = use + rest_of(per_trial, done.get(trial.id, NO_USE))
+        subject, judge = whole_calls(use)
+        calls = {players.subject: subject}
+        if players.judge is not None and judge.calls:  # a judge may be the subject itself
+            calls[players.judge] = _sum_of([calls.get(players.judge, Calls()), judge])
+        unpriced = tuple(
+            name
+            for name, each in calls.items()
+            if each.calls and self.roster.entry(name).price is None and not is_simulated(name)
+        )
         return PlanRow(
             experiment=experiment.id,
             model=model,
@@ -293,15 +315,15 @@ class _Planner:
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),
             missing_trials=len(missing),
-            recorded_interactions=round(total(done.values()).calls),
-            stale_interactions=len(cassette) - asked,
-            subject=use.subject,
-            judge=use.judge,
+            recorded_interactions=round(total(done.values())[:, 0].sum()),
+            stale_interactions=len(cassette) - requested,
+            subject=subject,
+            judge=judge,
             judge_model=players.judge,
-            cost=self._cost(players, use),
-            unpriced=self._unpriced(players, use),
+            cost=None if unpriced else self._cost(calls),
+            unpriced=unpriced,
             unbounded=bool(missing) and self._is_unbounded(experiment, players),
-            minutes=self._minutes(experiment, players, use),
+            minutes=self._minutes(experiment, calls),
             estimate=estimate,
             prospects=job.prospects,
             passes=passes(job.prospects) if job.prospects else None,
@@ -317,54 +339,23 @@ class _Planner:
                 return True
         return False
 
-    def _found(self, job: PlanJob, cassette: Cassette, players: Players) -> dict[str, Held]:
-        """Return what the cassette has of the trials of every design and more, by trial."""
-        if not cassette.exists:
-            return {}
-        trials = every_trial(job.experiment, cassette, job.design)
-        return {trial.id: held_of(job.experiment, players, trial, cassette) for trial in trials}
-
-    def _kept(self, found: Held, cassette: Cassette) -> Held:
-        """The part that counts as recorded: of one made anew what it (or one before) added."""
-        if self.mode != "all":
-            return found
-        uses = {key: use for key, use in found.uses.items() if cassette.journalled(key)}
-        return Held(uses, found.whole and len(uses) == len(found.uses))
-
-    def _cost(self, players: Players, use: Use) -> float | None:
-        if self._unpriced(players, use):
-            return None
-        calls = ((self.roster.entry(name).price, c) for name, c in _by_model(players, use).items())
+    def _cost(self, calls: Mapping[str, Calls]) -> float:
+        prices = ((self.roster.entry(name).price, each) for name, each in calls.items())
         return sum(
-            (p.cost(c.input_tokens, c.output_tokens) for p, c in calls if p is not None), 0.0
+            (p.cost(each.input_tokens, each.output_tokens) for p, each in prices if p is not None),
+            0.0,
         )
 
-    def _unpriced(self, players: Players, use: Use) -> tuple[str, ...]:
-        """The models that would be called and have no price in the roster."""
-        return tuple(
-            model
-            for model, calls in _by_model(players, use).items()
-            if calls.calls and self.roster.entry(model).price is None and not is_simulated(model)
-        )
-
-    def _minutes(self, experiment: Experiment, players: Players, use: Use) -> float | None:
+    def _minutes(self, experiment: Experiment, calls: Mapping[str, Calls]) -> float | None:
         """The longest that the limits of any model make the job take."""
-        if not use.calls:
+        if not any(each.calls for each in calls.values()):
             return 0.0
         times = []
-        for model, calls in _by_model(players, use).items():
+        for model, each in calls.items():
             entry = self.roster.entry(model)
-            asked = (self.limits.qpm or experiment.qpm, entry.requests_per_minute)
-            requests = min((limit for limit in asked if limit is not None), default=None)
-            tokens = calls.input_tokens + calls.output_tokens
-            times += [calls.calls / requests] if requests else []
+            limits = (self.limits.qpm or experiment.qpm, entry.requests_per_minute)
+            requests = min((limit for limit in limits if limit is not None), default=None)
+            tokens = each.input_tokens + each.output_tokens
+            times += [each.calls / requests] if requests else []
             times += [tokens / entry.tokens_per_minute] if entry.tokens_per_minute else []
         return max(times, default=None)
-
-
-def _by_model(players: Players, use: Use) -> dict[str, Calls]:
-    """Calls by the model they go to: a judge may be the subject itself."""
-    calls = {players.subject: use.subject}
-    if players.judge is not None and use.judge.calls:
-        calls[players.judge] = calls.get(players.judge, Calls()).plus(use.judge)
-    return calls

@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
@@ -15,59 +15,57 @@ from .held_signals import HANGUP, SIGNALS
 
 _T = TypeVar("_T")
 
-_LISTENING: ContextVar[list[Callable[[], object]] | None] = ContextVar("listening", default=None)
-"""Where a recording in another thread than the main one says how a signal is told to it."""
+_INTERRUPTS: ContextVar[list[Callable[[], object]] | None] = ContextVar("interrupts", default=None)
+"""Where a recording in another thread than the main one puts what interrupts it."""
 
 _TALKATIVE = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
 """Loggers of the SDKs and what they call through."""
 
 
 @contextmanager
-def signals_told(
-    tell: Callable[[], None], afterwards: Callable[[], None] = lambda: None
-) -> Iterator[None]:
-    """Have SIGINT, SIGTERM and SIGHUP call ``tell``, inside the running event loop.
+def on_signals(call: Callable[[], None], afterwards: Callable[[], None]) -> Iterator[None]:
+    """Have SIGINT, SIGTERM and SIGHUP ``call``, inside the running event loop.
 
-    A SIGHUP calls it only as the first of them: a terminal that ends sends several, and none is
-    anybody's word that nothing should be waited for. Where it is ignored (nohup) it stays so.
-    ``afterwards`` is called when they have the default handlers again.
+    A SIGHUP does only as the first of them: a terminal that ends sends several, and none means
+    that nothing should be waited for. Where it is ignored (nohup) it stays so. ``afterwards`` is
+    called when they have the default handlers again.
     """
     loop = asyncio.get_running_loop()
-    caught = []
-    heard: set[signal.Signals] = set()
+    handled = []
+    came: set[signal.Signals] = set()
 
-    def hear(number: signal.Signals) -> None:
-        if number in HANGUP and heard:
-            return
-        heard.add(number)
-        tell()
+    def handle(number: signal.Signals) -> None:
+        if number not in HANGUP or not came:
+            came.add(number)
+            call()
 
     for number in SIGNALS:
         if number in HANGUP and signal.getsignal(number) is signal.SIG_IGN:
             continue
-        try:
-            loop.add_signal_handler(number, hear, number)
-        except (NotImplementedError, RuntimeError, ValueError):
-            # Not the main thread, or a platform without it: the default handlers stay.
-            continue
-        caught.append(number)
-    if not caught and (listening := _LISTENING.get()) is not None:
-        listening.append(lambda: loop.call_soon_threadsafe(hear, signal.SIGINT))
+        # Not the main thread, or a platform without it: the default handlers stay.
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, handle, number)
+            handled.append(number)
+    if not handled and (interrupts := _INTERRUPTS.get()) is not None:
+        interrupts.append(lambda: loop.call_soon_threadsafe(handle, signal.SIGINT))
     try:
         yield
     finally:
-        for number in caught:
+        for number in handled:
             loop.remove_signal_handler(number)
         afterwards()
 
 
 @contextmanager
 def quiet_sdks() -> Iterator[None]:
-    """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key."""
+    """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key.
+
+    Google's also warns that it takes another key than it is given.
+    """
     loggers = [logging.getLogger(name) for name in _TALKATIVE]
     before = [logger.level for logger in loggers]
     for logger in loggers:
-        logger.setLevel(max(logging.WARNING, logger.level))
+        logger.setLevel(max(logging.ERROR, logger.level))
     try:
         yield
     finally:
@@ -78,22 +76,22 @@ def quiet_sdks() -> Iterator[None]:
 def apart(work: Callable[[], _T]) -> _T:
     """Do ``work``, which records; beside an event loop (a notebook's) in a thread of its own.
 
-    An interruption is told to it there as a signal is here.
+    An interruption reaches it there as a signal does here.
     """
     if not in_event_loop():
         return work()
-    listening: list[Callable[[], object]] = []
+    interrupts: list[Callable[[], object]] = []
     context = copy_context()
-    context.run(_LISTENING.set, listening)
+    context.run(_INTERRUPTS.set, interrupts)
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(context.run, work)
         while True:
             try:
                 return done.result()
             except KeyboardInterrupt:
-                if done.done() or not listening:
+                if done.done() or not interrupts:
                     raise
-                listening[-1]()
+                interrupts[-1]()
 
 
 def in_event_loop() -> bool:
@@ -108,7 +106,7 @@ def in_event_loop() -> bool:
 def ends_the_process(error: BaseException) -> bool:
     """Return whether ``error`` ends everything: an interruption, or this task's cancellation.
 
-    What else is no Exception is somebody's word for a failure, as pytest.fail() is.
+    What else is no Exception stands for a failure, as pytest.fail() does.
     """
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()

@@ -15,7 +15,8 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment, plan
 from ..experiments.messages import Message, Parameters, Request
 from ..experiments.replay import SUBJECT, Walk, newly_told, simulated_reply
-from ..recording.collector import Terms, answer_of
+from ..recording.caller import Terms
+from ..recording.collector import answer_of
 from ..verdicts.analysis import Analysis
 from ..verdicts.wording import number_words
 from .escapes import writable

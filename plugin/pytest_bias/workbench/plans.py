@@ -17,10 +17,10 @@ from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
 from ..errors.said import Said
 from ..experiments.experiment import Experiment
 from ..providers.base import ProviderContext
-from ..recording.caller import Progress
-from ..recording.collector import CollectionReport, Terms, collect
+from ..recording.caller import Progress, Teller, Terms, untold
+from ..recording.collector import CollectionReport, collect
 from ..recording.held_signals import HeldSignals
-from ..recording.job import Job, JobReport, Teller, untold
+from ..recording.job import Job, JobReport
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
 from ..settings.given import read_environment
 from .project import Project

@@ -21,7 +21,7 @@ from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_text
 from ..experiments.records import Outcome, record_of
-from ..recording.job import Teller, untold
+from ..recording.caller import Teller, untold
 from ..recording.process import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text

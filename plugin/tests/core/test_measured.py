@@ -44,7 +44,7 @@ from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import PendingRequest, Unrecorded
 from pytest_bias.recording.estimate import measured_use
-from pytest_bias.recording.job import KeepsMeasures
+from pytest_bias.recording.job import Kept
 
 from . import factories
 from .factories import MODEL, PROVENANCE, Score, always_five, experiment
@@ -71,9 +71,8 @@ def record(
         return factories.record(folder, of, say, trials=trials, merge=merge)
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path, anew=anew), PROVENANCE)
-    keeping = KeepsMeasures(recorder, of.measures)
     for trial in plan(of, of.design()) if trials is None else trials:
-        each = keeping.begin()
+        each = Kept(recorder, None, of.measures)
         taker = factories.Taker(of, trial, say, each.keep)
         result: object = None
         missing = None
@@ -194,10 +193,9 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, of.id, MODEL)
     players = Players(MODEL, "openai/judge")
     recorder = Recorder(Cassette(path), PROVENANCE)
-    keeping = KeepsMeasures(recorder, of.measures, of.judged_by(players))
+    each = Kept(recorder, None, of.measures, of.judged_by(players))
     trial = plan(of, of.design())[0]
 
-    each = keeping.begin()
     taker = factories.Taker(of, trial, always_five, each.keep, players)
     asyncio.run(each.end(taker.outcome(drive_at_once(taker.start(), taker), None)))
     recorder.close(of.id, MODEL)
@@ -263,8 +261,7 @@ def test_counts_and_times_in_a_journal_are_believed_only_as_far_as_they_can_be(
     _rewritten(journal, b'"latency":0.25', f'"latency":{said}'.encode())
     path = cassette_path(tmp_path, of.id, MODEL)
     assert {said.latency for each in read(of, path) for said in each.exchanges} <= {None}
-    planned = [measured_use(each).subject for each in Cassette(path).measured_trials()]
-    assert {use.input_tokens for use in planned} <= {0}
+    assert {measured_use(each)[0, 1] for each in Cassette(path).measured_trials()} <= {0}
     Cassette(path).merge(of.id, MODEL)
     assert [outcome.missing for outcome in read(of, path)] == [None] * 6
 

@@ -26,7 +26,8 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Retention
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.caller import Terms
+from pytest_bias.recording.collector import collect
 from pytest_bias.recording.job import Job
 from pytest_bias.report.results import results_text
 from pytest_bias.settings.settings import Limits, RecordMode

@@ -20,16 +20,11 @@ from pytest_bias.experiments.messages import Completion, Finish
 from pytest_bias.experiments.records import Records, record_of
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.experiments.replies import accept_object
-from pytest_bias.providers.anthropic_messages import read_message
-from pytest_bias.providers.codex import Credentials, Ran, completion_of
-from pytest_bias.providers.completion import (
-    ReplyBody,
-    answered,
-    completion,
-    reply_failure,
-)
-from pytest_bias.providers.google_contents import read_contents
-from pytest_bias.providers.openai import read_chat, read_response
+from pytest_bias.providers.anthropic_messages import AnthropicMessages
+from pytest_bias.providers.codex import Ran, completion_of
+from pytest_bias.providers.completion import completion, reply_failure
+from pytest_bias.providers.google_contents import GoogleContents
+from pytest_bias.providers.openai import OpenAIChat, OpenAIResponses
 from pytest_bias.providers.sdk import Secrets, parsed
 from pytest_bias.settings.roster import Roster as ReadRoster
 from pytest_bias.settings.roster import read_roster
@@ -135,10 +130,10 @@ class Labels(Target[LabelsOfPeople | None]):
 
 
 _READERS: Mapping[str, Callable[[dict[str, Any]], Completion]] = {
-    "anthropic.json": read_message,
-    "google.json": read_contents,
-    "openai-chat.json": read_chat,
-    "openai-responses.json": read_response,
+    "anthropic.json": AnthropicMessages.read,
+    "google.json": GoogleContents.read,
+    "openai-chat.json": OpenAIChat.read,
+    "openai-responses.json": OpenAIResponses.read,
 }
 _RESPONSE = SimpleNamespace(elapsed=timedelta(seconds=0.1), headers={})
 _SECRETS = Secrets("a-key-of-somebody-0123456789")
@@ -156,18 +151,15 @@ class Replies(Target[Completion]):
     def read(self, origin: str, data: bytes) -> Completion:
         text = data.decode("utf-8", "replace")  # as the transport decodes it
         if origin == "codex.jsonl":
-            return completion_of(Ran(0, text, "", "5", 0.1), "m", Credentials({}), ())
+            return completion_of(Ran(0, text, "", "5", 0.1), "m", Secrets())
         try:
             body = _SECRETS.purged(parsed(text))
         except ValueError as error:
             raise reply_failure("lab/m", "a reply", error) from error
-        answer = answered("lab/m", body, _RESPONSE, "a reply")
-        if isinstance(answer, ReplyBody):
-            found = completion("lab/m", answer, _READERS[origin], "a reply", (), str)
-            if isinstance(found, Completion):
-                return found
-            raise found
-        raise answer
+        found = completion("lab/m", body, _RESPONSE, _READERS[origin], "a reply")
+        if isinstance(found, Completion):
+            return found
+        raise found
 
     def blames(self, origin: str, error: BiasError) -> bool:
         return isinstance(error, CallFailed) and (

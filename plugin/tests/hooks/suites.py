@@ -21,7 +21,8 @@ import pytest
 from pytest_bias import Experiment
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.caller import Terms
+from pytest_bias.recording.collector import collect
 from pytest_bias.recording.job import Job
 
 from .. import forked

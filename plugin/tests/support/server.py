@@ -1,5 +1,7 @@
 """A server on loopback that answers as simulated subjects do, in the vendors' wire formats.
 
+The faults of a vendor can be planted in it.
+
 Over HTTP a model's name carries the per-trial seed, as in ``even@7``: real SDKs then send all that
 a subject draws by, and nothing else of theirs is touched.
 """
@@ -11,11 +13,11 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from email.message import Message as Headers
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pytest_bias.errors import CallFailed
 from pytest_bias.experiments.experiment import (
@@ -29,6 +31,7 @@ from pytest_bias.providers.simulated import word_counts
 
 from ..helpers import Asked, Endpoint, answering, saying
 from ..wire.vendors import VENDORS
+from ..wire.vendors.google_contents import DETAIL
 
 _PATHS = {vendor.own_base + vendor.path: wire for wire, vendor in VENDORS.items()}
 _GENERATE = re.compile(r"/v1beta/models/([^/:]+):generateContent")
@@ -70,21 +73,80 @@ def outgoing(status: int, body: object) -> Outgoing:
     return Outgoing(status, json.dumps(body).encode())
 
 
+Fault = Literal[
+    "rate_limit",
+    "rate_limit_retry_after",
+    "server_error",
+    "overloaded",
+    "timeout",
+    "malformed",
+    "slow",
+    "drop",
+    "content_filter",
+    "refusal",
+    "length",
+    "refused_parameter",
+    "quota",
+    "unauthorised",
+]
+"""What a request meets: an error of the vendor's (``refused_parameter``: if a temperature is
+sent), no answer, at once (``drop``) or until the server stops, half of the reply, the reply later,
+or one of the vendor's that ends so."""
+
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+
+Faults = Callable[[Served], Fault | None] | Iterable[Fault | None]
+"""The fault of a request; or what one request after another meets, and then none."""
+
+_ERRORS: Mapping[str, tuple[int, str]] = {
+    "rate_limit": (429, "Rate limit reached."),
+    "rate_limit_retry_after": (429, "Rate limit reached."),
+    "server_error": (500, "The server had an error."),
+    "overloaded": (503, "Overloaded."),
+    "quota": (429, "You exceeded your current quota."),
+    "unauthorised": (401, "Incorrect API key provided: {key}"),
+}
+_ANTHROPIC_STATUSES = {"quota": 402, "overloaded": 529}
+_PER_DAY = {
+    "@type": f"{DETAIL}QuotaFailure",
+    "violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel"}],
+}
+_OTHERWISE = {"refusal": "content_filter", "content_filter": "refusal"}
+"""Some vendors have one mark for what a filter and for what a model will not say."""
+
+
 class Server:
     """Answers every prompt with the first of ``answers`` that recognises it, after ``latency``.
 
-    ``served`` are the requests that have been dealt with, in order of arrival.
+    ``served`` are the requests that have been dealt with, in order of arrival, ``met`` the
+    fault of each by its number; ``slow`` and ``retry_after`` are in seconds.
     """
 
     url = ""
 
-    def __init__(self, answers: tuple[SimulatedAnswer, ...], *, latency: float = 0.0) -> None:
+    def __init__(
+        self,
+        answers: tuple[SimulatedAnswer, ...],
+        faults: Faults = (),
+        *,
+        latency: float = 0.0,
+        slow: float = 1.0,
+        retry_after: float = 1.0,
+    ) -> None:
         self.answers = answers
+        self._slow, self._retry_after = slow, retry_after
+        self.met: dict[int, Fault | None] = {}
+        self.plant(faults)
         self.stopping = threading.Event()
         self._latency = latency
         self._served: list[Served] = []
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
+
+    def plant(self, faults: Faults) -> None:
+        """Let the next requests meet these."""
+        turns = iter(()) if callable(faults) else iter(faults)
+        self._choose = faults if callable(faults) else lambda _: next(turns, None)
 
     @property
     def served(self) -> list[Served]:
@@ -100,8 +162,8 @@ class Server:
             headers = {"Content-Type": "application/json", **reply.headers}
             saying(reply.status, headers, reply.data)(call)
 
-    def respond(self, path: str, headers: Headers, data: bytes) -> Outgoing | None:  # noqa: ARG002  (for those that add to this)
-        """The reply to a request, when it is time."""
+    def respond(self, path: str, headers: Headers, data: bytes) -> Outgoing | None:
+        """The reply to a request, when it is time; a key that is refused is quoted."""
         body = json.loads(data)
         google = _GENERATE.fullmatch(path)
         wire = "google" if google else _PATHS[path]
@@ -109,14 +171,55 @@ class Server:
         with self._lock:
             number, at = next(self._numbers), time.monotonic()
         asked = Served(number, at, wire, model, int(seed or 0))
-        reply = self.reply(asked, body)
+        reply = self._met_by(asked, body)
         if self._latency and self.stopping.wait(self._latency):
             reply = None
         if reply is not None:
             asked = replace(asked, status=reply.status, answered_at=time.monotonic())
         with self._lock:
             self.note(asked)
+        names = ("Authorization", "x-api-key", "x-goog-api-key")
+        key = next(filter(None, map(headers.get, names)), "").removeprefix("Bearer ")
+        return reply and replace(reply, data=reply.data.replace(b"{key}", key.encode()))
+
+    def _met_by(self, asked: Served, body: Mapping[str, Any]) -> Outgoing | None:
+        """The reply, or the fault in its place."""
+        fault = self._choose(asked)
+        if fault == "refused_parameter" and "'temperature'" not in str(body):
+            fault = None
+        self.met[asked.number] = fault
+        if fault == "timeout":
+            self.stopping.wait()
+        if fault in ("timeout", "drop"):
+            return None
+        if fault == "slow":
+            self.stopping.wait(self._slow)
+        if fault not in (None, "slow", "malformed"):
+            return self._planted(fault, asked.wire, asked.model)
+        reply = self.reply(asked, body)
+        if fault == "malformed" and reply:
+            return replace(reply, data=reply.data[: len(reply.data) // 2])
         return reply
+
+    def _planted(self, fault: Fault, wire: str, model: str) -> Outgoing:
+        vendor = VENDORS[wire]
+        if fault == "refused_parameter":
+            refused = (body for body, name in vendor.refused.values() if name == "temperature")
+            return outgoing(400, next(refused))
+        if fault not in _ERRORS:
+            ends = {end: body for body, _, end in reversed([*vendor.finishes.values()])}
+            body = ends.get(fault) or ends[_OTHERWISE[fault]]
+            name = "modelVersion" if wire == "google" else "model"
+            return outgoing(200, body | {name: model})
+        status, message = _ERRORS[fault]
+        said = vendor.refusing(message)
+        if wire == "anthropic":
+            status = _ANTHROPIC_STATUSES.get(fault, status)
+        elif fault == "quota":
+            said["error"] |= {"code": "insufficient_quota", "details": [_PER_DAY]}
+        wait = fault == "rate_limit_retry_after"
+        headers = {"Retry-After": f"{self._retry_after:g}"} if wait else {}
+        return replace(outgoing(status, said), headers=headers)
 
     def note(self, asked: Served) -> None:
         """Note a request that has been dealt with; no other is noted meanwhile."""

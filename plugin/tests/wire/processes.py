@@ -15,7 +15,8 @@ from typing import IO, Any
 
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.providers.base import ProviderContext
-from pytest_bias.recording.collector import Terms, collect
+from pytest_bias.recording.caller import Terms
+from pytest_bias.recording.collector import collect
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.settings import Limits
 

@@ -29,8 +29,7 @@ from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.workbench.project import Project
 
 from ..core.factories import ask_once, experiment
-from ..support.server import Server, over_http, serving
-from .faulty import FAULTS, Fault, Faults, FaultyServer, faulty
+from ..support.server import FAULTS, Fault, Faults, Server, over_http, serving
 from .processes import MODEL
 from .test_collection import files, outcomes
 from .test_collection import recorded as recorded_over
@@ -146,8 +145,8 @@ def tiny(**changes: Any) -> Experiment:
     return experiment(ask_once, **({"replicates": 2} | changes))
 
 
-def under(faults: Faults = ()) -> AbstractContextManager[FaultyServer]:
-    return faulty(five, faults=faults, slow=0.01, retry_after=0.01)
+def under(faults: Faults = ()) -> AbstractContextManager[Server]:
+    return serving(five, faults=faults, slow=0.01, retry_after=0.01)
 
 
 def kept(of: Experiment, folder: Path) -> Sequence[Outcome]:
@@ -157,7 +156,7 @@ def kept(of: Experiment, folder: Path) -> Sequence[Outcome]:
     return found
 
 
-def answers(server: FaultyServer) -> Counter[int | None]:
+def answers(server: Server) -> Counter[int | None]:
     """How often each call was answered with a reply, by its seed."""
     whole = [each for each in server.served if server.met[each.number] != "malformed"]
     return Counter(each.seed for each in whole if each.status == 200)

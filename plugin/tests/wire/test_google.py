@@ -16,6 +16,7 @@ from pytest_bias.errors import CallFailed
 from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext, open_provider
 from pytest_bias.providers.google_contents import GoogleContents
+from pytest_bias.recording.process import quiet_sdks
 
 from .line import Line
 from .mocker import REQUEST, SECRET
@@ -137,7 +138,8 @@ def test_which_key_is_sent(
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     route = google.answers(json=reply())
-    google.once(lambda: open_provider("google", ProviderContext(environ)))
+    with quiet_sdks():
+        google.once(lambda: open_provider("google", ProviderContext(environ)))
     assert route.calls.last.request.headers["x-goog-api-key"] == key
     assert caplog.text == ""  # the SDK would say that it takes the other one
 

@@ -21,14 +21,13 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Parameters, Place
 from pytest_bias.experiments.protocol import Subject
-from pytest_bias.experiments.records import CAP
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import PATIENCE
-from ..support.server import Served
-from .faulty import Fault, Faults, FaultyServer, faulty
+from ..support import server as support
+from ..support.server import Fault, Faults, Served, Server
 from .processes import MODEL
 from .test_collection import (
     collected,
@@ -48,9 +47,9 @@ HELD_UP = 0.5
 """Seconds that a busy machine may hold up a request between its sending and its arrival."""
 
 
-def serving(faults: Faults = (), **settings: Any) -> AbstractContextManager[FaultyServer]:
+def serving(faults: Faults = (), **settings: Any) -> AbstractContextManager[Server]:
     """A running server that answers every prompt alike."""
-    return faulty(lambda _: '{"score": 5}', faults=faults, **settings)
+    return support.serving(lambda _: '{"score": 5}', faults=faults, **settings)
 
 
 def both(of: Experiment) -> list[Job]:
@@ -100,15 +99,6 @@ def test_a_cap_that_failures_used_up_is_told_with_why_they_failed(tmp_path: Path
         job, _ = recorded(of, tmp_path, server.url, max_calls=3, concurrency=1)
     failed = f"before that a call failed: {MODEL}: HTTP 500: The server had an error."
     assert job.notes == ["--bias-max-calls=3 is reached", failed]
-
-
-def test_a_cap_that_is_just_enough_is_none(tmp_path: Path) -> None:
-    of = experiment(replicates=10)
-    with serving() as server:
-        job, _ = recorded(of, tmp_path, server.url, max_calls=20)
-        assert len(server.served) == 20
-    assert (job.recorded, job.lost, job.notes) == (20, set(), [])
-    assert is_whole(of, tmp_path)
 
 
 def test_later_runs_record_what_a_cap_left_out_and_its_marks_vanish(tmp_path: Path) -> None:
@@ -162,20 +152,6 @@ def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_pa
         assert (third.recorded, len(third.lost)) == (0, 0)
     assert Cassette(path).lost == frozenset()
     assert unrecorded(of, tmp_path, MODEL) == left
-
-
-def test_trials_lost_to_a_cap_are_missing_under_that_reason(tmp_path: Path) -> None:
-    from pytest_bias.contrasts.cases import Case  # noqa: PLC0415  (for this test alone)
-    from pytest_bias.settings.settings import Settings  # noqa: PLC0415
-    from pytest_bias.workbench.recordings import Recordings  # noqa: PLC0415
-
-    of = experiment(replicates=10)
-    with serving() as server:
-        job, _ = recorded(of, tmp_path, server.url, max_calls=12)
-    settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
-    outcomes = Recordings(settings).replayed(Case("hypothesis", of, MODEL, of.design()))
-    assert {o.trial.id for o in outcomes if o.missing == CAP} == job.lost
-    assert sum(o.missing is None for o in outcomes) == 12
 
 
 def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> None:
@@ -275,16 +251,6 @@ def test_the_order_of_calls_is_shuffled_by_its_seed_and_leaves_no_trace(tmp_path
     assert 1 < sum(seed in half for seed in orders[0][:12]) < 11
     texts = [_timeless(cassette_path(tmp_path / str(n), of.id, MODEL)) for n in range(3)]
     assert texts[0] == texts[1] == texts[2]
-
-
-def test_each_model_has_an_order_of_its_own(tmp_path: Path) -> None:
-    of = experiment(replicates=12)
-    with serving() as server:
-        collected(both(of), tmp_path, server.url, concurrency=1)
-        served = server.served
-    even, biased = ([each.seed for each in served if each.model == m] for m in ("even", "biased"))
-    assert sorted(filter(None, even)) == sorted(filter(None, biased))
-    assert even != biased
 
 
 def test_two_models_are_recorded_side_by_side(tmp_path: Path) -> None:

@@ -349,6 +349,7 @@ def test_a_cap_begins_no_trial_that_could_not_end_where_whole_ones_count(desk: D
     )
     (job,) = desk.record((of, MODEL), max_calls=31, concurrency=100).jobs
     assert (job.recorded, acme.calls, job.unkept, job.problems) == (15, 30, 0, [])
+    assert job.notes == ["--bias-max-calls=31 leaves no room for a whole trial"]
     assert len(job.lost) == 100 - 15
     (job,) = desk.record((of, MODEL)).jobs
     assert (job.recorded, acme.calls) == (85, 200)
@@ -403,18 +404,6 @@ def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(desk: Desk) -> 
     larger = experiment(replicates=5)
     (job,) = desk.record((larger, MODEL)).jobs
     assert (job.recorded, job.problems) == (4, [])
-
-
-def test_replies_of_a_trial_that_broke_off_are_counted_as_lost(desk: Desk) -> None:
-    async def breaks(trial: Trial, subject: Subject) -> None:
-        await ask_twice(trial, subject)
-        raise ValueError(trial.id)
-
-    desk.serve(openai=Acme())
-    of = experiment(breaks, retention="measures")
-    (job,) = desk.record((of, MODEL)).jobs
-    assert (job.recorded, job.unkept) == (0, 2)
-    assert "2 paid replies could not be kept" in job.problems
 
 
 def test_calls_put_aside_for_whole_trials_are_left_to_them(desk: Desk) -> None:

@@ -9,14 +9,11 @@ import sys
 import threading
 import tomllib
 from base64 import b16encode, b64encode, urlsafe_b64encode
-from datetime import datetime, timedelta, timezone
-from email.utils import format_datetime
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-import httpx
 import pytest
 import respx
 from hypothesis import given
@@ -31,12 +28,11 @@ from pytest_bias.providers.base import (
     Endpoint,
     Provider,
     ProviderContext,
-    is_simulated,
     open_provider,
     open_wire,
     split_model,
 )
-from pytest_bias.providers.completion import address, connection_failure
+from pytest_bias.providers.completion import connection_failure
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
 from ..helpers import Asked, answering, saying
@@ -50,29 +46,16 @@ HTTPX2 = mocker.HTTPX2Mocker.name  # importing it is what registers it
 PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
-@pytest.mark.parametrize(
-    ("name", "pair"),
-    [
-        ("openai/gpt-5.1", ("openai", "gpt-5.1")),
-        ("anthropic/claude-sonnet-4", ("anthropic", "claude-sonnet-4")),
-        ("simulated/even", ("simulated", "even")),
-        ("openai/ft:gpt/mine", ("openai", "ft:gpt/mine")),
-    ],
-)
-def test_names(name: str, pair: tuple[str, str]) -> None:
-    assert split_model(name) == pair
-
-
-def test_unknown_providers() -> None:
+def test_names() -> None:
     known = "anthropic, codex, google, local, mine, openai, simulated"
     with pytest.raises(UnknownName, match=f"unknown provider 'opnai'; known: {known}"):
         split_model("opnai/gpt", own=["mine"])
     assert split_model("mine/gpt", own=["mine"]) == ("mine", "gpt")
-
-
-def test_simulated_subjects_are_known_by_name() -> None:
-    assert is_simulated("simulated/even")
-    assert not is_simulated("openai/simulated")
+    assert split_model("openai/ft:gpt/mine") == ("openai", "ft:gpt/mine")
+    for name in ("soap", ""):
+        known = "known: anthropic, google, openai-chat, openai-responses"
+        with pytest.raises(UnknownName, match=f"unknown wire format '{name}'; {known}"):
+            open_wire(name, Endpoint("mine", "x"))
 
 
 def test_contexts_and_endpoints_show_no_credentials() -> None:
@@ -105,11 +88,9 @@ def test_whatever_a_provider_of_a_plugin_raises_fails_that_provider_alone(
     with pytest.raises(BadSetting, match=f"echo/…: the provider cannot be opened .*{said}") as bad:
         open_provider("echo", raising(error))
     assert bad.value.__cause__ is bad.value.__context__ is None
-
-
-def test_what_a_provider_of_a_plugin_says_of_itself_stays() -> None:
+    # What it words itself stays.
     missing = BadSetting(option="ECHO_KEY", value=None, problem="is not set")
-    with pytest.raises(BadSetting, match="ECHO_KEY"):
+    with pytest.raises(BadSetting, match="ECHO_KEY: is not set"):
         open_provider("echo", raising(missing))
 
 
@@ -179,27 +160,6 @@ def test_no_proxy_or_certificates_of_the_environment_are_for_an_endpoint_on_loop
     body = json.dumps(vendor.five).encode()
     with answering(saying(200, {"Content-Type": "application/json"}, body)) as (url, _):
         assert mocker.ask(lambda: vendor.at(url), model=vendor.model).text == "Five."
-
-
-@pytest.mark.usefixtures("proxied")
-@vendors
-def test_a_proxy_is_named_where_no_connection_comes_about(
-    vendor: Vendor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def said() -> str:
-        return str(mocker.failed(lambda: vendor.at("https://gateway.invalid")))
-
-    slash = "/" if vendor.provider == "openai" else ""  # its SDK ends every base URL in one
-    url = f"https://gateway.invalid{vendor.own_base}{slash}"
-    assert f" (at {url}, through the proxy http://127.0.0.1:1 of HTTPS_PROXY)" in said()
-    assert "s3cret" not in said()
-    for name in ("https_proxy", "HTTPS_PROXY"):
-        monkeypatch.delenv(name)
-    assert "through the proxy http://127.0.0.1:1 of ALL_PROXY" in said()
-    monkeypatch.setenv("no_proxy", "gateway.invalid")
-    with respx.mock(using=HTTPX2) as router:
-        router.route(host="gateway.invalid").mock(side_effect=httpx.ConnectError("nobody"))
-        assert said().endswith(f"(at {url})")
 
 
 @pytest.mark.parametrize(
@@ -275,13 +235,6 @@ def test_a_custom_header_that_cannot_be_sent_is_fatal(
     assert failure.fatal
     assert "the request cannot be sent" in str(failure)
     assert "way" not in str(failure)
-
-
-def test_unknown_wire_formats() -> None:
-    for name in ("soap", ""):
-        known = "known: anthropic, google, openai-chat, openai-responses"
-        with pytest.raises(UnknownName, match=f"unknown wire format '{name}'; {known}"):
-            open_wire(name, Endpoint("mine", "x"))
 
 
 AT_ONCE = 100
@@ -378,16 +331,13 @@ def test_secrets_are_hidden_as_they_are_quoted(said: str) -> None:
     assert not any(part in hidden for part in ("sk-pl", "ted-"))
 
 
-def test_short_keys_are_hidden_as_whole_words_and_only_in_problems() -> None:
-    secrets = sdk.Secrets("ollama")
-    assert secrets.hidden("no 'ollama' for ollama3, ollama") == "no '***' for ollama3, ***"
-    assert secrets.purged({"ollama": "ollama"}) == {"ollama": "ollama"}
-
-
-def test_long_keys_are_taken_out_of_the_texts_and_names_of_a_reply() -> None:
-    key = "sk-abc/def"
+def test_short_keys_are_hidden_as_whole_words_in_problems_long_ones_in_replies_too() -> None:
+    short, key = sdk.Secrets("ollama"), "sk-abc/def"
+    assert short.hidden("no 'ollama' for ollama3, ollama") == "no '***' for ollama3, ***"
+    assert short.purged({"ollama": "ollama"}) == {"ollama": "ollama"}
     found = sdk.Secrets(key).purged({"a": [f"x{key}y", 5, None, {"b": "sk-abc\\/def"}], key: True})
     assert found == {"a": ["x***y", 5, None, {"b": "***"}], "***": True}
+    assert sdk.Secrets("abcd", "abcdefgh").hidden("abcdefgh abcd") == "*** ***"
 
 
 @given(st.binary(max_size=7), st.binary(max_size=7))
@@ -420,10 +370,6 @@ def test_what_may_be_a_word_is_no_other_word(key: str) -> None:
     assert sdk.Secrets(key).purged({key.lower(): said}) == {key.lower(): said}
 
 
-def test_a_secret_within_another_leaves_nothing_behind() -> None:
-    assert sdk.Secrets("abcd", "abcdefgh").hidden("abcdefgh abcd") == "*** ***"
-
-
 DEEP = "[" * 101 + "]" * 101
 
 
@@ -431,10 +377,6 @@ DEEP = "[" * 101 + "]" * 101
 def test_what_is_not_json(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (the type is what is promised)
         sdk.parsed(text)
-
-
-def test_what_is_json() -> None:
-    assert sdk.parsed('{"a": [1, 2.5, null, "é"]}') == {"a": [1, 2.5, None, "é"]}
 
 
 def test_a_number_that_none_can_be_stands_as_it_was_sent() -> None:
@@ -449,34 +391,24 @@ def test_a_number_that_none_can_be_stands_as_it_was_sent() -> None:
     ]
 
 
-NOON = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
 WAITS: dict[str, tuple[dict[str, str], float | None]] = {
     "nothing": ({}, None),
-    "seconds": ({"retry-after": "7"}, 7.0),
-    "in any case": ({"Retry-After": " 1.5 "}, 1.5),
+    "seconds in any case": ({"Retry-After": " 1.5 "}, 1.5),
     "none": ({"retry-after": "0"}, 0.0),
-    "milliseconds": ({"retry-after-ms": "250"}, 0.25),
     "the more exact": ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
     "nonsense beside seconds": ({"retry-after-ms": "x", "retry-after": "1"}, 1.0),
-    "a date": ({"retry-after": format_datetime(NOON + timedelta(seconds=90), usegmt=True)}, 90.0),
-    "a date past": ({"retry-after": format_datetime(NOON - timedelta(hours=1))}, None),
-    "a date without a zone": ({"retry-after": "Mon, 02 Nov 2026 12:00:05 -0000"}, 5.0),
+    "a date": ({"retry-after": "Mon, 02 Nov 2026 12:00:05 GMT"}, None),
     "negative": ({"retry-after": "-1"}, None),
     "infinite": ({"retry-after": "inf"}, None),
     "not a number": ({"retry-after": "nan"}, None),
-    "words": ({"retry-after": "soon"}, None),
-    "no such date": ({"retry-after": "Mon, 99 Nov 2026 12:00:05 GMT"}, None),
     "empty": ({"retry-after": ""}, None),
-    "no such zone": ({"retry-after": f"Mon, 01 Jan 2026 00:00:00 +{'9' * 14}"}, None),
-    "no such year": ({"retry-after": "Mon, 01 Jan 99999 00:00:00 GMT"}, None),
-    "no date at all": ({"retry-after": f"{'9' * 30} Jan 99:99:99 99999"}, None),
     "beyond numbers": ({"retry-after": "1e400", "retry-after-ms": "9" * 5000}, None),
 }
 
 
 @pytest.mark.parametrize(("headers", "seconds"), WAITS.values(), ids=WAITS)
 def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
-    assert sdk.retry_after(headers, now=NOON) == seconds
+    assert sdk.retry_after(headers) == seconds
 
 
 @pytest.mark.parametrize(
@@ -487,35 +419,8 @@ def test_a_time_that_none_can_be_is_unknown(latency: Any) -> None:
     assert Completion("x", "stop", "m", latency=86_400.0).latency == 86_400.0
 
 
-def test_dates_are_counted_from_the_clock_where_no_time_is_given() -> None:
-    assert sdk.retry_after({"retry-after": "Mon, 01 Jan 2001 00:00:00 GMT"}) is None
-    seconds = sdk.retry_after({"retry-after": "Fri, 01 Jan 9999 00:00:00 GMT"})
-    assert seconds is not None
-    assert seconds > 1e9
-
-
-def test_the_time_is_utc_to_the_second() -> None:
-    told = datetime.fromisoformat(sdk.now())
-    assert told.utcoffset() == timedelta(0)
-    assert told.microsecond == 0
-
-
 def test_every_wire_is_a_vendors_here() -> None:
     assert set(VENDORS) == set(WIRES)
-
-
-@pytest.mark.parametrize(
-    ("url", "told"),
-    [
-        ("https://api.example/v1/", "https://api.example/v1/"),
-        ("http://ann:secret@127.0.0.1:8000/v1?key=secret", "http://127.0.0.1:8000/v1"),
-        ("", ""),
-    ],
-)
-def test_a_lost_connection_says_where_it_led_and_no_credential(url: str, told: str) -> None:
-    assert address(url) == told
-    failure = connection_failure("lab/m", OSError(), "Connection error.", address(url))
-    assert str(failure) == f"lab/m: OSError: Connection error.{f' (at {told})' if told else ''}"
 
 
 def test_too_many_open_files_are_no_fault_of_the_network() -> None:

@@ -50,7 +50,7 @@ def test_no_prompt_follows_a_redirect_to_another_host(wire: str, status: int) ->
 @pytest.mark.parametrize(
     ("location", "place"),
     [
-        ("/other", "to another path, /other: give"),
+        ("/other", "to another path, /other; nothing was sent there"),
         ("http://[::1", "what is no URL"),
         ("ftp://a", "no URL"),
     ],

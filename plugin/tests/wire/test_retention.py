@@ -153,22 +153,6 @@ def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Pa
     assert 20 - CONCURRENCY <= 2 * len(whole) <= 20
 
 
-def test_a_trial_that_a_cap_would_cut_short_is_lost_as_a_whole(tmp_path: Path) -> None:
-    of, endpoint = kept(ask_twice, replicates=10), Endpoint()
-    job, _ = recorded(of, tmp_path, endpoint, max_calls=7, concurrency=1)
-    # The first has shown that a trial takes two calls: there is no room for a fourth.
-    assert (job.recorded, job.calls, job.unkept, job.problems) == (3, 6, 0, [])
-    assert job.notes == ["--bias-max-calls=7 leaves no room for a whole trial"]
-    cassette = Cassette(job.cassette)
-    assert len(job.lost) == 17
-    assert cassette.lost == job.lost
-    assert len(measured(of, tmp_path)) == 3
-    job, _ = recorded(of, tmp_path, endpoint)
-    assert (job.recorded, job.calls, job.lost) == (17, 34, set())
-    assert Cassette(job.cassette).lost == frozenset()
-    assert len(measured(of, tmp_path)) == 20
-
-
 def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path) -> None:
     of = kept(ask_twice, replicates=4)
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -24,8 +23,7 @@ from ..core.report.reading import inflated
 from ..helpers import Asked, answering, saying
 from ..hooks.suites import TESTS, experiment_source
 from ..runs import run_here
-from ..support.server import Served
-from .faulty import Fault, faulty
+from ..support.server import Fault, Served, serving
 
 SECRETS = {
     "OPENAI_API_KEY": "sk-proj-Pl4ntedOpenai/q7+Zx9=wvT",
@@ -175,7 +173,7 @@ def _by_name(asked: Served) -> Fault | None:
 def test_no_key_is_told_whatever_goes_wrong(
     folder: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with faulty(_say, faults=_by_name) as server:
+    with serving(_say, faults=_by_name) as server:
         userinfo = f"joe:{quote(SECRETS['password'], safe='')}"
         signed = server.url.replace("http://", f"http://{userinfo}@")
         monkeypatch.setenv("OPENAI_BASE_URL", f"{signed}/v1")
@@ -269,44 +267,52 @@ def test_an_env_file_that_is_none_is_not_quoted(folder: Path, pytester: pytest.P
 SECRET = "sk-" + "planted" * 3
 
 
-def read(env_file: Path | None, environ: Mapping[str, str] | None = None) -> Mapping[str, str]:
-    return read_environment({"HOME": "/home/joe"} if environ is None else environ, env_file)
-
-
-def written(folder: Path, text: str | bytes) -> Path:
-    path = folder / ".env"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
-
-
-def test_no_file_is_read_that_was_not_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(tmp_path, f"OPENAI_API_KEY={SECRET}\n")
-    monkeypatch.chdir(tmp_path)
-    assert read(None) == {"HOME": "/home/joe"}
+HOME = {"HOME": "/home/joe"}
+KEYED = f"OPENAI_API_KEY={SECRET}\n"
+# What the file says, the environment, and what is read of both.
+FILES: dict[str, tuple[str | None, dict[str, str], dict[str, str]]] = {
+    "not named": (None, HOME, HOME),
+    "adds and replaces nothing": (
+        f"# keys\nexport OPENAI_API_KEY='{SECRET}'\nHOME=/elsewhere\nBARE\n",
+        HOME,
+        {**HOME, "OPENAI_API_KEY": SECRET},
+    ),
+    "values as they stand": (
+        "A=a$PLANTED\nB='${PLANTED}'\nC=\"x ${HOME} y\"\nD=Ω\nE=a=b/c+d==\nF=\n",
+        {},
+        {
+            "A": "a$PLANTED",
+            "B": "${PLANTED}",
+            "C": "x ${HOME} y",
+            "D": "Ω",
+            "E": "a=b/c+d==",
+            "F": "",
+        },
+    ),
+    "what is set comes first": (KEYED, {"OPENAI_API_KEY": "mine"}, {"OPENAI_API_KEY": "mine"}),
+    "what is set to nothing holds no key": (
+        KEYED,
+        {"OPENAI_API_KEY": "", "OTHER": ""},
+        {"OPENAI_API_KEY": SECRET, "OTHER": ""},
+    ),
+}
 
 
 @pytest.mark.requirement("CV-38")
-def test_a_file_adds_to_the_environment_and_replaces_nothing_of_it(tmp_path: Path) -> None:
-    path = written(tmp_path, f"# keys\nexport OPENAI_API_KEY='{SECRET}'\nHOME=/elsewhere\nBARE\n")
-    found = read(path)
-    assert found == {"HOME": "/home/joe", "OPENAI_API_KEY": SECRET}
-    assert "OPENAI_API_KEY" not in os.environ or os.environ["OPENAI_API_KEY"] != SECRET
-
-
-def test_values_are_taken_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("text", "environ", "found"), FILES.values(), ids=FILES)
+def test_a_file_that_is_named_adds_to_the_environment(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str | None,
+    environ: dict[str, str],
+    found: dict[str, str],
+) -> None:
     monkeypatch.setenv("PLANTED", "expanded")
-    text = "A=a$PLANTED\nB='${PLANTED}'\nC=\"x ${HOME} y\"\nD=Ω\nE=a=b/c+d==\nF=\n"
-    found = read(written(tmp_path, text), {})
-    assert found == {
-        "A": "a$PLANTED",
-        "B": "${PLANTED}",
-        "C": "x ${HOME} y",
-        "D": "Ω",
-        "E": "a=b/c+d==",
-        "F": "",
-    }
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / ".env"
+    path.write_text(KEYED if text is None else text, encoding="utf-8")
+    assert read_environment(environ, None if text is None else path) == found
+    assert os.environ.get("OPENAI_API_KEY") != SECRET
 
 
 @pytest.mark.parametrize("kind", ["missing", "a folder", "no text"])
@@ -317,7 +323,7 @@ def test_a_file_that_cannot_be_read_is_named_and_not_quoted(tmp_path: Path, kind
     elif kind == "no text":
         path.write_bytes(b"\xff\xfe" + SECRET.encode())
     with pytest.raises(BadSetting) as told:
-        read(path)
+        read_environment(HOME, path)
     assert told.value.option == "--bias-env-file"
     assert str(path) in str(told.value)
     assert "cannot be read: " in str(told.value)
@@ -330,14 +336,7 @@ def test_a_file_that_cannot_be_read_is_named_and_not_quoted(tmp_path: Path, kind
 def test_a_line_that_is_none_is_not_quoted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = written(tmp_path, f"OPENAI_API_KEY={SECRET}\n!! {SECRET} = '\nOTHER=b\n")
-    found = read(path)
-    assert found["OPENAI_API_KEY"] == SECRET
+    path = tmp_path / ".env"
+    path.write_text(f"{KEYED}!! {SECRET} = '\nOTHER=b\n", encoding="utf-8")
+    assert read_environment(HOME, path)["OPENAI_API_KEY"] == SECRET
     assert SECRET not in caplog.text
-
-
-def test_what_is_set_comes_first_but_what_is_set_to_nothing_holds_no_key(tmp_path: Path) -> None:
-    path = written(tmp_path, f"OPENAI_API_KEY={SECRET}\n")
-    set_to_nothing = read(path, {"OPENAI_API_KEY": "", "OTHER": ""})
-    assert set_to_nothing == {"OPENAI_API_KEY": SECRET, "OTHER": ""}
-    assert read(path, {"OPENAI_API_KEY": "mine"}) == {"OPENAI_API_KEY": "mine"}
