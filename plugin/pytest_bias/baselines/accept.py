@@ -188,28 +188,22 @@ def _not_followed(
     old: Baseline, judged: Mapping[Claimed, Entry], *, partial: bool
 ) -> list[Claimed]:
     """Select what was accepted of the version before and counts no more."""
-    of_another = [
-        named
-        for named, entry in old.claimed.items()
-        if named in judged and entry.claim != "describe" and _differing(entry, judged[named])
-    ]
-    return sorted([*of_another, *(() if partial else old.unasked(judged))])
+    lost = [] if partial else [*old.unasked(judged)]
+    for named, entry in old.claimed.items():
+        if named in judged and entry.claim != "describe":
+            lost += [named] * bool(differences(entry.fingerprint, judged[named].fingerprint))
+    return sorted(lost)
 
 
 def _names(claimed: Iterable[Claimed]) -> str:
     return ", ".join(f"{experiment} {name}" for experiment, name in claimed)
 
 
-def _differing(old: Entry, new: Entry) -> str:
-    """Name the first differences of two designs; '' where they are the same."""
-    return first_of(differences(old.fingerprint, new.fingerprint))
-
-
 def _against(new: Entry, old: Entry | None) -> str:
     """Say what an entry replaces; '' where it is the same."""
     if old is None:
         return "new"
-    if differ := _differing(old, new):
-        return f"in place of another design's {old} ({differ})"
+    if differ := differences(old.fingerprint, new.fingerprint):
+        return f"in place of another design's {old} ({first_of(differ)})"
     same = (old.status, old.effect, old.accepted) == (new.status, new.effect, new.accepted)
     return "" if same else f"in place of {old}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,11 @@ class Entry(Past):
     cells: Mapping[str, Effect] = field(default_factory=dict)
     history: tuple[Past, ...] = ()
     fingerprint: Mapping[str, object] = field(repr=False)
+
+    @property
+    def past(self) -> Past:
+        """Return what is kept when the entry is replaced."""
+        return Past(**{each.name: getattr(self, each.name) for each in fields(Past)})
 
     @property
     def versions(self) -> tuple[Effect, ...]:
@@ -191,21 +196,9 @@ def following(entry: Entry, before: Entry | None) -> Entry:
     """
     if before is None or differences(before.fingerprint, entry.fingerprint):
         return entry
-    last, own = past_of(before), past_of(entry)
-    past = (*before.history, *(() if last == own else (last,)))
+    past = (*before.history, *(() if before.past == entry.past else (before.past,)))
     added = tuple(each for each in past if each not in entry.history)
     return replace(entry, history=(*added, *entry.history))
-
-
-def past_of(entry: Entry) -> Past:
-    """Return what is kept of an entry that is replaced."""
-    return Past(
-        words=entry.words,
-        status=entry.status,
-        effect=entry.effect,
-        accepted=entry.accepted,
-        cassette=entry.cassette,
-    )
 
 
 class DamagedBaseline(BiasError):

@@ -21,7 +21,7 @@ from ..verdicts.wording import (
     number_form,
     with_interval,
 )
-from .entries import Acceptance, Entry, Past, is_stopped, past_of
+from .entries import Acceptance, Entry, Past, is_stopped
 from .fingerprints import differences, first_of
 from .noninferiority import Compared, compare_with_versions, compared
 
@@ -47,14 +47,10 @@ Growth = Literal["no worse", "worse", "neither"]
 
 _LISTED = 12
 """Differences that an error lists."""
-_OTHERWISE = """{} with another design, other prompts or another judge,
-so the two cannot be compared (old → new):"""
 _ACCEPT = """Accept the verdict of the new design (--bias-accept), or run without
 baselines (--bias-baselines=off)."""
 _RECORD = """Record both with the same design, the same judge (--bias-judge) and the same
 parameters (in the roster)."""
-_NOTHING = "and there is no estimate to compare"
-_NO_ESTIMATE = "but now there is no estimate at all"
 
 
 class BaselineDiffers(BiasError):
@@ -68,9 +64,12 @@ class BaselineDiffers(BiasError):
     ) -> None:
         experiment, model, hypothesis = named
         what = f"{old} was tested" if old else "the accepted verdict was reached"
-        first = _OTHERWISE.format(f"{experiment} × {model}, {hypothesis}: {what}")
         listed = first_of(differences, _LISTED, "\n  ")
-        super().__init__(f"{first}\n  {listed}\n{_RECORD if old else _ACCEPT}")
+        super().__init__(
+            f"{experiment} × {model}, {hypothesis}: {what} with another design, other prompts or "
+            "another judge,\nso the two cannot be compared (old → new):\n"
+            f"  {listed}\n{_RECORD if old else _ACCEPT}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +151,7 @@ def compare(
         words=_format(outcome, new, old, why, against),
         acceptance=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
-        before=replace(past_of(old), effect=old.effect and replace(old.effect, by_unit=())),
+        before=replace(old.past, effect=old.effect and replace(old.effect, by_unit=())),
         compared=found,
     )
 
@@ -205,8 +204,9 @@ def _growth(new: Entry, old: Entry, found: Compared | None, alpha: float) -> tup
     """What is shown of the change, and, where that is not "no worse", why."""
     now, before = new.effect, old.effect
     if found is None or now is None or before is None:
-        lacking = _NO_ESTIMATE if now is None else _NOTHING
-        return ("no worse", "") if now is before else ("neither", lacking)
+        nothing = "but now there is no estimate at all"
+        why = nothing if now is None else "and there is no estimate to compare"
+        return ("no worse", "") if now is before else ("neither", why)
     if found.how == "same replies":
         return "no worse", ""
     if new.untrusted and not old.untrusted:

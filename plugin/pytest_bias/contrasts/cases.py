@@ -22,7 +22,6 @@ from .register import ATTRIBUTE, REGISTER, kept
 
 CaseKind = Literal["condition", "hypothesis", "control"]
 Function = TypeVar("Function", bound=Callable[..., object])
-C = TypeVar("C", Hypothesis, PositiveControl)
 
 Recorded = tuple[Outcome, ...]
 """The replayed outcomes of a condition's trials, in the plan's order."""
@@ -324,13 +323,10 @@ class Registry:
             )
             raise BadDesign(what=what, problem=problem)
         for contrast in declared.contrasts:
+            known: dict[str, Any] = entry.hypotheses
+            kind = "hypotheses"
             if isinstance(contrast, PositiveControl):
-                _add(entry.controls, contrast, f"{what}: positive controls")
-            else:
-                _add(entry.hypotheses, contrast, f"{what}: hypotheses")
-
-
-def _add(known: dict[str, C], contrast: C, what: str) -> None:
-    if contrast.id in known:
-        raise BadDesign(what=what, problem=f"two have the id {contrast.id!r}")
-    known[contrast.id] = contrast
+                known, kind = entry.controls, "positive controls"
+            if contrast.id in known:
+                raise BadDesign(what=f"{what}: {kind}", problem=f"two have the id {contrast.id!r}")
+            known[contrast.id] = contrast

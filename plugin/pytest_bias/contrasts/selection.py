@@ -7,20 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_mapping, shortly
 from ..experiments.records import Records
 from .declared import Hypothesis, Levels, levels_of
 from .estimate import Arm, Estimate, MissingReplies, PublishedColumn, UnitGroup
-from .linear import DIGITS
 from .published import bracketed, column_of, keep_published
 from .reach import POOLS_TO_CLEAR, cells_of, items_of
 from .units import Group, Layout, Units
 
 if TYPE_CHECKING:
-    from .estimation.selection import Pool
+    from .estimation.selection import Pools
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +114,23 @@ class Selection(Hypothesis):
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
         """Return the finding; NoFinding below ten pools, BadDesign for items of no known group."""
         from .estimation.cells import once  # noqa: PLC0415  (numpy)
-        from .estimation.selection import item_counts, selection_ratio  # noqa: PLC0415
+        from .estimation.selection import selection_ratio  # noqa: PLC0415
 
         # The groups of a question are selected from the same pools.
         at = {name: levels_of(levels) for name, levels in self.at.items()}
         source = (*at.items(), self.shown, self.selected, frozenset(self.feature))
-        memo: dict[object, object] = once(records.memo, source, dict)
-        rows = once(memo, "rows", lambda: _rows(experiment, records, at))
-        pools = once(memo, "pools", lambda: self._pools(rows))
-        names = once(memo, "names", lambda: _names(pools))
-        published = self._published(item_counts(pools, memo)) if pools else None
+        rows, pools = once(records.memo, source, lambda: self._pools(experiment, records, at))
+        published = self._published(pools.counts) if pools.n else None
         with keep_published(published):
             finding, by_pool = selection_ratio(
-                pools, self._members, margin=self.margin, null=self.null or "zero", memo=memo
+                pools, self._members, margin=self.margin, null=self.null or "zero"
             )
         words = (" + ".join(levels_of(self.group)), "others")
         missing = sum(rows.missing.values())
         shares = (missing / len(rows.rows),)
         lost = MissingReplies(shares=shares, p_beyond=1.0) if missing else None
         rates = finding.extras.values()
-        n, values = finding.units, dict(zip(names, by_pool, strict=True))
+        n, values = finding.units, dict(zip(pools.names, by_pool, strict=True))
         return replace(
             finding,
             quantity="selection ratio",
@@ -153,22 +148,27 @@ class Selection(Hypothesis):
             by_unit=(UnitGroup(group="pools", weight=1.0, values=values),),
         )
 
-    def _pools(self, rows: Records) -> list[Pool]:
-        """Return a pool per valid row: one and the same where the texts are."""
-        from .estimation.selection import Pool  # noqa: PLC0415  (numpy)
+    def _pools(
+        self, experiment: Experiment, records: Records, at: Mapping[str, tuple[str, ...]]
+    ) -> tuple[Records, Pools]:
+        """Return the rows at some levels, and of some items, and the pools of those that count."""
+        from .estimation.selection import Pools  # noqa: PLC0415  (numpy)
 
-        pools, known = [], dict[tuple[str, str], Pool]()
+        items = items_of(experiment)
+        rows = records.at({name: levels for name, levels in at.items() if name not in items})
+        for kept in (at[name] for name in items if name in at):
+            rows = Records(tuple(row for row in rows.rows if row.trial.item in kept))
+        texts, known = [], set[tuple[str, str]]()
         for row in rows.rows:
             if row.missing is None:
-                texts = (str(row.values[self.shown]), str(row.values[self.selected]))
-                if texts not in known:
-                    shown, selected = map(str.split, texts)
-                    if unknown := {*shown} - self.feature.keys() | {*selected} - {*shown}:
+                texts.append((str(row.values[self.shown]), str(row.values[self.selected])))
+                if texts[-1] not in known:
+                    known.add(texts[-1])
+                    shown, selected = map(set, map(str.split, texts[-1]))
+                    if unknown := shown - self.feature.keys() | selected - shown:
                         problem = f"{min(unknown)!r} was not shown, or has no group"
                         raise self.refused(problem=f"{row.trial.id}: {problem}")
-                    known[texts] = Pool(shown, selected)
-                pools.append(known[texts])
-        return pools
+        return rows, Pools(texts)
 
     def _published(self, counts: Sequence[Mapping[str, int]]) -> PublishedColumn:
         """Chi-square of group × (pool, recommended) on all posts, as if they were independent."""
@@ -184,26 +184,3 @@ class Selection(Hypothesis):
             return {"chi2": found.chi2, "df": found.df, "p": found.p, "V": found.cramers_v}
 
         return column_of("chi-square test of pool against recommended, Cramér's V", tested)
-
-
-def _rows(experiment: Experiment, records: Records, at: Mapping[str, tuple[str, ...]]) -> Records:
-    """Return the rows at some levels, and of some items."""
-    items = items_of(experiment)
-    rows = records.at({name: levels for name, levels in at.items() if name not in items})
-    kept = [at[name] for name in items if name in at]
-    return Records(tuple(row for row in rows.rows if row.trial.item in kept[0])) if kept else rows
-
-
-def _names(pools: Sequence[Pool]) -> list[str]:
-    """Name each pool by the items it showed: the same pool for every model.
-
-    Pools drawn afresh for a model so pair with another's only where they are the same. Where
-    several trials show the very same items they are numbered in the plan's order.
-    """
-    names, times, digests = [], Counter[str](), dict[int, str]()
-    for pool in pools:
-        if (name := digests.get(id(pool), "")) == "":
-            name = digests[id(pool)] = digest(compact(sorted(pool.shown)))[:DIGITS]
-        times[name] += 1
-        names.append(name if times[name] == 1 else f"{name} #{times[name]}")
-    return names

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import NoVariance
+from ...experiments.canonical import compact, digest
 from ...stats.checks import Floats, enough
 from ...stats.equivalence import beyond_p, clearing_interval, clearing_p
 from ...stats.resampling import label_shuffle_ratio
@@ -18,27 +17,52 @@ from ...stats.results import LEVEL, Interval
 from ..estimate import ALPHA, Estimate, Null
 from ..reach import FEWEST_TO_CLEAR, POOLS_TO_CLEAR
 from ..units import Units
-from .cells import once
 from .estimator import SEED
 
-Places: TypeAlias = NDArray[np.intp]
+DIGITS = 16
+"""Hexadecimal digits of a digest that names a pool."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
-    """One trial: the items that were shown, and those that were selected."""
+class Pools:
+    """The pools of trials, in their order: the items that each showed, and those selected from it.
 
-    shown: Sequence[str]
-    selected: Sequence[str]
+    ``texts`` are both of each trial, words separated by spaces. ``counts`` are how often each item
+    was selected, and how often shown. ``names`` are those of the pools by the items shown, the
+    same for every model: where several trials show the very same items they are numbered in the
+    plan's order, and pools drawn afresh for a model pair only where they are the same.
+    """
+
+    def __init__(self, texts: Sequence[tuple[str, str]]) -> None:
+        distinct = {each: place for place, each in enumerate(dict.fromkeys(texts))}
+        self.n = len(texts)
+        self._kinds = np.array([distinct[each] for each in texts], dtype=np.intp)
+        pools = [(selected.split(), shown.split()) for shown, selected in distinct]
+        every = dict.fromkeys(item for _, shown in pools for item in shown)
+        self._items = {item: place for place, item in enumerate(every)}
+        self._tables = np.zeros((2, len(pools), len(every)))  # of those selected, and shown
+        for row, both in enumerate(pools):
+            for table, names in zip(self._tables, both, strict=True):
+                np.add.at(table[row], [self._items[name] for name in names], 1)
+        times = np.bincount(self._kinds, minlength=len(pools))
+        self.counts = [
+            dict(zip(self._items, map(int, (times @ table).tolist()), strict=True))
+            for table in self._tables
+        ]
+        digests = [digest(compact(sorted(shown)))[:DIGITS] for _, shown in pools]
+        seen, self.names = Counter[str](), list[str]()
+        for name in map(digests.__getitem__, self._kinds.tolist()):
+            seen[name] += 1
+            self.names.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+
+    def sums(self, group: Collection[str]) -> Floats:
+        """Return a row per pool: selected and shown of the group, and of the others."""
+        inside = np.array([item in group for item in self._items])
+        columns = [table[:, of].sum(axis=1) for of in (inside, ~inside) for table in self._tables]
+        return np.column_stack(columns)[self._kinds]
 
 
 def selection_ratio(
-    pools: Sequence[Pool],
-    group: Collection[str],
-    *,
-    margin: float | None,
-    null: Null,
-    memo: dict[object, object],
+    pools: Pools, group: Collection[str], *, margin: float | None, null: Null
 ) -> tuple[Estimate, list[float]]:
     """Selection rate of the items in ``group`` divided by that of all others.
 
@@ -48,13 +72,11 @@ def selection_ratio(
     shown and selected; interval and clearing are by t tests of the pools' linearised values, with
     one further pool at the worse end. Of the ``null`` "margin" p, too, is that of such a t test.
     A side that was never selected has half a selection added, as the other has (Haldane 1956).
-    Raises TooFewUnits below 10 pools; NoVariance where a side was never shown. Sums are kept in
-    the ``memo`` of these pools.
+    Raises TooFewUnits below 10 pools; NoVariance where a side was never shown.
     """
-    n = len(pools)
+    n = pools.n
     enough(n, "pools", FEWEST_TO_CLEAR)
-    members = frozenset(group)
-    sums = _counts(pools, members, memo)
+    sums = pools.sums(group)
     selected, shown, others, shown_others = sums.sum(axis=0)
     if not (shown and shown_others and selected + others):
         raise NoVariance(statistic="the selection ratio")
@@ -66,10 +88,9 @@ def selection_ratio(
     if null == "margin" and limit is not None:
         p_alarm, method = beyond_p(further, log_ratio, beyond=limit, df=n), "t test at the margin"
     else:
-        counts = item_counts(pools, memo)
-        items = sorted(counts[1])
-        taken, seen = ([count[item] for item in items] for count in counts)
-        inside = [item in members for item in items]
+        items = sorted(pools.counts[1])
+        taken, seen = ([count[item] for item in items] for count in pools.counts)
+        inside = [item in group for item in items]
         p_alarm = label_shuffle_ratio(taken, seen, inside, seed=SEED).p
         method = "permutation of labels over items"
     p_clear = None
@@ -116,47 +137,6 @@ def _further(sums: Floats, sign: int) -> tuple[float, float]:
     more = [of_group, shown, taken - of_group, shown_others]
     log_ratio, by_pool = linearised(np.vstack([sums, more]))
     return log_ratio, float(by_pool.std(ddof=1)) / math.sqrt(len(by_pool))
-
-
-def _counts(pools: Sequence[Pool], group: frozenset[str], memo: dict[object, object]) -> Floats:
-    """Return a row per pool: selected and shown of the group, and of the others."""
-
-    def counted() -> Floats:
-        items, kind, tables = _laid_out(pools, memo)
-        inside = np.array([item in group for item in items])
-        columns = [table[:, of].sum(axis=1) for of in (inside, ~inside) for table in tables]
-        return np.column_stack(columns)[kind]
-
-    return once(memo, group, counted)
-
-
-def _laid_out(
-    pools: Sequence[Pool], memo: dict[object, object]
-) -> tuple[list[str], Places, tuple[Floats, Floats]]:
-    """Return all items, which distinct pool each pool is, and tables of distinct pools × items.
-
-    They count how often a pool selected an item, and how often it showed it.
-    """
-
-    def made() -> tuple[list[str], Places, tuple[Floats, Floats]]:
-        distinct = {id(pool): pool for pool in pools}  # often one pool is shown many times
-        places = {key: place for place, key in enumerate(distinct)}
-        shown = dict.fromkeys(item for pool in distinct.values() for item in pool.shown)
-        items = {item: place for place, item in enumerate(shown)}
-        tables = (np.zeros((len(distinct), len(items))), np.zeros((len(distinct), len(items))))
-        for row, pool in enumerate(distinct.values()):
-            for table, names in zip(tables, (pool.selected, pool.shown), strict=True):
-                np.add.at(table[row], [items[name] for name in names], 1)
-        return [*items], np.array([places[id(pool)] for pool in pools], dtype=np.intp), tables
-
-    return once(memo, "laid out", made)
-
-
-def item_counts(pools: Sequence[Pool], memo: dict[object, object]) -> Sequence[Mapping[str, int]]:
-    """Return how often each item was selected, and how often shown."""
-    items, kind, tables = _laid_out(pools, memo)
-    times = np.bincount(kind)
-    return [dict(zip(items, map(int, (times @ table).tolist()), strict=True)) for table in tables]
 
 
 def linearised(sums: Floats) -> tuple[float, Floats]:

@@ -7,15 +7,41 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pytest_bias.contrasts.estimate import PublishedColumn
+from pytest_bias.contrasts.declared import Claim
+from pytest_bias.contrasts.estimate import Estimate, PublishedColumn
 from pytest_bias.contrasts.pairs import MeanDifference
-from pytest_bias.errors import IncompleteDesign
-from pytest_bias.experiments.design import Factor
+from pytest_bias.errors import IncompleteDesign, NoFinding
+from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.verdicts.analysis import worded
+from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.explanation import explanation
-from pytest_bias.verdicts.verdict import Verdict
+from pytest_bias.verdicts.verdict import Reason, Verdict
 
-from .designs import recorded, study
-from .judging import judged, tones, with_p
+from .designs import SCALE, TONE, level, recorded, study
+
+OF = study(factors=[TONE], measures=[replace(SCALE, bounds=(-3, 3))], replicates=40)
+
+
+def judged(finding: Estimate | NoFinding, claim: Claim = "clear") -> Verdict:
+    against = {Reason.NO_ESTIMATE: str(finding)} if isinstance(finding, NoFinding) else {}
+    found = None if isinstance(finding, NoFinding) else finding
+    asked = Verdict(
+        id="q", experiment="study", model="m", claim=claim, finding=found, against=against
+    )
+    return worded(decide([asked], scale=1.0)["q"])
+
+
+def tones(shift: float, sd: float = 1.0, margin: float | None = 0.5) -> Estimate:
+    """Forty replies a tone."""
+    rng = np.random.default_rng(5)
+    noise = {t: rng.permutation(np.linspace(-1.7, 1.7, 40)) * sd for t in TONE.levels}
+
+    def draw(trial: Trial) -> float:
+        tone = level(trial, "tone")
+        return float(shift * (tone == "high") + noise[tone][trial.replicate - 1])
+
+    question = MeanDifference("score", "tone", high="high", low="low", margin=margin)
+    return question.analyse(OF, recorded(OF, draw))
 
 
 def text_of(verdict: Verdict) -> str:
@@ -48,7 +74,9 @@ def test_nothing_computed() -> None:
 
 @pytest.mark.parametrize(("p", "effect"), [(0.001, "an effect"), (0.5, "no effect")])
 def test_what_the_published_method_calls_it(p: float, effect: str) -> None:
-    assert f"which it calls {effect}. It asks" in text_of(judged(with_p(tones(2), p)))
+    published = PublishedColumn(method="a test", statistics={"p": p})
+    found = replace(tones(2), published=published)
+    assert f"which it calls {effect}. It asks" in text_of(judged(found))
 
 
 def test_a_published_method_without_a_p_value_is_left_to_its_column() -> None:

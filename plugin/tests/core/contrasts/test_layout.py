@@ -96,25 +96,6 @@ def test_what_a_design_gives(question: Hypothesis, sides: tuple[int, ...], unit:
     assert (tuple(int(n + 1e-9) for _, n in found.sides), str(found.unit_name)) == (sides, unit)
 
 
-@pytest.mark.parametrize(
-    ("question", "problem"),
-    [
-        (MeanDifference("score", "tone", **TONES), ""),
-        (RateDifference("yes", "tone", **TONES), ""),
-        (MeanDifference("score", "group", target="population", **RACES), ""),
-        (
-            MeanDifference("score", "tone", target="population", unit="seed", **TONES),
-            "documented design: 4 seeds can give no verdict, 6 are needed",
-        ),
-    ],
-    ids=str,
-)
-def test_what_the_documented_design_lacks_is_named(question: Hypothesis, problem: str) -> None:
-    found = there(question.layout(OF, OF.design("documented")))
-    assert found.problem.startswith(problem)
-    assert bool(found.problem) == bool(problem)
-
-
 def test_a_design_of_fewer_exemplars_has_fewer_units() -> None:
     of = study(
         factors=[groups({"white": 12, "black": 12}), TONE],

@@ -29,13 +29,6 @@ def close(expected: Any) -> object:
     return pytest.approx(expected, rel=1e-10)
 
 
-def test_terms_and_degrees_of_freedom() -> None:
-    factors = {"wool": WARPBREAKS["wool"], "tension": WARPBREAKS["tension"]}
-    rows = factorial_anova(WARPBREAKS["breaks"], factors)
-    assert [row.term for row in rows] == [("wool",), ("tension",), ("wool", "tension")]
-    assert [row.df for row in rows] == [1, 2, 2]
-
-
 def test_names_that_the_formula_language_uses_are_plain_names_here() -> None:
     plain = factorial_anova(TEETH["len"], TEETH_FACTORS)
     for names in (("C", "Q"), ("Sum", "Treatment"), ("a b", "y ~ 1"), ("x1", "x0")):
