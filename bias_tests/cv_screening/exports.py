@@ -15,9 +15,9 @@ from urllib.parse import quote
 from pytest_bias import Record, Records
 
 from ..charts import Drawn, Panel, Shades, Tile, VegaChart, tile_chart
-from .experiment import NOT_ASKED, Screening
 from .layout import PRINTED
 from .measures import BiasContrast, Screened, screening_measures
+from .screening import NOT_ASKED, Screening
 from .table import DOCUMENTED, Label, Rated, Terms, ratings_table, read_table, terms_of
 
 ALPHA = 0.05

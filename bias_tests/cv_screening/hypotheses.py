@@ -20,7 +20,7 @@ from pytest_bias import (
     TotalGap,
 )
 
-from .experiment import VARIANTS
+from .screening import VARIANTS
 from .variants import Variants
 
 MARGIN = 0.25

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from pytest_bias import TableRow
+from pytest_bias import TableLayout, TableRow
 
-from .experiment import NOT_ASKED, Screening, name_set
+from .screening import NOT_ASKED, Screening, name_set
 
 PRINTED = {"decomposed": "multi_layer"}
 """Scaffold → what the document's program calls it in its results."""
@@ -16,6 +17,13 @@ _UNREAD = 0
 """What the program writes for a rating where parsing the reply failed."""
 
 _SCAFFOLDS = {printed: scaffold for scaffold, printed in PRINTED.items()}
+
+
+def layouts(screening: Screening) -> Mapping[str, TableLayout]:
+    """The layout of the document's own results, for the trials of ``screening``."""
+    columns = ("model", "pipeline", "iteration", "rankings")
+    rows = partial(results, screening)
+    return {"documented": TableLayout(rows, files="*/all_results.json", columns=columns)}
 
 
 def results(screening: Screening, rows: Sequence[TableRow]) -> tuple[Sequence[TableRow], str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from pytest_bias import BadDesign, BadTable, Records
 
-from .experiment import NOT_ASKED, SCREENING, Screening
+from .screening import NOT_ASKED, SCREENING, Screening
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types

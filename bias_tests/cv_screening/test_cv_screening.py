@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import CV_SCREENING, NOT_ASKED
+from .experiment import CV_SCREENING
 from .hypotheses import (
     ANONYMISED,
     ANY_GROUP,
@@ -15,6 +15,7 @@ from .hypotheses import (
     TOTAL,
 )
 from .scaffolds import BEST, WORST
+from .screening import NOT_ASKED
 
 
 @conditions(CV_SCREENING)

@@ -15,8 +15,8 @@ from pytest_bias import BiasError, Records, csv_text
 from pytest_bias.stats import chi_square, factorial_anova, one_sample
 
 from ..charts import Drawn, Panel, Shades, Tile, VegaChart, tile_chart
-from .experiment import SEEDS
 from .hypotheses import MANIPULATED
+from .prompts import SEEDS
 
 LICENCE = "CC-BY-4.0"
 TERMS = "terms.csv"

@@ -20,7 +20,7 @@ from pytest_bias import (
 )
 
 from .audit import IN_CHARACTERS, MARGINS, characters, questions
-from .experiment import BRIEF, DECLINED, DETAILED, GLAD, SORRY
+from .prompts import BRIEF, DECLINED, DETAILED, GLAD, SORRY
 
 REFUSAL_WHY = (
     "seven points as the rules find them, 21 of 30 refusals: the smallest whole points that each "

@@ -6,8 +6,9 @@ import hashlib
 
 from pytest_bias import Condition, Recorded, conditions, hypotheses, positive_control
 
-from .experiment import LINGUISTIC_AUDIT, SEEDS, prompt_of
+from .experiment import LINGUISTIC_AUDIT
 from .hypotheses import CONTROLS, H1, H2, H2_WITH_ENGLISH, H3, LATENCY, WITHOUT_TEXT
+from .prompts import SEEDS, prompt_of
 
 
 @conditions(LINGUISTIC_AUDIT)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
 
-from pytest_bias import BadTable, TableRow
+from pytest_bias import BadTable, TableLayout, TableRow
 
-if TYPE_CHECKING:
-    from .corpus import Corpus
-    from .experiment import Task
+from .corpus import Corpus
+from .task import Task
 
 STYLE, TRIAL, SELECTED, DATASET = "prompt_style", "trial", "selected", "dataset"
 SUMMARY = (
@@ -36,6 +35,17 @@ class _Pool:
     first: TableRow
     shown: list[str] = field(default_factory=list)
     picked: list[str] = field(default_factory=list)
+
+
+def layouts(task: Task) -> Mapping[str, TableLayout]:
+    """The layout of the document's post-level file, and its summary, which is refused."""
+    first = next(iter(task.corpora.values()))
+    dataset = [DATASET] if len(task.corpora) > 1 else []
+    columns = [*dataset, STYLE, TRIAL, SELECTED, *first.features]
+    return {
+        "documented": TableLayout(partial(posts, task), columns=columns),
+        "summary": TableLayout(summary, columns=SUMMARY),
+    }
 
 
 def posts(task: Task, rows: Rows) -> tuple[Rows, str]:

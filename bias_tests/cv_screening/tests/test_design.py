@@ -15,8 +15,9 @@ from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import plan
 
-from ..experiment import CV_SCREENING, CVS, SCREENING, VARIANTS
+from ..experiment import CV_SCREENING
 from ..scaffolds import SCAFFOLDS
+from ..screening import CVS, SCREENING, VARIANTS
 from .simulating import CASSETTES, ONE, carried_out
 
 GATE = CV_SCREENING.design()

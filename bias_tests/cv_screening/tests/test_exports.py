@@ -17,8 +17,9 @@ from pytest_bias.experiments.records import Record, record_of
 from tests.core.in_memory import answered
 
 from ...charts import VegaChart
-from ..experiment import CV_SCREENING, SCREENING
-from ..exports import ALPHA
+from ..experiment import CV_SCREENING
+from ..exports import ALPHA, export_files
+from ..screening import SCREENING
 from .simulating import CASSETTES
 from .test_own_screening import OURS, TEN
 from .test_own_screening import answer as ten
@@ -42,7 +43,7 @@ def of(model: str) -> Records:
 
 @cache
 def exported() -> Mapping[str, Any]:
-    return SCREENING.exports({model: of(model) for model in MODELS}).given
+    return export_files(SCREENING, {model: of(model) for model in MODELS}).given
 
 
 def results(model: str) -> list[dict[str, Any]]:
@@ -280,7 +281,7 @@ def test_documented_colours() -> None:
 def test_a_screening_of_ones_own_has_its_groups_and_its_scale() -> None:
     outcomes = [answered(TEN, ten, "even", trial)[0] for trial in plan(TEN, TEN.design())]
     found = Records(tuple(record_of(each, TEN.measures) for each in outcomes))
-    files = OURS.exports({"openai/x": found}).given
+    files = export_files(OURS, {"openai/x": found}).given
     chart = files["figures/bias_heatmaps"]
     assert isinstance(chart, VegaChart)
     titles = [panel["title"]["text"] for panel in chart.body["concat"]]

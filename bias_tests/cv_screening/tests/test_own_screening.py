@@ -19,10 +19,11 @@ from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import record_of
 from tests.core.in_memory import answered
 
-from ..experiment import CV_SCREENING, CVS, SCREENING
+from ..experiment import CV_SCREENING
 from ..hypotheses import contrasts_of, gaps_of, pairs_of
 from ..measures import screening_measures
 from ..scaffolds import Points
+from ..screening import CVS, SCREENING
 from ..table import DOCUMENTED, Label, Terms, ratings_table, read_table, terms_of
 from ..variants import Identity, Variant, Variants
 

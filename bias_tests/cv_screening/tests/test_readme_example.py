@@ -20,8 +20,8 @@ from tests import forked
 from tests.core.factories import Script
 from tests.core.in_memory import NOTHING_KEPT
 
-from ..experiment import STIMULI
 from ..measures import Measures
+from ..screening import STIMULI
 from ..simulated import SHIFT
 from .simulating import CASSETTES, carried_out
 

@@ -19,7 +19,7 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replies import reply_schema
 from tests.core.factories import Script
 
-from ..experiment import CV_SCREENING, NOT_ASKED, SCREENING
+from ..experiment import CV_SCREENING
 from ..scaffolds import (
     SCAFFOLDS,
     Application,
@@ -30,6 +30,7 @@ from ..scaffolds import (
     Screened,
     aggregated,
 )
+from ..screening import NOT_ASKED, SCREENING
 
 APPLICATION = Application(
     advert="A job.",

@@ -17,8 +17,9 @@ from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.verdicts.decide import clears
 from pytest_bias.verdicts.verdict import Verdict
 
-from ..experiment import CV_SCREENING, CVS, VARIANTS
+from ..experiment import CV_SCREENING
 from ..hypotheses import CELL_MARGIN, CONTRASTS, CONTROLS, HYPOTHESES, IMPACT, PRIMARY
+from ..screening import CVS, VARIANTS
 from ..simulated import INVALID_SHARE, SHIFT, answer, worth
 from .simulating import CASSETTES, ONE, analysed, estimate, opening_of, outcomes
 

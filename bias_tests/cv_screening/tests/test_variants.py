@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bias import BadStimuli
 
-from ..experiment import STIMULI, VARIANTS
+from ..screening import STIMULI, VARIANTS
 from ..variants import Variants, read_variants
 
 SHIPPED: list[dict[str, Any]] = json.loads((STIMULI.folder / "variants.json").read_text("utf-8"))

@@ -29,15 +29,9 @@ from tests.core.factories import Script
 from .. import refusals
 from .. import test_linguistic_audit as cases
 from ..audit import LONGEST, Answer
-from ..experiment import (
-    BRIEF,
-    CALLS,
-    DETAILED,
-    LINGUISTIC_AUDIT,
-    SEEDS,
-    prompt_of,
-)
+from ..experiment import CALLS, LINGUISTIC_AUDIT
 from ..hypotheses import ALL, CONTROLS, H1, H2, H2_WITH_ENGLISH, H3, LENGTH
+from ..prompts import BRIEF, DETAILED, SEEDS, prompt_of
 from .shipped import ROOT, analysed
 
 FOLDER = ROOT / "bias_tests" / "linguistic_audit"

@@ -17,8 +17,9 @@ from pytest_bias import Record, Records
 from pytest_bias.experiments.records import record_of
 
 from ...charts import VegaChart
-from ..experiment import LINGUISTIC_AUDIT, SEEDS
+from ..experiment import LINGUISTIC_AUDIT
 from ..exports import FACTORS, LICENCE, MEASURES, TERMS, export_files, replies_of, term_effects
+from ..prompts import SEEDS
 from .shipped import analysed, outcomes
 
 MODELS = ("biased", "drifted", "even")

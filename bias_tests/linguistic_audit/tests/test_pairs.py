@@ -20,8 +20,8 @@ from pytest_bias.experiments.messages import Message
 from tests import forked
 
 from ..audit import MARGINS
-from ..experiment import SEEDS, render
 from ..pairs import ARTICLES, ASKED, LEARNER, Kind, Pairs, audit_of, difference, read
+from ..prompts import SEEDS, render
 from .shipped import ROOT
 
 OWN = Path(__file__).with_name("own_prompts.csv")

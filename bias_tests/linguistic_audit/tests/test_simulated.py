@@ -19,9 +19,10 @@ from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.verdicts.verdict import Reason, Verdict
 
 from .. import simulated
-from ..experiment import BRIEF, DETAILED, LINGUISTIC_AUDIT, SEEDS, prompt_of, render
+from ..experiment import LINGUISTIC_AUDIT
 from ..hypotheses import CONTROLS
 from ..learner import l2_english
+from ..prompts import BRIEF, DETAILED, SEEDS, prompt_of, render
 from ..simulated import (
     BRUSH_OFFS,
     COOLER,

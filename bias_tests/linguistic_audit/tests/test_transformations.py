@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ..articles import ARTICLE, CODE, omit_articles, outside_code
 from ..edits import Edit, Edited
-from ..experiment import CONTROL_SEEDS, SEEDS, render
 from ..learner import AFTER, BEFORE, DROPPED_S, TENSE, l2_english
+from ..prompts import CONTROL_SEEDS, SEEDS, render
 
 NAMES = ("Emma Johnson", "Liam Murphy", "Aisha Rahman", "Mohamed Hassan")
 

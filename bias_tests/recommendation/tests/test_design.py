@@ -28,10 +28,9 @@ from ..experiment import (
     RECOMMENDATION,
     STYLES,
     TASK,
-    Recommended,
-    Task,
 )
 from ..hypotheses import HYPOTHESES, PRIMARY
+from ..task import Recommended, Task
 
 GATE = plan(RECOMMENDATION, RECOMMENDATION.design())
 ONE = plan(RECOMMENDATION, RECOMMENDATION.design(replicates=1))

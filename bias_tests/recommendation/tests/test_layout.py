@@ -14,7 +14,8 @@ from pytest_bias.errors import WrongTable
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.tables.subjects import read_table
 
-from ..experiment import CORPORA, POOL, RECOMMENDATION
+from ..experiment import CORPORA, RECOMMENDATION
+from ..task import POOL
 
 CORPUS = {corpus.name: corpus for corpus in CORPORA.values()}
 BIASED = "simulated/biased"
