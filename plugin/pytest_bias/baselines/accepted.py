@@ -14,7 +14,7 @@ from ..cassettes.staleness import served_otherwise
 from ..contrasts.declared import Hypothesis
 from ..contrasts.estimate import no_effect_of
 from ..errors import BadSetting, NotReadable
-from ..experiments.checks.prompts import Told, told_by
+from ..experiments.checks.prompts import PromptDigests, prompt_digests
 from ..experiments.design import Design
 from ..settings.model_names import file_stem
 from ..settings.options import OPTIONS
@@ -130,7 +130,7 @@ class Baselines:
         self._source = source
         self._analysed = analysed
         self._file = old_baseline(settings)
-        self._prompts: dict[tuple[object, ...], Told] = {}
+        self._prompts: dict[tuple[object, ...], PromptDigests] = {}
 
     def compare(
         self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
@@ -221,7 +221,7 @@ class Baselines:
         experiment = case.experiment
         if source := self._source(case).asked_by:
             # Its prompts are not known, but that all of its models were told the same.
-            told = Told(subject={c.id: f"as in {source}" for c in experiment.conditions})
+            told = PromptDigests(subject={c.id: f"as in {source}" for c in experiment.conditions})
             design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
             return fingerprint_of(experiment, design, case.contrast, judged, told=told)
         return fingerprint_of(
@@ -234,7 +234,7 @@ class Baselines:
             lenient="subject" in players.lenient,
         )
 
-    def _prompts_of(self, case: Case, players: Players) -> Told:
+    def _prompts_of(self, case: Case, players: Players) -> PromptDigests:
         """Return the prompts of a case's experiment: made once for each of its designs."""
         experiment = case.experiment
         recorded = None
@@ -244,7 +244,7 @@ class Baselines:
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)
         if key not in self._prompts:
-            self._prompts[key] = told_by(experiment, case.design, players, recorded)
+            self._prompts[key] = prompt_digests(experiment, case.design, players, recorded)
         return self._prompts[key]
 
     def may_tolerate(self, model: str) -> bool:

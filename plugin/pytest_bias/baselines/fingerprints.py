@@ -10,7 +10,7 @@ from typing import cast
 from ..contrasts.declared import Hypothesis
 from ..errors import Unserialisable
 from ..experiments.canonical import digest, dumps, plain
-from ..experiments.checks.prompts import Told
+from ..experiments.checks.prompts import PromptDigests
 from ..experiments.design import Design, Factor
 from ..experiments.experiment import Experiment
 from ..experiments.keys import parameters_of
@@ -36,13 +36,13 @@ def fingerprint_of(
     judged_by: str,
     *,
     sampled: Parameters | None = None,
-    told: Told | None = None,
+    told: PromptDigests | None = None,
     lenient: bool = False,
 ) -> Mapping[str, object]:
     """Return a verdict's fingerprint as JSON: two that differ do not compare.
 
     ``judged_by`` is what :meth:`Experiment.judged_by` says, ``sampled`` are the subject's sampling
-    parameters as they are sent, ``told`` is what :func:`.prompts.told_by` says, ``lenient`` says
+    parameters as they are sent, ``told`` is of :func:`.prompts.prompt_digests`, ``lenient`` says
     that the roster has the subject's replies read so. Values of levels and items stand as digests
     where they are long, or where the experiment keeps no text. What is None is left out.
     """

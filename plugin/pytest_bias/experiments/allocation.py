@@ -1,4 +1,4 @@
-"""What an experiment's alarms may err, as a part of its suite's."""
+"""The part of a suite's probability of false alarms that one experiment may use."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Allocation:
 
     @property
     def scale(self) -> float:
-        """What p-values are divided by, so that a verdict's rule stays p <= .05."""
+        """Divisor of p-values, so that a verdict's rule stays p <= .05."""
         return self.alpha / ALARMS

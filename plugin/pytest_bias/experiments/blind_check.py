@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..errors import JudgeNotBlind
-from .canonical import by_identity, compact
+from .canonical import by_identity, compact, plain
 from .design import Trial
 from .experiment import Experiment
 from .judges import texts_hidden
-from .masking import shown, unescaped
+from .masking import name_in, unescaped
 from .messages import Request
 
 
@@ -21,17 +21,17 @@ def check_blind(experiment: Experiment, trial: Trial, request: Request) -> None:
     """Raise JudgeNotBlind when ``request`` tells the judge what it must not know of ``trial``."""
     if not experiment.blind or request.to != "judge":
         return
-    places = list(_places(request))
+    sent = list(_sent(request))
     for name in experiment.blind:
-        level = trial.condition.levels[name]
+        level, exemplar = trial.condition.levels[name], trial.exemplars.get(name)
         # The exemplar in hand; of a factor without any, what the level's value says.
-        exemplar = trial.exemplars.get(name)
-        hidden = texts_hidden(experiment.factor(name), level)
-        if exemplar:
-            hidden = (exemplar, exemplar.upper())
-        for place, text in places:
-            told = shown(text, hidden)
-            if told is not None:
+        hidden = (
+            (exemplar, exemplar.upper())
+            if exemplar
+            else texts_hidden(experiment.factor(name), level)
+        )
+        for place, text in sent:
+            if (told := name_in(text, hidden)) is not None:
                 raise JudgeNotBlind(
                     experiment=experiment.id,
                     trial=trial.id,
@@ -42,7 +42,7 @@ def check_blind(experiment: Experiment, trial: Trial, request: Request) -> None:
                 )
 
 
-def _places(request: Request) -> Iterator[tuple[str, str]]:
+def _sent(request: Request) -> Iterator[tuple[str, str]]:
     """All that is sent, and what to call each part."""
     for number, message in enumerate(request.messages, start=1):
         place = f"message {number} ({message.role})"
@@ -55,13 +55,4 @@ def _places(request: Request) -> Iterator[tuple[str, str]]:
 
 @by_identity
 def _words(schema: Mapping[str, object]) -> str:
-    return _readable(schema)
-
-
-def _readable(value: object) -> str:
-    """The words of a schema, its keys among them, a line each."""
-    if isinstance(value, Mapping):
-        return "\n".join(f"{key}\n{_readable(part)}" for key, part in value.items())
-    if isinstance(value, list | tuple):
-        return "\n".join(map(_readable, value))
-    return value if isinstance(value, str) else compact(value)
+    return unescaped(compact(plain(schema)))

@@ -78,7 +78,7 @@ class Copies:
 
 
 def copied_words(outcomes: Iterable[Outcome]) -> str:
-    """How many replies are copies, what shows it, and in which trials; '' where none is."""
+    """Sentence on how many replies are copies, the evidence, and the trials; '' without any."""
     copies = Copies()
     for outcome in outcomes:
         copies.see(outcome)
@@ -95,7 +95,7 @@ def copied_words(outcomes: Iterable[Outcome]) -> str:
 
 
 def long_replies(outcomes: Iterable[Outcome]) -> tuple[int, int]:
-    """How many valid replies of the subject have 30 words or more, and how many of them differ."""
+    """Count the subject's valid replies of 30 words or more, and the different ones of them."""
     replies = [
         said.reply
         for outcome in outcomes

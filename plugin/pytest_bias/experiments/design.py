@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType, NoneType
@@ -98,14 +98,12 @@ class Factor:
     def __post_init__(self) -> None:
         what = f"Factor({shortly(self.name)})"
         check_label(self.name, what)
-        levels = need_labelled(what, "levels", self.levels)
+        levels = _labelled(what, "levels", self.levels)
         need_text(what, unit=self.unit)
         expected = "a mapping, level → list of names"
         need_mapping(what, "exemplars", self.exemplars, expected)
         if len(levels) < 2:  # noqa: PLR2004  (a factor varies: two levels at least)
             raise BadDesign(what=what, problem="needs at least two levels")
-        for level in levels:
-            check_label(level, what)
         if self.exemplars and set(self.exemplars) != set(levels):
             raise BadDesign(what=what, problem="exemplars must be given for every level or none")
         exemplars = {}
@@ -115,7 +113,7 @@ class Factor:
             if not names or not all(names) or len(set(names)) != len(names):
                 raise BadDesign(what=what, problem=f"{of} must be a list of distinct names")
             exemplars[level] = names
-        controls = _labelled_controls(what, self.controls, levels)
+        controls = _labelled(what, "controls", self.controls, known=levels)
         if controls and exemplars:
             problem = "levels that exemplars stand for have no control levels beside them"
             raise BadDesign(what=what, problem=problem)
@@ -149,21 +147,19 @@ class Items:
     def __post_init__(self) -> None:
         what = f"Items({shortly(self.name)})"
         check_label(self.name, what)
-        items = need_labelled(what, "items", self.items)
+        items = _labelled(what, "items", self.items)
         if not items:
             raise BadDesign(what=what, problem="needs at least one item")
-        for label in items:
-            check_label(label, what)
-        controls = _labelled_controls(what, self.controls, items)
+        controls = _labelled(what, "controls", self.controls, known=items)
         object.__setattr__(self, "items", frozen(items))
         object.__setattr__(self, "controls", frozen(controls))
 
 
-def _labelled_controls(
-    what: str, controls: object, known: Mapping[str, object]
+def _labelled(
+    what: str, name: str, given: object, known: Collection[str] = ()
 ) -> Mapping[str, object]:
-    """Control levels or items by label; BadDesign for a label that is no label, or taken."""
-    labelled = need_labelled(what, "controls", controls)
+    """Levels or items by label; BadDesign for a label that is none, or is ``known`` already."""
+    labelled = need_labelled(what, name, given)
     for label in labelled:
         check_label(label, what)
         if label in known:
@@ -232,7 +228,7 @@ class Trial:
 
     @property
     def cell(self) -> tuple[str | None, ...]:
-        """What it shares with its replicates alone: condition, exemplars and item."""
+        """Condition, exemplars and item: all that it shares with its replicates alone."""
         return (self.condition.id, *self.exemplars.values(), self.item)
 
     @property
@@ -336,11 +332,9 @@ def control_conditions(factors: Sequence[Factor]) -> tuple[Condition, ...]:
 
 def _condition(factors: Sequence[Factor], levels: Sequence[tuple[str, object]]) -> Condition:
     """The condition at ``levels``, one of each factor: label and value."""
-    chosen = {factor.name: level for factor, level in zip(factors, levels, strict=True)}
-    return Condition(
-        levels={name: label for name, (label, _) in chosen.items()},
-        values={name: value for name, (_, value) in chosen.items()},
-    )
+    names = [factor.name for factor in factors]
+    labels, values = zip(*levels, strict=True)
+    return Condition(dict(zip(names, labels, strict=True)), dict(zip(names, values, strict=True)))
 
 
 def is_control(condition: Condition, factors: Sequence[Factor]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from ..errors import BadDesign, BadSetting, UnknownName
+from ..errors import BadDesign, UnknownName
 from .allocation import ALARMS
 from .canonical import compact, digest, plain
 from .design import (
@@ -36,11 +36,11 @@ from .fields import (
     shortly,
     takes,
 )
-from .figures import Figure, checked_figures
-from .judges import Agreement, blinded, settled
-from .layouts import TableLayout, checked_layouts
-from .measures import FORMAT, FORMAT_KEPT, Measure, check_declared, with_kind
-from .mess import AS, MESSY, in_a_mess, seed_of
+from .figures import Figure, Heatmap, Means
+from .judges import Agreement, texts_hidden
+from .layouts import TableLayout
+from .measures import FORMAT, FORMAT_KEPT, MISSING, Measure, check_declared, with_kind
+from .mess import AS, MESSY, messy_reply, seed_of
 from .messages import DROPPABLE, Message, Parameters, Player
 from .protocol import Protocol, Subject
 from .records import Config, Retention
@@ -49,7 +49,7 @@ from .replies import ReplyPolicy
 if TYPE_CHECKING:
     from .records import Outcome, Records
 
-Named = TypeVar("Named", Factor, Measure)
+Named = TypeVar("Named", Factor, Measure, Factor | Items)
 
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_ID = 200
@@ -57,8 +57,6 @@ _LONGEST_ID = 200
 
 GATE = "gate"
 """Name of the design that is run unless another is asked for."""
-MOST_TRIALS = 1_000_000
-"""Trials of the largest design that can be asked for by a number of replicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +105,7 @@ def simulated_text(answer: SimulatedAnswer, prompt: SimulatedPrompt) -> str | No
     text: object = answer(asked)
     if isinstance(text, str) and subject == MESSY:
         trial = prompt.seed if prompt.trial is None else prompt.trial
-        return in_a_mess(text, trial=trial, seed=prompt.seed)
+        return messy_reply(text, trial=trial, seed=prompt.seed)
     if text is None or isinstance(text, str):
         return text
     name = getattr(answer, "__name__", type(answer).__name__)
@@ -265,16 +263,58 @@ class Experiment:
         object.__setattr__(self, "control_conditions", control_conditions(factors))
         formats = (FORMAT,) if self.replies == "lenient" else ()
         object.__setattr__(self, "measures", measures + formats)
-        agreements = settled(what, self.agreements, self.measures)
-        object.__setattr__(self, "agreements", agreements)
-        blind = blinded(what, self.blind, self.factors, judged=self.judge is not None)
-        object.__setattr__(self, "blind", blind)
+        object.__setattr__(self, "agreements", self._checked_agreements(what))
+        object.__setattr__(self, "blind", self._checked_blind(what))
         object.__setattr__(self, "designs", frozen_mapping(self._named_designs(what)))
         object.__setattr__(self, "metadata", frozen(self.metadata))
-        object.__setattr__(self, "figures", checked_figures(self.figures, self))
-        checked_layouts(what, self.layouts)
+        object.__setattr__(self, "figures", self._checked_figures(what))
+        expected = "a mapping, name → TableLayout(rows)"
+        need_mapping(what, "layouts", self.layouts, expected)
+        for each in self.layouts.values():
+            need(what, "each layout", each, TableLayout, "TableLayout(rows)")
         object.__setattr__(self, "layouts", frozen_mapping(self.layouts))
         self._check_called(what)
+
+    def _checked_agreements(self, what: str) -> tuple[Agreement, ...]:
+        """The agreements, of measures that there are, each rated in another one again."""
+        expected = "Agreement(…)"
+        agreements = need_several(what, "agreements", self.agreements, Agreement, expected)
+        for each in agreements:
+            for name in each.governs:
+                self.measure(name)
+            problem = f"again is {each.again!r}, which has bounds; it must be a text measure"
+            bounds = self.measure(each.again).bounds
+            forbid(f"Agreement({each.measure!r})", bounds is not None, problem)
+        firsts = {each.measure for each in agreements}
+        forbid(what, len(firsts) != len(agreements), "a measure has one agreement at most")
+        problem = "a second rating cannot be a first one as well"
+        forbid(what, firsts & {each.again for each in agreements}, problem)
+        return agreements
+
+    def _checked_blind(self, what: str) -> tuple[str, ...]:
+        """The factors that the judge must not know; each has a text that would tell its level."""
+        blind = need_several(what, "blind", self.blind, str, "names of factors")
+        no_judge = blind and self.judge is None
+        forbid(what, no_judge, "blind= is about a judge, and there is none")
+        for name in blind:
+            factor = self.factor(name)
+            problem = f"blind={name!r}: it has no exemplars, and no level that is text"
+            forbid(what, not any(texts_hidden(factor, level) for level in factor.levels), problem)
+        return blind
+
+    def _checked_figures(self, what: str) -> tuple[Figure, ...]:
+        """The figures; each shows measures and factors of the experiment."""
+        expected = "Heatmap(…) or Means(…)"
+        figures = need_several(what, "figures", self.figures, (Heatmap, Means), expected)
+        for figure in figures:
+            if figure.measure != MISSING:
+                self.measure(figure.measure)
+            for name in figure.shown:
+                self.levels(name)
+            twice = len({*figure.shown}) < len(figure.shown)
+            shown = f"{type(figure).__name__}({figure.measure!r})"
+            forbid(shown, twice, "shows one factor in two ways")
+        return figures
 
     def _check_called(self, what: str) -> None:
         """Refuse what cannot be called as protocols, simulated subjects and exports are."""
@@ -283,8 +323,7 @@ class Experiment:
         problem = f"protocol must take {len(arguments)} arguments: {', '.join(arguments)}{mend}"
         forbid(what, not takes(self.protocol, len(arguments)), problem)
         need_function(what, "simulated", self.simulated)
-        is_async = inspect.iscoroutinefunction(self.simulated)
-        forbid(what, is_async, "simulated must be a function without async")
+        forbid(what, _is_async(self.simulated), "simulated must be a function without async")
         need_function(what, "exports", self.exports)
 
     def _named_designs(self, what: str) -> dict[str, Design]:
@@ -308,11 +347,11 @@ class Experiment:
         may_drop = need_several(what, "may_drop", self.may_drop, str, "names of parameters")
         for name in sorted({*may_drop} - DROPPABLE):
             raise BadDesign(what=what, problem=f"may_drop names no parameter: {name!r}")
-        numbers: dict[str, object] = {"version": self.version, "qpm": self.qpm}
+        numbers: dict[str, object] = {"version": self.version}
+        numbers |= {} if self.qpm is None else {"qpm": self.qpm}
         for name, number in numbers.items():
-            whole = isinstance(number, int) and type(number) is int and number >= 1
-            missing = number is None and name == "qpm"
-            forbid(what, not (whole or missing), f"{name} must be a whole number from 1 up")
+            whole = type(number) is int and number >= 1
+            forbid(what, not whole, f"{name} must be a whole number from 1 up")
         alpha = ALARMS if self.alpha is None else self.alpha
         valid = type(alpha) in (int, float) and 0 < alpha <= ALARMS
         forbid(what, not valid, f"alpha must be above 0, at most {ALARMS:g}")
@@ -361,13 +400,10 @@ class Experiment:
         outcomes = tuple(outcomes)
         read = any(outcome.format_kept is not None for outcome in outcomes)
         of = replace(self, replies="lenient") if read and self.replies == "strict" else self
-        valid = [
-            o.values for o in outcomes if o.published and o.values is not None and not o.missing
-        ]
-        lacking = {m for m in of.measures if m.optional and any(m.name not in v for v in valid)}
-        return (
-            replace(of, measures=[m for m in of.measures if m not in lacking]) if lacking else of
-        )
+        given = (o for o in outcomes if o.published and not o.missing)
+        valid = [o.values for o in given if o.values is not None]
+        kept = [m for m in of.measures if not m.optional or all(m.name in v for v in valid)]
+        return of if len(kept) == len(of.measures) else replace(of, measures=kept)
 
     def measured_with(self, players: Players) -> tuple[Measure, ...]:
         """The measures of a trial with ``players``: of what is read leniently its format, too."""
@@ -413,19 +449,16 @@ class Experiment:
 
     def levels(self, name: str) -> tuple[str, ...]:
         """The levels of the factor ``name``, or the labels of the items of that name."""
-        if self.items is not None and self.items.name == name:
-            return tuple(self.items.items)
-        names = [factor.name for factor in self.factors]
-        if self.items is not None and name not in names:
-            known = [*names, self.items.name]
-            raise UnknownName(kind="factor", name=name, known=known)
-        return tuple(self.factor(name).levels)
+        crossed = _named("factor", name, self._crossed)
+        return tuple(crossed.items if isinstance(crossed, Items) else crossed.levels)
 
     def control_levels(self, name: str) -> tuple[str, ...]:
         """The control levels of the factor ``name``, or the control items of that name."""
-        if self.items is not None and self.items.name == name:
-            return tuple(self.items.controls)
-        return tuple(self.factor(name).controls)
+        return tuple(_named("factor", name, self._crossed).controls)
+
+    @property
+    def _crossed(self) -> list[Factor | Items]:
+        return [*self.factors, *([] if self.items is None else [self.items])]
 
     def conditions_of(self, design: Design) -> tuple[Condition, ...]:
         """The conditions that have trials under ``design``: those at control levels last."""
@@ -434,8 +467,7 @@ class Experiment:
     def design(self, name: str = GATE, replicates: int | None = None) -> Design:
         """The design called ``name``, with another number of replicates where one is given.
 
-        It repeats no control more often than that. Raises BadSetting where that makes more than
-        :data:`MOST_TRIALS` trials.
+        It repeats no control more often than that.
         """
         screen = derived_screen(self.replicates, self.factors, self.items)
         gate = Design(self.replicates, GATE, controls=self.controls)
@@ -446,15 +478,7 @@ class Experiment:
             return designs[name]
         called = f"{name}, {replicates} replicates"
         controls = min(designs[name].controls, replicates)
-        design = replace(designs[name], replicates=replicates, controls=controls, name=called)
-        one = len(plan(self, replace(design, replicates=1, controls=min(controls, 1))))
-        if one * replicates > MOST_TRIALS:
-            problem = (
-                f"makes {one * replicates:,} trials of {self.id}; at most {MOST_TRIALS:,} are "
-                f"laid out, which are {MOST_TRIALS // one:,} replicates"
-            )
-            raise BadSetting(option="--bias-replicates", value=replicates, problem=problem)
-        return design
+        return replace(designs[name], replicates=replicates, controls=controls, name=called)
 
 
 @dataclass(frozen=True, slots=True)

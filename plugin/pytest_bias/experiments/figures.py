@@ -6,30 +6,12 @@ worked out in ``contrasts.estimation.figures`` and drawn by the page's script (`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from ..errors import BadDesign
 from ..stats.results import Interval
 from .design import frozen_mapping
-from .fields import need_several
-from .measures import MISSING
-
-
-class Shown(Protocol):
-    """The subject of a figure: an experiment's measures and levels, by name."""
-
-    @property
-    def id(self) -> str:
-        """The experiment's id."""
-
-    def measure(self, name: str) -> object:
-        """The measure called ``name``; UnknownName if there is none."""
-
-    def levels(self, name: str) -> Sequence[str]:
-        """The levels of the factor ``name``, or the items' labels; UnknownName if none is."""
-
 
 FigureKind = Literal["heatmap", "means"]
 """What a figure is drawn as: coloured cells, or points with intervals."""
@@ -60,8 +42,12 @@ class Heatmap:
     @property
     def heading(self) -> str:
         """The title, or what stands in for one."""
-        per = f", per {self.by}" if self.by is not None else ""
-        return self.title or f"{self.measure}: {self.y} by {self.x}{per}"
+        return self.title or f"{self.measure}: {self.y} by {self.x}{_per(self.by)}"
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of all factors, and of the items, that it shows."""
+        return [name for name in (self.x, self.y, self.by) if name is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +78,20 @@ class Means:
     @property
     def heading(self) -> str:
         """The title, or what stands in for one."""
-        per = f", per {self.by}" if self.by is not None else ""
-        return self.title or f"{self.measure} by {self.over}{per}"
+        return self.title or f"{self.measure} by {self.over}{_per(self.by)}"
+
+    @property
+    def shown(self) -> list[str]:
+        """Names of all factors, and of the items, that it shows."""
+        return [name for name in (self.over, self.by) if name is not None]
+
+
+def _per(by: str | None) -> str:
+    return f", per {by}" if by is not None else ""
 
 
 Figure = Heatmap | Means
 """What can be drawn in the report."""
-
-
-def checked_figures(figures: Iterable[Figure], experiment: Shown) -> tuple[Figure, ...]:
-    """``figures`` of ``experiment``, each looked at.
-
-    Raises BadDesign or UnknownName for what is no figure, or shows what the experiment does not
-    have.
-    """
-    what = f"Experiment({experiment.id!r})"
-    found = need_several(what, "figures", figures, (Heatmap, Means), "Heatmap(…) or Means(…)")
-    for figure in found:
-        across = (figure.x, figure.y) if isinstance(figure, Heatmap) else (figure.over,)
-        given = [name for name in (*across, figure.by) if name is not None]
-        if figure.measure != MISSING:
-            experiment.measure(figure.measure)
-        for name in given:
-            experiment.levels(name)
-        if len(set(given)) < len(given):
-            shown = f"{type(figure).__name__}({figure.measure!r})"
-            raise BadDesign(what=shown, problem="shows one factor in two ways")
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..errors import UnknownName
 from .canonical import digest, dumps
 from .design import Factor, Trial
 from .fields import forbid, need_several, need_text, shortly
-from .measures import Measure
 
 NOT_SCORED = "not scored again"
 """What the measure of the second rating says of a trial that has none."""
@@ -75,50 +73,6 @@ def scored_again(trial: Trial, share: float) -> bool:
     forbid("scored_again()", not 0 <= share <= 1, "share must lie between 0 and 1")
     drawn = digest(f"scored again {dumps(trial.identity, 'trial')}")[:_DIGITS]
     return int(drawn, 16) < share * _SPAN
-
-
-def settled(
-    what: str, agreements: Sequence[Agreement], measures: Sequence[Measure]
-) -> tuple[Agreement, ...]:
-    """``agreements`` of an experiment as it keeps them.
-
-    Raises BadDesign when two are of one measure, or a scale does not fit what is declared of its
-    measure; UnknownName when one names a measure that is not there.
-    """
-    known = {measure.name: measure for measure in measures}
-    agreements = need_several(what, "agreements", agreements, Agreement, "Agreement(…)")
-    for agreement in agreements:
-        for name in (agreement.measure, agreement.again, *agreement.governs):
-            if name not in known:
-                raise UnknownName(kind="measure", name=name, known=known)
-        problem = f"again is {agreement.again!r}, which has bounds; it must be a text measure"
-        bounds = known[agreement.again].bounds
-        forbid(f"Agreement({agreement.measure!r})", bounds is not None, problem)
-    firsts = {agreement.measure for agreement in agreements}
-    forbid(what, len(firsts) != len(agreements), "a measure has one agreement at most")
-    problem = "a second rating cannot be a first one as well"
-    forbid(what, firsts & {agreement.again for agreement in agreements}, problem)
-    return agreements
-
-
-def blinded(
-    what: str, blind: Sequence[str], factors: Sequence[Factor], *, judged: bool
-) -> tuple[str, ...]:
-    """The factors the judge of an experiment must not be told, as the experiment keeps them.
-
-    Raises BadDesign where there is no judge, or a factor has nothing that could be told;
-    UnknownName for what is no factor.
-    """
-    blind = need_several(what, "blind", blind, str, "names of factors")
-    forbid(what, blind and not judged, "blind= is about a judge, and there is none")
-    known = {factor.name: factor for factor in factors}
-    for name in blind:
-        if name not in known:
-            raise UnknownName(kind="factor", name=name, known=known)
-        hidden = [texts_hidden(known[name], level) for level in known[name].levels]
-        problem = f"blind={name!r}: it has no exemplars, and no level that is text"
-        forbid(what, not any(hidden), problem)
-    return blind
 
 
 def texts_hidden(factor: Factor, level: str) -> tuple[str, ...]:

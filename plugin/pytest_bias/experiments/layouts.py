@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .fields import need_function, need_mapping, need_several, need_text, takes, wrong
+from .fields import forbid, need_several, need_text, takes
 
 
 class TableRow(NamedTuple):
@@ -49,15 +49,7 @@ class TableLayout:
     files: str = ""
     columns: Sequence[str] = ()
 
-
-def checked_layouts(what: str, layouts: object) -> None:
-    """Raise BadDesign for layouts that are none."""
-    need_mapping(what, "layouts", layouts, "a mapping, name → TableLayout(rows)")
-    assert isinstance(layouts, Mapping)  # noqa: S101  (as has just been asked)
-    for name, each in layouts.items():
-        if not isinstance(each, TableLayout) or not takes(each.rows, 1):
-            expected = "TableLayout(rows), with a function of the rows of the source"
-            raise wrong(what, f"layout {name!r}", each, expected)
-        need_function(what, f"layout {name!r}", each.rows)
-        need_text(what, files=each.files)
-        need_several(what, f"columns of layout {name!r}", each.columns, str, "names")
+    def __post_init__(self) -> None:
+        forbid("TableLayout", not takes(self.rows, 1), "rows must be a function of one argument")
+        need_text("TableLayout", files=self.files)
+        need_several("TableLayout", "columns", self.columns, str, "names")

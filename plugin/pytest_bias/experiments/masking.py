@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from html import unescape
-from itertools import chain
 from types import MappingProxyType
 
 from ..errors import BadDesign
@@ -105,24 +104,19 @@ _ALONE = (
 _NO_NOUN = frozenset(_ALONE.split())
 """Words after which "her" stood alone: "saw her again", "told her that"."""
 
-_GENDERED = frozenset((*BEFORE_A_NOUN, *NEUTRAL))
-
 _HIDDEN = "\ue000"
 """A character of its own in place of names, which no rule for words can touch."""
 
 _LETTER = r"[^\W_]"
-_WORD = re.compile(rf"{_LETTER}+(?:'[aA][mM](?!{_LETTER}))?")
-_NEXT = re.compile(rf"[ \t\n]+({_LETTER}+)")
+_WORD = re.compile(rf"(?!(?<=\\)[nrtbf]){_LETTER}+(?:['’‘ʼ][aA][mM](?!{_LETTER}))?")
+"""A word; the letter of ``\\n``, a line feed within JSON, is none of it."""
+_NEXT = re.compile(rf"(?:[ \t\n]|\\[nrtbf])+({_LETTER}+)")
 
 _ESCAPE = re.compile(
     r"""\\(?:u([0-9a-fA-F]{4})|[nrtbf"\\/])|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});"""
 )
-"""What a text within JSON or HTML says in other characters: a line feed would stick to a name."""
-
-_APOSTROPHES = "’‘ʼ"
-
-_SPACED = str.maketrans({mark: " " for mark in map(chr, range(128)) if not mark.isalnum()})
-"""ASCII with spaces for all that is part of no word."""
+"""What a text within JSON or HTML says in other characters."""
+_TOKEN = re.compile(rf"{_ESCAPE.pattern}|.", re.DOTALL)
 
 _ALIKE = str.maketrans(
     {
@@ -161,42 +155,23 @@ def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
         What stands in their place.
     """
     given = (names,) if isinstance(names, str) else tuple(names)
-    hidden = unicodedata.normalize("NFC", text).replace(_HIDDEN, " ")
-    # Behind a name, the escape of another may have stood unseen: then once more.
-    escaped = ("\\" in hidden or "&" in hidden) and _ESCAPE.search(hidden)
-    for pattern in _name_patterns(given) * (2 if escaped else 1):
-        hidden = _replaced(pattern, hidden)
-    return _neutral(hidden).replace(_HIDDEN, name)
+    text = unicodedata.normalize("NFC", text).replace(_HIDDEN, " ")
+    text = _WORD.sub(_neutral, _without(given, text))
+    return _TITLE.sub("Mx", text).replace(_HIDDEN, name)
 
 
-def shown(text: str, names: Iterable[str]) -> str | None:
+def name_in(text: str, names: Iterable[str]) -> str | None:
     """The first of ``names`` that ``text`` tells, None where it tells none.
 
     Each is looked for as whole words in the case in which it is written, whatever its accents.
     """
     plain = folded(text)
-    for each in names:
-        sought, first = _sought(each)
-        if first and first in plain and _pattern(sought).search(plain):
-            return each
-    return None
+    return next((name for name in names if _tells(plain, folded(name))), None)
 
 
-@cache
-def _sought(name: str) -> tuple[str, str]:
-    """``name`` folded, and its first word; empty where it has none."""
-    plain = folded(name)
-    return plain, next(iter(plain.split()), "")
-
-
-def folded(text: str) -> str:
-    """``text`` without accents and characters that are not seen, with plain apostrophes."""
-    return text if _is_plain(text) else _all_folded(text)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether ``text`` is ASCII, but for what stands in place of names."""
-    return text.isascii() or text.replace(_HIDDEN, "").isascii()
+def _tells(plain: str, name: str) -> bool:
+    words = name.split()
+    return bool(words) and words[0] in plain and bool(_pattern(name).search(plain))
 
 
 def unescaped(text: str) -> str:
@@ -205,125 +180,89 @@ def unescaped(text: str) -> str:
 
 
 def _read(escape: re.Match[str]) -> str:
-    """Return the character an escape stands for: of control characters and marks, a space."""
+    """The character an escape stands for: of control characters and marks, a space."""
     if escape[0][0] == "&":
         return unescape(escape[0])
     return chr(int(escape[1], 16)) if escape[1] else " "
 
 
-@lru_cache(maxsize=64)  # a story is masked and looked through, twice where it is graded twice
-def _all_folded(text: str) -> str:
-    return "".join(map(_folded, text))
+@lru_cache(maxsize=64)  # a story is looked through for several names
+def folded(text: str) -> str:
+    """``text`` without accents and characters that are not seen, with plain apostrophes."""
+    return text if text.isascii() else "".join(map(_folded, text))
 
 
 @cache
-def _folded(character: str) -> str:
-    """Fold a character to its plain form; accents of their own and what is not seen to nothing."""
-    if unicodedata.category(character) in ("Mn", "Cf"):
+def _folded(token: str) -> str:
+    """Fold a character or escape to its plain form; accents, and what is not seen, to nothing."""
+    if len(token) > 1:
+        return "".join(map(_folded, unescaped(token)))
+    if unicodedata.category(token) in ("Mn", "Cf"):
         return ""
-    apart = unicodedata.normalize("NFKD", character.translate(_ALIKE))
+    apart = unicodedata.normalize("NFKD", token.translate(_ALIKE))
     return "".join(c for c in apart if unicodedata.category(c) != "Mn").translate(_ALIKE)
 
 
 @cache
-def _pattern(name: str) -> re.Pattern[str]:
-    """``name`` (already folded) as whole words, whatever white space stands between them."""
-    first, *others = map(re.escape, name.split())
-    # What stands before is looked at last: a pattern that begins with letters is sooner found.
-    words = r"\s+".join([rf"{first}(?<!{_LETTER}{first})", *others])
-    return re.compile(rf"{words}(?!{_LETTER})")
+def _pattern(*names: str) -> re.Pattern[str]:
+    """Any of ``names`` (already folded) as whole words, whatever white space is between them."""
+    patterns = []
+    for name in names:
+        first, *others = map(re.escape, name.split())
+        # What stands before is looked at last: a pattern that begins with letters is sooner found.
+        words = r"\s+".join([rf"{first}(?<!{_LETTER}{first})", *others])
+        patterns.append(rf"{words}(?!{_LETTER})")
+    return re.compile("|".join(patterns))
 
 
 @lru_cache(maxsize=1024)
-def _name_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """The patterns of ``names``, longest first, each as it is written and in capitals."""
+def _names_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    """The pattern of ``names``, longest first, each as it is written and in capitals."""
     for each in names:
         if not any(map(str.isalpha, each)):
             raise BadDesign(what="masked()", problem=f"{each!r} is no name")
     # "Æ" folds to "Ae": what is in capitals is not the capitals of what is folded.
-    forms = ((folded(each), folded(each).upper(), folded(each.upper())) for each in names)
-    plain = sorted(dict.fromkeys(chain.from_iterable(forms)), key=len, reverse=True)
-    return tuple(map(_pattern, plain))
+    written = [folded(each) for each in names]
+    forms = {*written, *map(str.upper, written), *(folded(each.upper()) for each in names)}
+    return _pattern(*sorted(forms, key=lambda form: (-len(form), form)))
 
 
-def _replaced(pattern: re.Pattern[str], text: str) -> str:
-    """``text`` with what matches ``pattern`` once it is folded hidden; the rest stays as it is."""
-    if text.isascii():
-        text = pattern.sub(_HIDDEN, text)
-    elif pattern.search(plain := folded(text)) is not None:
-        pieces = ((place, _folded(character)) for place, character in enumerate(text))
-        text = _hidden(pattern, text, plain, pieces)
-    if "\\" in text or "&" in text:
-        plain = folded(unescaped(text))
-        if pattern.search(plain) is not None:
-            text = _hidden(pattern, text, plain, _pieces(text))
+def _without(names: tuple[str, ...], text: str) -> str:
+    """``text`` with ``names`` hidden; the rest stays as it is."""
+    if not names:
+        return text
+    pattern = _names_pattern(names)
+    escapes = "\\" in text or "&" in text
+    if text.isascii() and not escapes:
+        return pattern.sub(_HIDDEN, text)
+    # As it is written, and as JSON and HTML read it. Behind a name, the escape of another may have
+    # stood unseen: then once more.
+    for read in (False, True) * 2 if escapes else (False,):
+        tokens = [each[0] for each in _TOKEN.finditer(text)] if read else list(text)
+        plain = [*map(_folded, tokens)]
+        places = [place for place, piece in enumerate(plain) for _ in piece]
+        places.append(len(tokens))
+        parts: list[str] = []
+        end = 0
+        for found in pattern.finditer("".join(plain)):
+            parts += [*tokens[end : places[found.start()]], _HIDDEN]
+            end = places[found.end()]
+        text = "".join([*parts, *tokens[end:]])
     return text
 
 
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """The places at which ``text`` says something, an escape as a whole, and what, folded."""
-    end = 0
-    for escape in _ESCAPE.finditer(text):
-        yield from ((place, _folded(text[place])) for place in range(end, escape.start()))
-        yield escape.start(), folded(_read(escape))
-        end = escape.end()
-    yield from ((place, _folded(text[place])) for place in range(end, len(text)))
-
-
-def _hidden(
-    pattern: re.Pattern[str], text: str, plain: str, pieces: Iterable[tuple[int, str]]
-) -> str:
-    """``text`` with what matches ``pattern`` in ``plain``, which is made of ``pieces``, hidden."""
-    places = [place for place, said in pieces for _ in said]
-    places.append(len(text))
-    parts: list[str] = []
-    end = 0
-    for found in pattern.finditer(plain):
-        parts += [text[end : places[found.start()]], _HIDDEN]
-        end = places[found.end()]
-    return "".join([*parts, text[end:]])
-
-
-def _neutral(text: str) -> str:
-    """``text`` with its gendered words made neutral."""
-    plain = text
-    for apostrophe in _APOSTROPHES:  # letter by letter, so that every word keeps its place
-        plain = plain.replace(apostrophe, "'")
-    if "\\" in plain or "&" in plain:  # every word keeps its place
-        plain = _ESCAPE.sub(lambda escape: " " * len(escape[0]), plain)
-    lower = plain.replace(_HIDDEN, " ").lower()
-    if lower.isascii():
-        words = _WORD.findall(lower) if "'am" in lower else lower.translate(_SPACED).split()
-        if _GENDERED.isdisjoint(words):
-            return _titled(text)
-    parts: list[str] = []
-    end = 0
-    for found in _WORD.finditer(plain):
-        word = found.group()
-        key = folded(word).lower()
-        if key in BEFORE_A_NOUN:
-            neutral = BEFORE_A_NOUN[key][not _before_a_noun(plain, found.end())]
-        elif key in NEUTRAL:
-            neutral = NEUTRAL[key]
-        else:
-            continue
-        parts += [text[end : found.start()], _like(word, neutral)]
-        end = found.end()
-    return _titled("".join([*parts, text[end:]]))
-
-
-def _titled(text: str) -> str:
-    return _TITLE.sub("Mx", text) if "Miss" in text else text
-
-
-def _before_a_noun(text: str, end: int) -> bool:
-    """Return whether a noun follows the word that ends there, as far as the next word can tell."""
-    following = _NEXT.match(text, end)
-    return following is not None and following[1].lower() not in _NO_NOUN
-
-
-def _like(word: str, neutral: str) -> str:
-    """``neutral`` with the capitals of ``word``."""
+def _neutral(found: re.Match[str]) -> str:
+    """Neutral word for a gendered one; the word itself if it is not gendered."""
+    word = found[0]
+    key = (word if word.isascii() else folded(word)).lower()
+    if key in BEFORE_A_NOUN:
+        following = _NEXT.match(found.string, found.end())
+        noun = following is not None and following[1].lower() not in _NO_NOUN
+        neutral = BEFORE_A_NOUN[key][not noun]
+    elif key in NEUTRAL:
+        neutral = NEUTRAL[key]
+    else:
+        return word
     if len(word) > 1 and word.isupper():
         return neutral.upper()
     return neutral[0].upper() + neutral[1:] if word[0].isupper() else neutral

@@ -45,10 +45,6 @@ _KEPT = (
 )
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'"))
-_DOTS = str.maketrans("İı", "ii")  # what a pattern takes for an i, whatever its case
-
-_FIRST = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)")
-_WHOLE = re.compile(r"(?<!\d)(?<!\d\.)\d+")  # no decimals
 
 _COUNTED = re.compile(r"[^\W_]\S*")  # a word, from its first letter or digit on
 _MARKS = dict.fromkeys(
@@ -177,20 +173,20 @@ class Measure:
             problem = f"texts of one line, {LONGEST_CATEGORY} characters at most"
             raise wrong(what, "categories", listed, problem)
         object.__setattr__(self, "categories", frozenset(given))
-        self._settle_kind(what)
+        self._derive_kind(what)
 
-    def _settle_kind(self, what: str) -> None:
+    def _derive_kind(self, what: str) -> None:
         """Take the kind from the other fields where none is given; refuse one they contradict."""
         if self.kind not in (None, *get_args(MeasureKind)):
             raise wrong(what, "kind", self.kind, "'number', 'flag' or 'category'")
         counted = self.bounds is not None or self.integer or self.unit
-        said: tuple[tuple[MeasureKind, object, str], ...] = (
+        derived: tuple[tuple[MeasureKind, object, str], ...] = (
             ("category", self.categories, "categories"),
             ("number", counted, "bounds, unit or integer"),
             ("flag", isinstance(self.error, Misclassified), "rates of misclassification"),
             ("flag", self.missing_as is not None, "what missing replies count as"),
         )
-        for kind, given, fields in said:
+        for kind, given, fields in derived:
             if given and self.kind not in (None, kind):
                 raise BadDesign(what=what, problem=f"{fields} belong to a {kind}")
             if given:
@@ -203,18 +199,19 @@ class Measure:
         whole number too large for any, or a text that is no category, and BadDesign when it is no
         value at all, or one of another kind.
         """
-        value = self._taken(result)
-        if self.kind is not None and _kind_of(type(value)) not in (None, self.kind):
+        value: Any = self._taken(result)
+        kind = _kind(type(value))
+        if None not in (kind, self.kind) and kind != self.kind:
             raise BadDesign(
                 what=f"Measure({self.name!r})",
                 problem=f"is a {self.kind} and gave a {type(value).__name__}",
             )
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            text = str.__str__(value)  # of an enum its value, and no enum travels on
-            self.check_range(text)
-            return text
+        if kind == "flag":
+            return bool(value)
+        if kind == "category":
+            value = str.__str__(value)  # of an enum its value, and no enum travels on
+            self.check_range(value)
+            return str(value)
         self.check_range(value)
         number = finite_number(value)
         if number is not None:
@@ -256,12 +253,11 @@ class Measure:
 
     @property
     def listed(self) -> list[str]:
-        """The categories in order: by the number they begin with, then by those within them."""
+        """The categories in order; numbers within them count by size."""
 
-        def placed(text: str) -> tuple[float, str, str]:
-            first = _FIRST.match(text)
-            number = math.inf if first is None else float(first[0])
-            return number, _WHOLE.sub(lambda of: of[0].zfill(LONGEST_CATEGORY), text), text
+        def placed(text: str) -> tuple[list[str | int], str]:
+            parts = re.split(r"(\d+)", text)
+            return [int(part) if n % 2 else part for n, part in enumerate(parts)], text
 
         return sorted(self.categories, key=placed)
 
@@ -308,21 +304,20 @@ def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) 
 def check_declared(measures: Iterable[Measure], protocol: Callable[..., object]) -> None:
     """Raise BadDesign for a measure that is text without categories, as far as annotations say."""
     for measure in measures:
-        if not measure.categories and (
-            measure.kind == "category" or _is_text(kind_of(measure, protocol))
-        ):
+        text = measure.kind == "category" or "category" in _kinds(kind_of(measure, protocol))
+        if text and not measure.categories:
             raise measure.undeclared
 
 
 def with_kind(measure: Measure, protocol: Callable[..., object]) -> Measure:
-    """Return the measure with the kind that annotations say, where it has none and they do."""
+    """The measure with the kind that annotations say, where it has none and they do."""
     if measure.kind is not None:
         return measure
-    return replace(measure, kind=_kind_of(kind_of(measure, protocol)))
+    return replace(measure, kind=_kind(kind_of(measure, protocol)))
 
 
 def kind_of(measure: Measure, protocol: Callable[..., object]) -> object:
-    """Return the type of a measure's value, as far as annotations say; None where they do not."""
+    """The type of a measure's value, as far as annotations say; None where they do not."""
     take = measure.take
     if measure.integer:
         return int
@@ -340,25 +335,29 @@ def _hints(of: object) -> Mapping[str, object]:
         return {}
 
 
-def _kind_of(annotated: object) -> MeasureKind | None:
-    """Return what the values of a type are; None of what may be several, or is no type."""
+_KINDS: Mapping[type, MeasureKind] = {
+    bool: "flag",
+    int: "number",
+    float: "number",
+    str: "category",
+}
+
+
+@functools.cache  # every value of every trial is asked for its own
+def _kinds(annotated: object) -> frozenset[MeasureKind | None]:
+    """The kinds that values of a type may have; None is that of what is no value."""
     if isinstance(annotated, type):
-        kinds: dict[type, MeasureKind] = {bool: "flag", int: "number", float: "number"}
-        kinds[str] = "category"
-        return next((kind for of, kind in kinds.items() if issubclass(annotated, of)), None)
+        kinds = (kind for of, kind in _KINDS.items() if issubclass(annotated, of))
+        return frozenset({next(kinds, None)})
     parts = get_args(annotated)
-    each = {*map(_kind_of, map(type, parts) if get_origin(annotated) is Literal else parts)}
-    return each.pop() if len(each) == 1 else None
+    literal = get_origin(annotated) is Literal
+    return frozenset().union(*map(_kinds, map(type, parts) if literal else parts))
 
 
-def _is_text(kind: object) -> bool:
-    """Return whether a type is, or may be, text: ``str``, an enum or ``Literal`` of texts."""
-    if isinstance(kind, type):
-        return issubclass(kind, str)
-    parts = get_args(kind)
-    if get_origin(kind) is Literal:
-        return any(isinstance(part, str) for part in parts)
-    return any(map(_is_text, parts))
+def _kind(annotated: object) -> MeasureKind | None:
+    """The one kind that values of a type have; None of what may be several, or is no value."""
+    kinds = _kinds(annotated)
+    return next(iter(kinds)) if len(kinds) == 1 else None
 
 
 def _is_category(given: object) -> bool:
@@ -462,11 +461,9 @@ class Refusals:
 
         A phrase is named before the number of words.
         """
-        plain = text.translate(_APOSTROPHES)
-        folded = plain.translate(_DOTS).casefold()
-        for phrase, (word, pattern) in zip(self.phrases, _patterns(self.phrases), strict=True):
-            if word in folded and pattern.search(plain):
-                return f"says {phrase!r}"
+        found = _pattern(self.phrases).search(text.translate(_APOSTROPHES))
+        if self.phrases and found is not None:
+            return f"says {self.phrases[(found.lastindex or 0) - 1]!r}"
         if count_words(text) < self.fewest_words:
             return f"has fewer than {self.fewest_words} words"
         return None
@@ -477,19 +474,11 @@ class Refusals:
 
 
 @functools.cache
-def _patterns(phrases: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """One pattern per phrase; any white space may stand between its words.
-
-    Beside each its longest word, which is sooner looked for: a text that matches has it, folded.
-    """
-    patterns = []
-    for phrase in phrases:
-        words = phrase.translate(_APOSTROPHES).split()
-        inner = r"\s+".join(map(re.escape, words))
-        longest = max((word for word in words if word.isascii()), key=len, default="")
-        pattern = re.compile(rf"(?<!\w){inner}(?!\w)", re.IGNORECASE)
-        patterns.append((longest.casefold(), pattern))
-    return tuple(patterns)
+def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    """A group for each phrase; any white space may stand between its words."""
+    words = (map(re.escape, phrase.translate(_APOSTROPHES).split()) for phrase in phrases)
+    groups = "|".join(f"({joined})" for joined in map(r"\s+".join, words))
+    return re.compile(rf"(?<!\w)(?:{groups})(?!\w)", re.IGNORECASE)
 
 
 DOCUMENTED = Refusals()

@@ -35,7 +35,7 @@ def seed_of(seed: int) -> int:
     return int(digest(f"messy:{seed}")[:_DIGITS], 16)
 
 
-def in_a_mess(text: str, *, trial: int, seed: int) -> str:
+def messy_reply(text: str, *, trial: int, seed: int) -> str:
     """``text`` as the messy subject says it; ``trial`` decides whether it refuses."""
     if _share("refuses", trial) < REFUSED:
         return REFUSAL

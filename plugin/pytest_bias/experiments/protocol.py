@@ -174,7 +174,7 @@ class Subject:
             else:
                 inside = unfenced(text) if self.lenient else None
                 value = accept_object(
-                    text if inside is None else inside, finish, reply, check, told=messages
+                    text if inside is None else inside, finish, reply, check, conversation=messages
                 )
             said = (*messages, Message("assistant", text))
             return Reply(value, text, said, completion.latency, fenced=inside is not None)
@@ -189,7 +189,7 @@ def _check_asked(
     what = "ask()"
     need_text(what, prompt=prompt)
     need(what, "system", system, (str, NoneType), "text")
-    if reply is not None and not _is_model(reply):
+    if reply is not None and not (isinstance(reply, type) and _is_pydantic(reply)):
         expected = "a pydantic model (for one of several words: a field of type Literal[…])"
         raise wrong(what, "reply", reply, expected)
     need_function(what, "check", check)
@@ -198,10 +198,6 @@ def _check_asked(
         raise BadDesign(what=what, problem="system= belongs to the start of a conversation")
     if type(attempts) is not int or attempts < 1:
         raise wrong(what, "attempts", attempts, "a whole number, at least 1")
-
-
-def _is_model(reply: object) -> bool:
-    return isinstance(reply, type) and _is_pydantic(reply)
 
 
 @cache

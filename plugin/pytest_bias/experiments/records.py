@@ -200,7 +200,7 @@ class Outcome:
 
     @property
     def cut(self) -> bool:
-        """Whether the limit on tokens ended a reply that what is measured rests on."""
+        """True if the limit on tokens ended a reply that what is measured rests on."""
         return self.missing is None and self.cut_off > self.invalid.count(TRUNCATED)
 
 

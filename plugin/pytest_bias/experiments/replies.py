@@ -127,12 +127,13 @@ def unfenced(text: str) -> str | None:
 
     Text before or after it, two fences, one within another and a span on one line are none.
     """
-    found = _FENCE.fullmatch(text)
+    if (found := _FENCE.fullmatch(text)) is None:
+        return None
     try:
-        json.loads(found["inside"] if found is not None else "")
+        json.loads(found["inside"])
     except (ValueError, RecursionError):
         return None
-    return None if found is None else found["inside"]
+    return found["inside"]
 
 
 def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:
@@ -141,7 +142,8 @@ def accept_text(text: str, finish: str, check: Callable[[str], None] | None = No
     Raises InvalidReply ``refusal`` or ``content_filter`` when the provider says so, ``empty`` for
     white space.
     """
-    _check_finish(finish)
+    if finish in ("refusal", "content_filter"):
+        raise InvalidReply(finish)
     if not text.strip():
         raise InvalidReply(TRUNCATED if finish == "length" else "empty")
     _apply(check, text)
@@ -154,12 +156,12 @@ def accept_object(
     model: type[Structured],
     check: Callable[[Structured], None] | None = None,
     *,
-    told: Iterable[Message] = (),
+    conversation: Iterable[Message] = (),
 ) -> Structured:
     """``text`` as an object of ``model``: strict, one JSON object and nothing around it.
 
-    ``told`` is the conversation before it: a number that it repeats of what others said there is
-    no answer. Raises InvalidReply with the reason (see
+    A number that it repeats of what others said in the ``conversation`` before it is no answer.
+    Raises InvalidReply with the reason (see
     :meth:`pytest_bias.experiments.protocol.Subject.ask`).
     """
     accept_text(text, finish)
@@ -168,7 +170,7 @@ def accept_object(
     except TwiceNamed as twice:
         raise InvalidReply("duplicate_field", str(twice)) from None
     except (ValueError, RecursionError):
-        raise InvalidReply(_why_not_json(text, finish, told)) from None
+        raise InvalidReply(_why_not_json(text, finish, conversation)) from None
     try:
         value = model.model_validate_json(text, strict=True)
     except ValueError as error:
@@ -183,26 +185,23 @@ def accept_object(
 
 def _apply(check: Callable[[Checked], None] | None, value: Checked) -> None:
     """Have ``check`` raise what it has against ``value``; whatever else it does says nothing."""
-    said: object = None if check is None else check(value)
-    if said is not None:
+    result: object = None if check is None else check(value)
+    if result is not None:
         raise BadDesign(
             what="ask()",
             problem=(
-                f"check= returned a {type(said).__name__}; it must raise InvalidReply(reason) for "
-                "a reply that does not pass, and return nothing"
+                f"check= returned a {type(result).__name__}; it must raise InvalidReply(reason) "
+                "for a reply that does not pass, and return nothing"
             ),
         )
 
 
-def _check_finish(finish: str) -> None:
-    if finish in ("refusal", "content_filter"):
-        raise InvalidReply(finish)
-
-
-def _why_not_json(text: str, finish: str, told: Iterable[Message]) -> str:
+def _why_not_json(text: str, finish: str, conversation: Iterable[Message]) -> str:
     if finish == "length":
         return TRUNCATED
-    repeated = (_NUMBER.findall(message.text) for message in told if message.role != "assistant")
+    repeated = (
+        _NUMBER.findall(message.text) for message in conversation if message.role != "assistant"
+    )
     own_numbers = set(_NUMBER.findall(text)).difference(*repeated)
     if own_numbers or text.lstrip(_BLANK)[:1] in _JSON_STARTS:
         return "not_json"

@@ -14,7 +14,7 @@ import pytest
 
 from ..errors import NoControl
 from ..errors.said import Said
-from ..experiments.checks.manipulation import faults, in_words
+from ..experiments.checks.manipulation import faults, format_faults
 from .items import case_of
 
 if TYPE_CHECKING:
@@ -84,4 +84,4 @@ def _drop(items: list[pytest.Item], experiments: Iterable[str]) -> None:
 
 
 def _faults(experiment: Experiment) -> str:
-    return in_words(faults(experiment))
+    return format_faults(faults(experiment))

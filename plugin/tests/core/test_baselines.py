@@ -35,7 +35,7 @@ from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRati
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import digest, dumps
-from pytest_bias.experiments.checks.prompts import Told, told_by
+from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, Players
 from pytest_bias.experiments.measures import Measure
@@ -308,8 +308,8 @@ def test_another_design_differs_in_words(changed: Any, words: str) -> None:
     assert words in differences(prints(), changed)
 
 
-def told(**subject: str) -> Told:
-    return Told(subject=subject, judge=dict.fromkeys(subject, "judged"))
+def told(**subject: str) -> PromptDigests:
+    return PromptDigests(subject=subject, judge=dict.fromkeys(subject, "judged"))
 
 
 def test_conditions_that_came_went_or_are_told_otherwise_are_named() -> None:
@@ -323,11 +323,11 @@ def test_conditions_that_came_went_or_are_told_otherwise_are_named() -> None:
 
 def test_what_the_judge_is_told_counts_where_it_is_known_of_both() -> None:
     known = told(a="1", b="2")
-    other = Told(subject=known.subject, judge={"a": "another"})
+    other = PromptDigests(subject=known.subject, judge={"a": "another"})
     assert differences(prints(told=known), prints(told=other)) == (
         "what the judge is told changed in 1 condition (a)",
     )
-    unknown = Told(subject=known.subject)
+    unknown = PromptDigests(subject=known.subject)
     assert differences(prints(told=known), prints(told=unknown)) == ()
     empty = {**prints(told=unknown), "prompts": {"subject": known.subject, "judge": {}}}
     assert differences(empty, prints(told=unknown)) == ()
@@ -418,7 +418,7 @@ def test_another_prompt_temperature_or_target_differs() -> None:
 def whole(of: Experiment, hypothesis: Any = HYPOTHESIS) -> Any:
     """The fingerprint as a run makes it."""
     design = Design(3)
-    told = told_by(of, design, Players("openai/m"))
+    told = prompt_digests(of, design, Players("openai/m"))
     return fingerprint_of(of, design, hypothesis, "", sampled=of.parameters, told=told)
 
 

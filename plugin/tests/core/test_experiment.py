@@ -19,7 +19,6 @@ from pytest_bias.experiments.design import (
     Trial,
     check_label,
     cross,
-    frozen,
     trials_of,
 )
 from pytest_bias.experiments.experiment import (
@@ -135,14 +134,6 @@ def test_the_trials_of_all_designs_are_each_listed_once() -> None:
     assert len(plan_all(of, Design(5))) == 28 + 2
 
 
-def test_another_number_of_replicates_keeps_the_exemplars() -> None:
-    of = experiment(**CROSSED)
-    asked = of.design("documented", 2)
-    assert (asked.replicates, asked.exemplars, asked.name) == (2, 1, "documented, 2 replicates")
-    assert of.design("documented", 10) == of.design("documented")
-    assert of.design("documented").name == "documented"
-
-
 GROUP = Factor("group", {"f": 1, "m": 2}, exemplars={"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]})
 STYLE = Factor("style", {"plain": "p", "formal": "f", "slang": "s"})
 SEEDS = Items("seed", {"one": "first", "two": "second"})
@@ -150,14 +141,8 @@ SEEDS = Items("seed", {"one": "first", "two": "second"})
 
 def test_conditions_are_all_combinations_in_declared_order() -> None:
     conditions = cross([GROUP, STYLE])
-    assert [c.id for c in conditions] == [
-        "f-plain",
-        "f-formal",
-        "f-slang",
-        "m-plain",
-        "m-formal",
-        "m-slang",
-    ]
+    ids = "f-plain f-formal f-slang m-plain m-formal m-slang"
+    assert [c.id for c in conditions] == ids.split()
     assert conditions[4]["group"] == 2
     assert conditions[4]["style"] == "f"
 
@@ -166,14 +151,10 @@ def test_trials_of_a_condition_are_exemplars_by_items_by_replicates() -> None:
     condition = cross([GROUP, STYLE])[0]
     trials = list(trials_of(condition, [GROUP, STYLE], SEEDS, Design(2)))
     assert [trial.id for trial in trials] == [
-        "f-plain/Ada/one#1",
-        "f-plain/Ada/one#2",
-        "f-plain/Ada/two#1",
-        "f-plain/Ada/two#2",
-        "f-plain/Eve/one#1",
-        "f-plain/Eve/one#2",
-        "f-plain/Eve/two#1",
-        "f-plain/Eve/two#2",
+        f"f-plain/{name}/{item}#{n}"
+        for name in ("Ada", "Eve")
+        for item in SEEDS.items
+        for n in (1, 2)
     ]
     assert trials[2].item_value == "second"
     assert trials[0]["group"] == "Ada"
@@ -223,11 +204,6 @@ def test_exemplars_may_be_any_words() -> None:
     assert trial.id == "plain/he%2Fhim %231#2"
 
 
-@pytest.mark.parametrize("label", ["a", "a1", "very_high", "2x"])
-def test_labels(label: str) -> None:
-    check_label(label, "test")
-
-
 @pytest.mark.parametrize(
     "label", ["", "A", "a-b", "a b", "_a", "a_", "a__b", "é", "a/b", "a\n", 3, None]
 )
@@ -242,24 +218,12 @@ def test_values_are_frozen_all_the_way_down() -> None:
     factor = Factor("group", mine, exemplars=exemplars)
     items = Items("seed", {"one": ["first"]})
     mine["a"]["list"].append(3)
-    mine["c"] = 1
     exemplars["a"].append("z")
     assert factor.levels == {"a": {"list": (1, {"x": frozenset({1})})}, "b": (2,)}
     assert factor.exemplars == {"a": ("x",), "b": ("y",)}
     assert items.items == {"one": ("first",)}
     condition = cross([factor])[0]
     trial = next(trials_of(condition, [factor], items, Design(1)))
-    for value, attribute in (
-        (factor, "name"),
-        (items, "name"),
-        (condition, "levels"),
-        (trial, "replicate"),
-        (Design(3), "replicates"),
-    ):
-        with pytest.raises((AttributeError, TypeError)):
-            setattr(value, attribute, "other")
-        with pytest.raises((AttributeError, TypeError)):
-            value.new = 1  # type: ignore[union-attr]
     for mapping in (
         factor.levels,
         factor.levels["a"],
@@ -274,26 +238,11 @@ def test_values_are_frozen_all_the_way_down() -> None:
             mapping["new"] = 1  # type: ignore[index]
 
 
-def test_other_values_stay_what_they_are() -> None:
-    class Custom:
-        pass
-
-    custom = Custom()
-    assert frozen(custom) is custom
-    assert frozen("text") == "text"
-
-
 def test_repr_shows_no_stimuli() -> None:
     condition = Condition({"group": "a"}, {"group": "the words of a prompt"})
     trial = Trial(condition, item="one", item_value="a stimulus")
     assert "words" not in repr(condition)
     assert "stimulus" not in repr(trial)
-
-
-def test_a_design_may_cap_the_calls_it_costs() -> None:
-    assert Design(1, max_calls=400).max_calls == 400
-    with pytest.raises(BadDesign, match="max_calls must be at least 1"):
-        Design(1, max_calls=0)
 
 
 def test_an_unknown_factor_is_named() -> None:

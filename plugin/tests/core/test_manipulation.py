@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import LabelShown, SamePrompt
-from pytest_bias.experiments.checks.manipulation import LISTED, faults, in_words
+from pytest_bias.experiments.checks.manipulation import LISTED, faults, format_faults
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt
 from pytest_bias.experiments.measures import Measure
@@ -87,11 +87,6 @@ def test_a_condition_that_asks_nothing(simulated: SimulatedAnswer | None) -> Non
     assert [str(fault) for fault in faults(of)] == ["tiny: trial b#1 asks nothing of the subject"]
 
 
-def test_every_condition_that_is_like_another_is_named() -> None:
-    of = levels({"a": 1, "b": 2, "c": 3}, "How long?")
-    assert twins(of) == [(("a", "b"), None, 0), (("a", "c"), None, 0)]
-
-
 def test_conditions_alike_for_one_item_only() -> None:
     texts = {"north": "Ask with {cue}.", "south": "Ask plainly.", "west": "Ask without."}
 
@@ -149,15 +144,6 @@ def test_a_later_turn_may_differ() -> None:
 )
 def test_nothing_is_said_of_what_cannot_be_carried_out(simulated: Any) -> None:
     assert faults(design(Later("And of cats?"), CUE, simulated=simulated)) == ()
-
-
-def test_nothing_is_said_of_a_protocol_that_fails() -> None:
-    async def fail(trial: Trial, subject: Subject) -> str:
-        await subject.ask("What do you think of dogs?")
-        pytest.fail(trial.id)
-
-    assert faults(design(fail, CUE)) == ()
-    assert faults(design(fail, CUE, simulated=None)) == ()
 
 
 def test_a_protocol_that_never_ends_is_given_up() -> None:
@@ -235,7 +221,7 @@ def test_no_text_is_shown_where_none_is_kept() -> None:
     values = {"set_a": {"name": "Greg"}, "set_b": {"name": "Jamal"}}
     found = faults(levels(values, "Secret {level}, {value[name]}.", retention="measures"))
     assert len(found) == 2
-    said = in_words(found)
+    said = format_faults(found)
     assert "set_a" in said
     assert "Secret" not in said
     assert "Greg" not in said
@@ -286,134 +272,39 @@ def test_ids_in_the_prompt() -> None:
     assert found == [(f"{g}/{i}", "trial") for g in "fm" for i in ("nurse", "chef")]
 
 
-def test_a_word_that_only_its_level_shows() -> None:
-    values = {"control": {"months": 3}, "treatment": {"months": 9}}
-    found = leaks(levels(values, "This is the {level} case of {value[months]} months."))
-    assert found == [("control", "factor 'cue'"), ("treatment", "factor 'cue'")]
-
-
-@dataclass(frozen=True)
-class Persona:
-    told: str
-
-
-class Opaque:
-    def __str__(self) -> str:
-        return f"thing {id(self)}"
-
-
-HONEST: dict[str, tuple[Mapping[str, object], str]] = {
-    "words of the question": (
-        {"low": 3, "high": 9},
-        "The demand is {value} months. Is that too low, too high or just right?",
+LEAST, MOST = Factor("least", {"1": 1, "3": 3}), Factor("most", {"6": 6, "9": 9})
+NAMED = Factor(
+    "group", {"set_a": {}, "set_b": {}}, exemplars={"set_a": ["set_a", "Ada"], "set_b": ["Bob"]}
+)
+HONEST = {
+    "words of the question": levels({"low": 3, "high": 9}, "Is {value} months low, or high?"),
+    "a declared identifier": levels(
+        {"snake_case": " Use\nsnake_case. ", "camel": "Use camelCase."}, "Name a variable. {value}"
     ),
-    "a word in its value": (
-        {"noir": "You are a detective in a film noir.", "plain": "You are a detective."},
-        "{value} Who did it?",
-    ),
-    "a word inside its value": (
-        {"noir": {"told": ["a film noir"]}, "plain": {"told": ["a film"]}},
-        "{value[told][0]}",
-    ),
-    "a word in a value of the author's own type": (
-        {"noir": Persona("a film noir"), "plain": Persona("a film")},
-        "{value.told}",
-    ),
-    "a value nobody can look into": (
-        {"thing": Opaque(), "other": Opaque()},
-        "{value}",
-    ),
-    "neutral": ({"neutral": "", "loaded": "It is awful. "}, "{value}Stay neutral: what is it?"),
-    "numbers": ({"3": 3, "9": 9}, "After {value} months?"),
-    "numbers as other numbers": ({"3": 3.0, "9": 9.0}, "After {value} months?"),
-    "none": ({"none": None, "some": "with a cue"}, "Cue: {value}"),
-    "truth": ({"true": True, "false": False}, "Insured: {value}"),
-    "an article": ({"a": "a dog", "b": "an owl"}, "What eats {value}?"),
-    "a letter by chance": ({"a": 1, "an": 2}, "{value} {trial.condition.id} dog?"),
-    "a word any sentence needs": ({"with": 1, "without": 2}, "{value} {level} care?"),
-    "a declared identifier": (
-        {"snake_case": "snake_case", "camel": "camelCase"},
-        "Write in {value}.",
-    ),
-    "a declared identifier in a sentence": (
-        {"snake_case": " Use\nsnake_case. ", "camel": "Use camelCase."},
-        "Name a variable. {value}",
-    ),
-    "a part of a longer identifier": ({"set_a": 1, "set_b": 2}, "my_set_a {value} set_bb"),
-    "an identifier in every prompt": (
+    "a part of a longer identifier": levels({"set_a": 1, "set_b": 2}, "my_set_a {value} set_bb"),
+    "an identifier in every prompt": levels(
         {"option_a": {"cv": "Ada's"}, "option_b": {"cv": "Bob's"}},
         "Look at {value[cv]}. Reply option_a or option_b.",
     ),
-    "unicode": ({"greek": "αβγ", "odd": "\udc80 \x1b[0m"}, "{value}"),
+    "unicode": levels({"greek": "αβγ", "odd": "\udc80 \x1b[0m"}, "{value}"),
+    "an exemplar": design(template("Rate {value}."), NAMED),
+    "values side by side": design(template("{trial[least]}-{trial[most]} months?"), LEAST, MOST),
+    "a value and an item side by side": design(
+        template("{trial[least]}/{trial.item_value} of it?"),
+        LEAST,
+        items=Items("part", {"2": 2, "4": 4}),
+    ),
+    "a word of an item": levels(
+        {"snake_case": 1, "other": 2},
+        "{value}: {trial.item_value}",
+        items=Items("job", {"code": "Explain snake_case.", "prose": "Explain prose."}),
+    ),
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
-def test_honest_designs_are_left_alone(name: str) -> None:
-    assert faults(levels(*HONEST[name])) == ()
-
-
-def test_exemplars_are_stimuli() -> None:
-    members = {"white": ["Emily White", "x_white"], "black": ["Jamal", "x_black"]}
-    factor = Factor("group", {"white": {}, "black": {}}, exemplars=members)
-    assert faults(design(template("Rate {value}."), factor)) == ()
-    members = {"set_a": ["set_a", "Ada"], "set_b": ["set_b", "Bob"]}
-    factor = Factor("group", {"set_a": {}, "set_b": {}}, exemplars=members)
-    assert faults(design(template("Rate {value}."), factor)) == ()
-
-
-def test_values_put_side_by_side_are_no_id() -> None:
-    least, most = Factor("least", {"1": 1, "3": 3}), Factor("most", {"6": 6, "9": 9})
-    assert faults(design(template("{trial[least]}-{trial[most]} months?"), least, most)) == ()
-    items = Items("part", {"2": 2, "4": 4})
-    share = template("{trial[least]}/{trial.item_value} of it?")
-    assert faults(design(share, least, items=items)) == ()
-
-
-def test_words_of_an_item_are_no_label_of_a_level() -> None:
-    items = Items("job", {"code": "Explain snake_case.", "prose": "Explain prose."})
-    of = levels({"snake_case": 1, "other": 2}, "{value}: {trial.item_value}", items=items)
+@pytest.mark.parametrize("of", HONEST.values(), ids=HONEST)
+def test_honest_designs_are_left_alone(of: Experiment) -> None:
     assert faults(of) == ()
-    items = Items("dose", {"1": "a tablet", "2": "1/2 tablet"})
-    assert (
-        faults(levels({"1": "calm", "2": "pain"}, "{value} {trial.item_value}", items=items)) == ()
-    )
-
-
-def test_words_of_an_item_that_another_level_loses() -> None:
-    items = Items("seed", {"letter": "Write me the perfect letter.", "tax": "Explain a tax."})
-
-    async def ask(trial: Trial, subject: Subject) -> str:
-        seed = str(trial.item_value)
-        text = seed if trial["english"] == 0 else f"Please to {seed.replace('the perfect ', '')}"
-        shown = "perfect " if trial.item == "tax" and trial["english"] == leak else ""
-        return (await subject.ask(f"{shown}{text}")).value
-
-    leak: int | None = None
-    of = design(ask, Factor("english", {"perfect": 0, "l2": 1}), items=items)
-    assert faults(of) == ()
-    leak = 0
-    (found,) = faults(of)
-    assert isinstance(found, LabelShown)
-    assert (found.label, found.item) == ("perfect", "tax")
-
-
-def test_a_level_whose_prompts_fail_leaves_words_undecided() -> None:
-    async def ask(trial: Trial, subject: Subject) -> str:
-        if trial.condition.id == "treatment":
-            raise ValueError(trial.id)
-        return (await subject.ask("Take control.")).value
-
-    assert faults(design(ask, Factor("cue", {"control": 1, "treatment": 2}))) == ()
-
-
-def test_what_is_asked_after_a_reply_leaves_words_undecided() -> None:
-    async def ask(trial: Trial, subject: Subject) -> str:
-        heard = await subject.ask(f"Number {trial['cue']}?")
-        more = "Keep control." if trial["cue"] == 1 else "Go on."
-        return (await subject.ask(more, after=heard)).value
-
-    assert faults(design(ask, Factor("cue", {"control": 1, "treatment": 2}))) == ()
 
 
 def test_both_kinds_in_one_experiment() -> None:
@@ -431,10 +322,10 @@ def test_many_faults_are_one_message() -> None:
     of = levels({f"c{n}": n for n in range(20)}, "How long?")
     found = faults(of)
     assert len(found) == 19
-    lines = in_words(found).splitlines()
+    lines = format_faults(found).splitlines()
     assert len(lines) == LISTED + 1
     assert lines[-1] == f"… and {19 - LISTED} more like these"
-    assert in_words(()) == ""
+    assert format_faults(()) == ""
 
 
 VALUES = ["", "x", "X", "{x}", "é", "e\u0301", "\ud800"]
@@ -446,8 +337,3 @@ def test_two_conditions_are_alike_exactly_where_their_values_are(values: dict[st
     found = twins(levels(values, "Say {value}!"))
     assert len(found) == len(values) - len(set(values.values()))
     assert all(values[one] == values[two] for (one, two), _, _ in found)
-
-
-def test_faults_are_the_same_each_time() -> None:
-    of = levels({"set_a": 1, "set_b": 1}, "{level} {value}", items=Items("n", {"x": 1, "y": 2}))
-    assert in_words(faults(of)) == in_words(faults(of))

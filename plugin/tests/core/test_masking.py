@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_bias import masked
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiments.masking import BEFORE_A_NOUN, NAME, NEUTRAL, shown, unescaped
+from pytest_bias.experiments.masking import BEFORE_A_NOUN, NEUTRAL, name_in, unescaped
 
 WORDS = sorted({*NEUTRAL, *BEFORE_A_NOUN})
 
@@ -66,18 +66,6 @@ def test_gendered_words_become_neutral(text: str, expected: str) -> None:
     assert masked(text, []) == expected
 
 
-def test_two_stories_that_differ_by_name_and_gender_alone_come_out_the_same() -> None:
-    story = (
-        "{0} found a wallet. {1} looked at {2} shoes; {0}’s rent was due. “{3}. {0},” a {4} said "
-        "to {5}, “is it {6}?” The {7} hurt {8}. {1} gave it back."
-    )
-    male = ("Darnell", "He", "his", "Mr", "boy", "him", "his", "man", "himself")
-    female = ("Sofia", "She", "her", "Ms", "girl", "her", "hers", "woman", "herself")
-    one = masked(story.format(*male), "Darnell")
-    assert one == masked(story.format(*female), "Sofia")
-    assert one.startswith(f"{NAME} found a wallet. They looked at their shoes; {NAME}’s rent")
-
-
 @given(
     st.lists(st.sampled_from([*WORDS, "Greg", "Zoë"]), min_size=1),
     st.sampled_from([str, str.upper, str.capitalize]),
@@ -87,7 +75,7 @@ def test_no_name_and_no_gendered_word_is_left(
     words: list[str], cased: Callable[[str], str], between: str
 ) -> None:
     text = masked(between.join(map(cased, words)), ["Greg", "Zoë"])
-    assert shown(text, ["Greg", "Zoë", "GREG", "ZOË"]) is None
+    assert name_in(text, ["Greg", "Zoë", "GREG", "ZOË"]) is None
     assert set(re.findall(r"\w+(?:'am)?", text.lower())) & set(WORDS) == set()
 
 
@@ -112,8 +100,8 @@ def test_what_is_masked_is_never_found_by_the_check_of_what_a_judge_is_sent(
     names = ["Greg", "José", "O'Neil"]
     text = masked("".join(pieces), names)
     told = [*names, *(name.upper() for name in names)]
-    assert shown(text, told) is None
-    assert shown(unescaped(text), told) is None
+    assert name_in(text, told) is None
+    assert name_in(unescaped(text), told) is None
 
 
 def test_another_token_may_stand_for_names() -> None:
@@ -129,10 +117,10 @@ def test_a_name_without_a_letter_is_refused(name: str) -> None:
 
 
 def test_what_is_shown_is_found_whatever_its_accents_but_in_its_own_case() -> None:
-    assert shown("Then Jose came", ["Ada", "José"]) == "José"
-    assert shown("Then José’s dog came", ["Jose"]) == "Jose"
-    assert shown("Josette", ["Jose"]) is None
-    assert shown("a grace period", ["Grace"]) is None
-    assert shown("by Grace", ["Grace"]) == "Grace"
-    assert shown("Maria\nda Silva", ["Maria da Silva"]) == "Maria da Silva"
-    assert shown("", ["Ada"]) is None
+    assert name_in("Then Jose came", ["Ada", "José"]) == "José"
+    assert name_in("Then José’s dog came", ["Jose"]) == "Jose"
+    assert name_in("Josette", ["Jose"]) is None
+    assert name_in("a grace period", ["Grace"]) is None
+    assert name_in("by Grace", ["Grace"]) == "Grace"
+    assert name_in("Maria\nda Silva", ["Maria da Silva"]) == "Maria da Silva"
+    assert name_in("", ["Ada"]) is None

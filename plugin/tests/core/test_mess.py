@@ -67,11 +67,6 @@ def test_its_judge_refuses_nothing_and_is_told_that_it_is_messy() -> None:
     } == {"even False", "judge False", "judge True"}
 
 
-def test_a_prompt_of_another_experiment_is_left_to_it() -> None:
-    prompts = [SimulatedPrompt(MESSY, MESSAGES, seed) for seed in range(100)]
-    assert {simulated_text(lambda _: None, prompt) for prompt in prompts} == {None}
-
-
 def test_the_judge_is_no_subject() -> None:
     with pytest.raises(BadSetting, match=r"test one of .*simulated/messy"):
         check_models(SETTINGS, Roster(), [f"simulated/{MESSY_JUDGE}"])

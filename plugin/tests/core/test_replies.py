@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from bias_tests.anchoring.experiment import ALL_IN_ONE
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_bias import MeanDifference, RateDifference
+from pytest_bias import MeanDifference
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette
@@ -33,7 +29,6 @@ from pytest_bias.experiments.replies import accept_object, accept_text, reply_sc
 from pytest_bias.providers.players import players_of
 from pytest_bias.report.dataset import dataset_of
 from pytest_bias.settings.roster import parse_roster
-from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..helpers import there
 from .factories import MODEL, Score, completion, experiment, outcomes_of, record
@@ -67,14 +62,12 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "nothing for want of room": ("", "length", "truncated"),
     "refused by the provider": (GOOD, "refusal", "refusal"),
     "filtered": ("", "content_filter", "content_filter"),
-    "filtered in the middle": (GOOD, "content_filter", "content_filter"),
     "refusal in words": ("I'm sorry, but I can't help with that.", "stop", "refusal"),
     "refusing words around a number of its own": (
         "As an AI language model, I give no 5 months.",
         "stop",
         "not_json",
     ),
-    "refusal, typographic": ("I cannot decide on a sentence.", "stop", "refusal"),
     "lecture": ("A sentence must be found by a court.", "stop", "no_number"),
     "prose with a number": ("I would give her 5 months.", "stop", "not_json"),
     "fenced": (f"```json\n{GOOD}\n```", "stop", "not_json"),
@@ -85,11 +78,9 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "cut off, unsaid": (GOOD[:-1], "stop", "not_json"),
     "single quotes": (GOOD.replace('"', "'"), "stop", "not_json"),
     "trailing comma": (GOOD.replace("}", ",}"), "stop", "not_json"),
-    "comment": (GOOD.replace("}", "// done\n}"), "stop", "not_json"),
     "byte order mark": (f"\ufeff{GOOD}", "stop", "not_json"),
     "list": (f"[{GOOD}]", "stop", "wrong_type"),
     "bare number": ("5", "stop", "wrong_type"),
-    "bare text": ('"five"', "stop", "wrong_type"),
     "null": ("null", "stop", "wrong_type"),
     "no keys": ("{}", "stop", "missing_field"),
     "missing key": ('{"opinion": "too low"}', "stop", "missing_field"),
@@ -100,29 +91,22 @@ INVALID: dict[str, tuple[str, str, str]] = {
     ),
     "extra key": (GOOD.replace("}", ', "reason": "x"}'), "stop", "extra_field"),
     "key twice": (GOOD.replace("}", ', "sentenceMonths": 6}'), "stop", "duplicate_field"),
-    "same key twice": (GOOD.replace("}", ', "sentenceMonths": 5}'), "stop", "duplicate_field"),
     "whole float": (with_months("5.0"), "stop", "wrong_type"),
-    "float": (with_months("5.5"), "stop", "wrong_type"),
     "exponent": (with_months("1e1"), "stop", "wrong_type"),
     "number as text": (with_months('"5"'), "stop", "wrong_type"),
     "flag": (with_months("true"), "stop", "wrong_type"),
     "nothing as value": (with_months("null"), "stop", "wrong_type"),
-    "list as value": (with_months("[5]"), "stop", "wrong_type"),
     "NaN": (with_months("NaN"), "stop", "not_json"),
-    "Infinity": (with_months("-Infinity"), "stop", "not_json"),
     "too large a float": (with_months("1e999"), "stop", "out_of_range"),
     "below": (with_months("-1"), "stop", "out_of_range"),
     "above": (with_months("13"), "stop", "out_of_range"),
     "huge": (with_months("9" * 4000), "stop", "out_of_range"),
     "too huge to read": (with_months("9" * 5000), "stop", "not_json"),
     "nested": (with_months("[" * NESTED + "]" * NESTED), "stop", "not_json"),
-    "nested and open": ("[" * NESTED, "stop", "not_json"),
     "unknown option": (GOOD.replace("too low", "just right"), "stop", "unknown_option"),
-    "option in capitals": (GOOD.replace("too low", "Too low"), "stop", "unknown_option"),
     "lone surrogate": (GOOD.replace("too low", "\ud83d"), "stop", "not_json"),
     "escaped lone surrogate": (GOOD.replace("too low", "\\ud83d"), "stop", "not_json"),
     "control character": (GOOD.replace("too", "t\x00o"), "stop", "not_json"),
-    "infinite share": (GOOD.replace("}", ', "share": 1e999}'), "stop", "out_of_range"),
 }
 
 
@@ -156,16 +140,6 @@ def test_a_valid_reply_is_no_refusal_whatever_its_words() -> None:
 
     words = "I'm sorry, I cannot come, she said."
     assert accept_object(json.dumps({"text": words}), "stop", Story).text == words
-
-
-def test_check_comes_last_and_gives_its_own_reason() -> None:
-    def refuse(ruling: Ruling) -> None:
-        raise InvalidReply("wrong_echo", f"{ruling.months}")
-
-    with pytest.raises(InvalidReply, match=r"^wrong_echo: 5$"):
-        accept_object(GOOD, "stop", Ruling, refuse)
-    with pytest.raises(InvalidReply, match=r"^empty$"):
-        accept_object("", "stop", Ruling, refuse)
 
 
 def test_validators_of_the_reply_give_theirs() -> None:
@@ -243,9 +217,9 @@ def test_a_reply_has_exactly_its_fields() -> None:
     ],
 )
 def test_a_number_of_the_prompt_is_no_answer(text: str, reason: str) -> None:
-    told = Message("assistant", "6 months"), Message("user", "It is her 12th offence.")
+    before = Message("assistant", "6 months"), Message("user", "It is her 12th offence.")
     with pytest.raises(InvalidReply) as caught:
-        accept_object(text, "stop", Ruling, told=told)
+        accept_object(text, "stop", Ruling, conversation=before)
     assert caught.value.reason == reason
 
 
@@ -270,9 +244,6 @@ def test_the_schema_says_only_what_the_author_wrote_for_the_model() -> None:
     assert '"additionalProperties":false' in schema
 
 
-PUBLISHED = (
-    Path(__file__).parents[3] / "bias_tests" / "anchoring" / "published" / "anchoring_replies.csv"
-)
 BARE, FENCED = '{"score": 5}', '```json\n{"score": 7}\n```'
 
 
@@ -296,17 +267,13 @@ def test_one_fence_around_one_json_value_is_taken_off(text: str) -> None:
     [
         BARE,
         "",
-        "```",
         "```json\n```",
-        "```json\n\n```",
-        '```json {"a": 1} ```',
         '`{"a": 1}`',
         'Here it is:\n```json\n{"a": 1}\n```',
         '```json\n{"a": 1}\n```\nI hope this helps.',
         '```json\n{"a": 1}',
         '```json\n{"a": 1}\n````',
         '```json\n{"a": 1}\n```\n```json\n{"a": 1}\n```',
-        '```json\n{"a": 1}\n```\n\n```json\n{"a": 2}\n```',
         '```markdown\n```json\n{"a": 1}\n```\n```',
         '````\n```json\n{"a": 1}\n```\n````',
         '```json\n{"a": 1} {"a": 2}\n```',
@@ -314,7 +281,6 @@ def test_one_fence_around_one_json_value_is_taken_off(text: str) -> None:
         "```\nI cannot say.\n```",
         '```json my answer\n{"a": 1}\n```',
         "```json\n" + "[" * 100_000 + "\n```",
-        '~~~\n{"a": 1}\n~~~',
     ],
 )
 def test_nothing_else_is(text: str) -> None:
@@ -350,15 +316,6 @@ def test_a_strict_recording_is_read_leniently_without_a_call(tmp_path: Path) -> 
     assert path.read_bytes() == before
     path = record(tmp_path / "bare", of, said("no", BARE))
     assert scores(lenient(of), outcomes_of(lenient(of), path)) == {(5.0, True)}
-
-
-def test_what_the_fence_holds_is_checked_like_any_reply(tmp_path: Path) -> None:
-    of = experiment()
-    wrong = '```json\n{"score": "7"}\n```'
-    path = record(tmp_path, of, said(wrong, FENCED, BARE))
-    (outcome, *_) = outcomes_of(lenient(of), path)
-    assert (outcome.invalid, outcome.interactions) == (("wrong_type",), 2)
-    assert scores(lenient(of), outcomes_of(lenient(of), path)) == {(7.0, False)}
 
 
 def test_a_lenient_recording_read_strictly_lacks_what_was_not_asked_again(tmp_path: Path) -> None:
@@ -446,74 +403,6 @@ def test_another_policy_and_a_measure_of_that_name_are_refused(policy: object) -
         experiment(replies=policy)
     with pytest.raises(BadDesign, match="has a measure of this name"):
         Measure(FORMAT_KEPT)
-
-
-# --- what real models replied -----------------------------------------------------------------
-
-
-def published(of: Experiment, model: str) -> list[Outcome]:
-    """The published replies of a model, each in the words it came in but for what is not known."""
-    with PUBLISHED.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["model"] == model]
-    outcomes = []
-    for trial in plan(of, of.design("documented", 30)):
-        if (cell := trial.condition.levels["demand"]) not in ("low", "high"):
-            continue
-        row = next(
-            r for r in rows if (r["condition"], int(r["run"])) == (cell, trial.replicate - 1)
-        )
-        ruling = {
-            "prosecutorRecommendationMonths": int(row["demand_months"]),
-            # Of what the source could not read, as it was fenced, it tells no values.
-            "prosecutorEvaluation": row["prosecutor_evaluation"] or "just right",
-            "defenseAttorneyEvaluation": row["defence_evaluation"] or "too low",
-            "sentenceMonths": int(row["sentence_months"] or 3),
-        }
-        text = json.dumps(ruling, indent=2)
-        fenced = f"```json\n{text}\n```" if row["fenced_json"] == "yes" else text
-        outcomes.append(carry_out(of, MODEL, trial, replies(fenced, fenced, fenced)))
-    return outcomes
-
-
-def analysed(of: Experiment, outcomes: list[Outcome], hypotheses: Any = ()) -> Analysis:
-    return analyse(
-        *(of, of.design("documented", 30), MODEL, outcomes),
-        hypotheses=hypotheses,
-        controls=(),
-        recording=NOTHING_KEPT,
-    )
-
-
-def formats(analysis: Analysis) -> dict[str, Mapping[str, int]]:
-    return {c.condition: c.counts for c in analysis.categories if c.measure == FORMAT_KEPT}
-
-
-@pytest.mark.parametrize(
-    ("model", "low", "high"),
-    [
-        ("anthropic/claude-haiku-4-5", {"yes": 21, "no": 9}, {"yes": 19, "no": 11}),
-        ("openrouter/openai/gpt-4o", {"no": 30}, {"yes": 2, "no": 28}),
-        ("codex", {"yes": 30}, {"yes": 30}),
-    ],
-)
-def test_the_fences_of_real_models_are_counted_by_condition(
-    model: str, low: Mapping[str, int], high: Mapping[str, int]
-) -> None:
-    strict = Counter(
-        (each.trial.condition.levels["demand"], each.missing)
-        for each in published(ALL_IN_ONE, model)
-    )
-    assert strict["low", "not_json"] == low.get("no", 0)
-    assert strict["high", "not_json"] == high.get("no", 0)
-    of = lenient(ALL_IN_ONE)
-    outcomes = published(of, model)
-    assert {each.missing for each in outcomes} == {None}
-    kept_more = RateDifference(FORMAT_KEPT, "demand", high="high", low="low", claim="describe")
-    analysis = analysed(of, outcomes, [kept_more])
-    assert formats(analysis) == {"low": low, "high": high}
-    (verdict,) = analysis.verdicts
-    shares = [counts.get("yes", 0) / 30 for counts in (high, low)]
-    assert there(verdict.finding).estimate == pytest.approx(shares[0] - shares[1], abs=1e-12)
 
 
 def test_a_data_set_says_it_of_every_trial() -> None:

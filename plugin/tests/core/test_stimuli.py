@@ -21,11 +21,6 @@ def test_variables_are_filled_in() -> None:
     assert template.variables == frozenset({"name", "n"})
 
 
-def test_variables_may_be_called_anything_and_are_expanded_once() -> None:
-    template = PromptTemplate("t", "$self $name $text", {"self", "name", "text"})
-    assert template.fill(self="$b ${c} $$", name=2, text=3) == "$b ${c} $$ 2 3"
-
-
 BAD = {
     "unknown": ("$a and $b", {"a"}, "uses unknown variable(s) b"),
     "unused": ("$a", {"a", "b", "c"}, "does not use variable(s) b, c"),
@@ -67,11 +62,6 @@ def stimuli(tmp_path: Path) -> Stimuli:
 def write(stimuli: Stimuli, name: str, content: str | bytes) -> None:
     data = content if isinstance(content, bytes) else content.encode()
     (stimuli.folder / name).write_bytes(data)
-
-
-def test_stimuli_stand_in_a_folder_beside_a_module_or_in_any_other(tmp_path: Path) -> None:
-    assert Stimuli(str(tmp_path / "experiment.py")).folder == tmp_path / "stimuli"
-    assert Stimuli(tmp_path).folder == tmp_path
 
 
 def test_a_text_is_read_without_the_white_space_around_it(stimuli: Stimuli) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...errors import InvalidReply
-from ..canonical import compact, digest
+from ..canonical import compact, digest, plain
 from ..design import Trial
 from ..experiment import Experiment, Players, plan
 from ..messages import Completion
@@ -38,9 +38,12 @@ def not_before(experiment: Experiment, flag: str, compared: Mapping[str, Sequenc
         if asked[0].isdisjoint(asked[1]):
             names = " and ".join(compared)
             return f"can rest on no reply: the levels of {names} part before the first"
-        values = [_value(experiment, flag, walk) for walk in walks]
-        if None in values:
+        try:
+            values = [experiment.measure(flag).of(walk.result) for walk in walks if walk.valid]
+        except InvalidReply:
             continue
+        if len(values) < len(walks):
+            continue  # no result, and no flag
         if values[0] != values[1]:
             at = pairs[draw % len(pairs)][1].id
             return f"depends on what came after the levels parted (rehearsed: {at})"
@@ -70,19 +73,8 @@ def _pairs(experiment: Experiment, compared: Mapping[str, Sequence[str]]) -> lis
 
 def _walk(experiment: Experiment, trial: Trial, draw: int) -> Walk:
     def answer(wanted: PendingRequest) -> Completion | None:
-        place, request = wanted.place, wanted.request
-        told = [draw, [*place.branch], place.turn, place.attempt, request.to]
-        texts = [[message.role, message.text] for message in request.messages]
-        return simulated_reply(experiment, wanted, int(digest(compact([told, texts]))[:12], 16))
+        request = wanted.request
+        asked = compact(plain([draw, wanted.place, request.to, request.messages]))
+        return simulated_reply(experiment, wanted, int(digest(asked)[:12], 16))
 
     return Walk(experiment, _PLAYERS, trial, answer)
-
-
-def _value(experiment: Experiment, flag: str, walk: Walk) -> object:
-    """The flag of a rehearsed trial; None where it came to no result."""
-    if not walk.valid:
-        return None
-    try:
-        return experiment.measure(flag).of(walk.result)
-    except InvalidReply:
-        return None

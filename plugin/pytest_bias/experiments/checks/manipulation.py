@@ -3,17 +3,17 @@
 Two conditions that put the very same before the subject show no effect whatever the subject is
 like; a prompt that shows a label (``set1_white_male``) tells the subject what is tested. Both
 show in the prompts, which are had in memory: the first trial of every condition, exemplar and item
-is carried out up to its first reply, then with the experiment's simulated subject, if it has one.
+is carried out with the experiment's simulated subject, or up to its first reply where it has none.
 Of what cannot be carried out nothing is said: its cases will.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import permutations
+from types import NoneType
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownName
 from ..design import Trial
@@ -22,7 +22,7 @@ from ..fields import author_line
 from ..measures import check_kept
 from ..records import Outcome, record_of
 from ..replay import JUDGE, SUBJECT, Answers, PendingRequest, Walk, carry_out, simulated_answers
-from .leaks import Prompt, ids_shown, words_shown
+from .leaks import Prompt, labels_shown
 
 SEEDS = 5
 """Courses a conversation is given before two that never differed are called the same: what a
@@ -34,27 +34,18 @@ LISTED = 5
 _LONGEST = 60
 """Replies after which a trial is given up: a protocol may ask until it is content."""
 
-_NEVER_AWAITED = "was never awaited"
-"""How Python's own warning ends."""
-
 _PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 
 
-class _Walk(Walk):
-    """A trial as far as it came in memory, and what was put before its subject."""
+class _Rehearsal(Walk):
+    """A trial as far as it came in memory; ``put`` is what its subject was asked, each once."""
 
     def __init__(self, experiment: Experiment, trial: Trial, answer: Answers) -> None:
         super().__init__(experiment, _PLAYERS, trial, answer, _LONGEST)
         if isinstance(self.error, BadDesign | UnknownName):
             raise self.error
-        self.told = self.error if isinstance(self.error, JudgeNotBlind) else None
-
-    @cached_property
-    def put(self) -> tuple[PendingRequest, ...]:
-        """Return what the subject was asked, each question once."""
-        return tuple(
-            each for each in self.asked if each.place.attempt == 1 and each.request.to == "subject"
-        )
+        asked = (each for each in self.asked if each.request.to == "subject")
+        self.put = [each for each in asked if each.place.attempt == 1]
 
     @property
     def prompt(self) -> Prompt:
@@ -79,7 +70,7 @@ def faults(experiment: Experiment) -> tuple[BiasError, ...]:
             found = (BadDesign(what=where, problem=str(error)) if where else error,)
     for each in warned:
         place = f"{each.filename}:{each.lineno}"
-        if str(each.message).endswith(_NEVER_AWAITED):
+        if str(each.message).endswith("was never awaited"):
             problem = f"{each.message}: write await before it"
             return (BadDesign(what=place, problem=problem),)
         warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
@@ -90,29 +81,19 @@ def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
     once = experiment.design(replicates=1)
     trials = plan(experiment, replace(once, controls=min(once.controls, 1)))
     answer = simulated_answers(experiment, trials[0])
-    walks = [_walk(experiment, trial, answer) for trial in trials]
+    walks = _rehearsed(experiment, trials, answer)
     if experiment.simulated is not None:
         _check_measures(experiment, walks, answer)
-    # Of what fails once it is answered the opening is known.
-    begun = [
-        walk or _walk(experiment, trial, lambda _: None)
-        for walk, trial in zip(walks, trials, strict=True)
-    ]
-    prompts = [walk.prompt for walk in begun if walk is not None and walk.put]
-    told = {
-        (walk.told.factor, walk.told.level): walk.told
-        for walk in reversed(begun)
-        if walk is not None and walk.told is not None
-    }
-    found: list[BiasError] = [*reversed(told.values())]
-    found += _same(experiment, [walk for walk in walks if walk], trials[0])
-    found += ids_shown(experiment, prompts)
-    if len(prompts) == len(trials):  # or else nobody knows what other levels show
-        found += words_shown(experiment, prompts)
-    return tuple(found)
+    not_blind: dict[tuple[str, str], BiasError] = {}
+    for walk in walks:
+        if isinstance(walk.error, JudgeNotBlind):
+            not_blind.setdefault((walk.error.factor, walk.error.level), walk.error)
+    prompts = [walk.prompt for walk in walks if walk.put]
+    same = _same(experiment, walks, trials[0])
+    return (*not_blind.values(), *same, *labels_shown(experiment, prompts))
 
 
-def in_words(found: Sequence[BiasError]) -> str:
+def format_faults(found: Sequence[BiasError]) -> str:
     """``found`` as one message, a line each; empty where there is none."""
     lines = [str(fault) for fault in found[:LISTED]]
     if len(found) > LISTED:
@@ -120,14 +101,12 @@ def in_words(found: Sequence[BiasError]) -> str:
     return "\n".join(lines)
 
 
-def _check_measures(
-    experiment: Experiment, walks: Sequence[_Walk | None], answer: Answers
-) -> None:
+def _check_measures(experiment: Experiment, walks: Sequence[_Rehearsal], answer: Answers) -> None:
     """Take every measure once: one that cannot be taken would show when all is paid for.
 
     Raises BadDesign when one gives no value, or fails.
     """
-    trial = next((walk.trial for walk in walks if walk is not None and walk.valid), None)
+    trial = next((walk.trial for walk in walks if walk.valid), None)
     if trial is None:
         return
     outcome = carry_out(experiment, _PLAYERS, trial, answer)
@@ -143,13 +122,12 @@ def _check_measures(
             raise BadDesign(what=f"Measure({measure.name!r})", problem=problem) from error
 
 
-# --- trials in memory -------------------------------------------------------------------------
-
-
-def _walk(experiment: Experiment, trial: Trial, answer: Answers) -> _Walk | None:
-    """``trial`` with what ``answer`` gives; None where its protocol fails."""
-    walk = _Walk(experiment, trial, answer)
-    return walk if walk.error is walk.told else None
+def _rehearsed(
+    experiment: Experiment, trials: Iterable[Trial], answer: Answers
+) -> list[_Rehearsal]:
+    """``trials`` with what ``answer`` gives, without those whose protocol fails."""
+    walks = (_Rehearsal(experiment, trial, answer) for trial in trials)
+    return [walk for walk in walks if isinstance(walk.error, JudgeNotBlind | NoneType)]
 
 
 def _text(asked: Sequence[PendingRequest]) -> str:
@@ -158,18 +136,17 @@ def _text(asked: Sequence[PendingRequest]) -> str:
     return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
 
 
-# --- the same prompts -------------------------------------------------------------------------
-
-
-def _same(experiment: Experiment, walks: Sequence[_Walk], seed: Trial) -> Iterator[SamePrompt]:
+def _same(
+    experiment: Experiment, walks: Sequence[_Rehearsal], seed: Trial
+) -> Iterator[SamePrompt]:
     """Pairs of conditions, and of exemplars in one, that put the same before the subject."""
     valid: set[str] = set()
     groups = [list(walks)]
     for number in range(1, SEEDS + 1):
         if number > 1:
             answer = simulated_answers(experiment, replace(seed, replicate=number))
-            again = [[_walk(experiment, walk.trial, answer) for walk in part] for part in groups]
-            groups = [[walk for walk in part if walk is not None] for part in again]
+            trials_of = ([walk.trial for walk in part] for part in groups)
+            groups = [_rehearsed(experiment, part, answer) for part in trials_of]
         groups = [alike for part in groups for alike in _alike(part)]
         valid |= {walk.trial.id for part in groups for walk in part if walk.valid}
     pairs: dict[tuple[str, str], list[tuple[Trial, Trial]]] = {}
@@ -190,9 +167,9 @@ def _same(experiment: Experiment, walks: Sequence[_Walk], seed: Trial) -> Iterat
         )
 
 
-def _alike(walks: Sequence[_Walk]) -> list[list[_Walk]]:
+def _alike(walks: Sequence[_Rehearsal]) -> list[list[_Rehearsal]]:
     """Groups of trials of one item that came to an end and in which the same was asked."""
-    groups: dict[object, list[_Walk]] = {}
+    groups: dict[object, list[_Rehearsal]] = {}
     for walk in walks:
         if walk.put and walk.missing is None and walk.error is None:
             put = tuple(each.request.messages for each in walk.put)

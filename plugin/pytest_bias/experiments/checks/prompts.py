@@ -24,8 +24,8 @@ _TRIED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """The prompts that are told before anybody has replied, condition → digest.
+class PromptDigests:
+    """Digests of the prompts that are sent before any reply, by condition.
 
     ``subject`` is over the first requests (messages, form of the reply) of every exemplar and
     item, ``judge`` over what of its first request no reply changes (system message, form of the
@@ -40,9 +40,9 @@ class Told:
         object.__setattr__(self, "judge", frozen_mapping(self.judge))
 
 
-def told_by(
+def prompt_digests(
     experiment: Experiment, design: Design, players: Players, recorded: Lookup | None = None
-) -> Told:
+) -> PromptDigests:
     """Return the prompts of ``experiment`` under ``design``: the same for every subject.
 
     Prompts are those of the first replicate. Sampling parameters count only where a protocol sets
@@ -62,7 +62,7 @@ def told_by(
             known = next((each for each in asked if each), None)
             if known is not None:
                 judge[condition.id] = _digest(known)
-    return Told(subject=subject, judge=judge)
+    return PromptDigests(subject=subject, judge=judge)
 
 
 def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[object]:
@@ -76,7 +76,7 @@ def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[obj
 def _judged(
     experiment: Experiment, players: Players, trial: Trial, recorded: Lookup | None
 ) -> list[object]:
-    """Return the part of the judge's first request that no reply changes; '' without one.
+    """Return the part of the judge's first request that no reply changes; empty without one.
 
     How many follow, and which, may depend on replies.
     """
@@ -90,13 +90,12 @@ def _judged(
         return None if recorded is None else recorded(wanted.key)
 
     asked = Walk(experiment, players, trial, answer).asked
-    to_judge = [wanted.request for wanted in asked if wanted.request.to == "judge"]
-    return [_parts(_without_replies(request), given) for request in to_judge[:1]]
-
-
-def _without_replies(request: Request) -> Request:
-    """A request to the judge without the messages that may quote a reply."""
-    return replace(request, messages=tuple(m for m in request.messages if m.role == "system"))
+    first = next((each.request for each in asked if each.request.to == "judge"), None)
+    if first is None:
+        return []
+    # Other messages may quote a reply.
+    system = tuple(message for message in first.messages if message.role == "system")
+    return [_parts(replace(first, messages=system), given)]
 
 
 def _parts(request: Request, given: Parameters) -> object:
