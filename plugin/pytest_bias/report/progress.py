@@ -32,9 +32,10 @@ class StreamTerminal:
 
     def write_line(self, line: str, **_markup: bool) -> None:
         """Write a line at once."""
-        encoding = self._stream.encoding or "utf-8"
-        self._stream.write(f"{line}\n".encode(encoding, "replace").decode(encoding))
-        self._stream.flush()
+        stream = self._stream
+        encoding = stream.encoding or "utf-8"
+        stream.write(f"{line}\n".encode(encoding, "replace").decode(encoding))
+        stream.flush()
 
 
 class Display:
