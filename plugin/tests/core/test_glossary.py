@@ -1,0 +1,107 @@
+"""Public names and printed text use the field's terms, as docs/reference/glossary.md lists them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_bias
+from pytest_bias.settings.options import OPTIONS
+
+ROOT = Path(__file__).parents[3]
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+TEMPLATES = ROOT / "plugin" / "pytest_bias" / "report" / "templates"
+GOLDEN = ROOT / "plugin" / "tests" / "golden"
+MOST = 45
+STANDARD = {
+    "alarm": "false alarm, BIASED",
+    "alike": "identical, equal",
+    "asked": "requested, prompt",
+    "beside": "compared with, next to",
+    "books": "results",
+    "clearing": "test of equivalence",
+    "draws": "simulations",
+    "due": "pending",
+    "found": "result, estimate",
+    "given": "provided, input",
+    "heard": "diagnostics",
+    "held": "compared with, withheld",
+    "kept": "stored",
+    "lacking": "missing",
+    "leniencies": "waivers",
+    "ledger": "results",
+    "lost": "missing",
+    "mend": "fix, hint",
+    "nobody": "passive, or unknown",
+    "outlook": "power analysis",
+    "planted": "injected effect",
+    "players": "model roles",
+    "prospect": "power analysis",
+    "said": "message, reported",
+    "settle": "decide",
+    "shelf": "inventory",
+    "somebody": "passive, or unknown",
+    "spot": "cell of a heatmap",
+    "standing": "status",
+    "tally": "counts",
+    "told": "prompt, reported, redacted",
+    "tolerated": "waived",
+    "unasked": "not collected",
+    "unseen": "not passed",
+    "wanted": "pending request",
+    "whoever": "passive, or unknown",
+}
+"""Word of an earlier dialect → what the field says."""
+
+
+def _terms() -> list[str]:
+    rows = re.findall(r"^\| (.+?) \| .+ \|$", GLOSSARY.read_text("utf-8"), re.MULTILINE)
+    return rows[1:]
+
+
+def _public_names() -> Iterator[str]:
+    for name in pytest_bias.__all__:
+        yield name
+        value = getattr(pytest_bias, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            yield from inspect.signature(value).parameters
+        if inspect.isclass(value):
+            yield from (each for each in vars(value) if not each.startswith("_"))
+
+
+def _printed() -> Iterator[tuple[str, str]]:
+    for option in OPTIONS.values():
+        yield f"option {option.name}", option.help
+    for path in sorted(TEMPLATES.iterdir()):
+        yield (
+            path.name,
+            re.sub(
+                r"{#.*?#}|{%.*?%}|{{.*?}}|<[^>]*>", " ", path.read_text("utf-8"), flags=re.DOTALL
+            ),
+        )
+    for path in sorted(GOLDEN.glob("*.txt")):
+        yield path.name, path.read_text("utf-8")
+
+
+def test_the_glossary_is_short_and_sorted() -> None:
+    terms = _terms()
+    assert 30 <= len(terms) <= MOST
+    assert terms == sorted(terms, key=str.casefold)
+
+
+def test_public_names_are_of_the_field() -> None:
+    words = {word for name in _public_names() for word in name.lower().split("_")}
+    assert not words & STANDARD.keys()
+
+
+PRINTED = dict(_printed())
+
+
+@pytest.mark.parametrize(("where", "text"), PRINTED.items(), ids=PRINTED)
+def test_printed_text_is_of_the_field(where: str, text: str) -> None:
+    words = {word.lower() for word in re.findall(r"[A-Za-z]+", text)}
+    assert {word: STANDARD[word] for word in words & STANDARD.keys()} == {}, where
