@@ -163,7 +163,8 @@ class JobRecording:
 
     ``stop`` is told to all that is under way when nothing more may be paid. ``rehearsed`` is the
     number of calls of a trial that was carried out and replayed before anything was called; at 0
-    the first trial goes alone.
+    the first trial goes alone. The first two trials always do, one after the other: they make the
+    same requests (:func:`replicates_first`), so that a cache on the way is noticed.
     """
 
     job: Job
@@ -176,6 +177,7 @@ class JobRecording:
     copies: Copies = field(default_factory=Copies, init=False)
     rehearsed: int = field(default=0, init=False)
     kept: Callable[[], Kept] = field(init=False)
+    _answered: set[str] = field(default_factory=set, init=False)
     _failures_in_a_row: int = field(default=0, init=False)
     _exhausted: bool = field(default=False, init=False)
 
@@ -236,6 +238,7 @@ class JobRecording:
         job, report, anew = self.job, self.report, self._anew
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
         Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
+        wanted = replicates_first(wanted)
         self.rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
         asked = asked_of(job.experiment, job.players)
         self.callers = {model: self.caller(model) for model in dict(asked)}
@@ -322,8 +325,7 @@ class JobRecording:
         throttle = self.callers[self.job.model].throttle
         try:
             while not self._exhausted:
-                # One alone, until a trial shows the protocol sound.
-                if number >= (int(throttle.concurrency.limit) if self.rehearsed else 1):
+                if number >= (1 if self._one_by_one else int(throttle.concurrency.limit)):
                     await self.stop.wait(until=throttle.growth)
                     continue
                 trial = next(queue, None)
@@ -339,16 +341,27 @@ class JobRecording:
             self._exhausted = True
             wake(throttle.growth)
 
+    @property
+    def _one_by_one(self) -> bool:
+        """True until a trial shows the protocol sound, and the replies of two that none is a copy.
+
+        Where both have the same id, a third trial shows whether ids vary at all on this server.
+        """
+        return not self.rehearsed or len(self._answered) < (3 if self.copies.unsure else 2)
+
     def answered(self, trial: Trial, origin: Origin) -> None:
         """Note a reply; once one may not count, nothing more is paid."""
         self.report.calls += 1
         self.copies.add(trial.id, origin)
+        self._answered.add(trial.id)
         caller = self.callers[self.job.players.model(origin.to)]
         if caller.copied is None and (copies := self.copies.of(origin.to)):
             caller.copied = CopiedReply(
                 model=caller.name, wire=caller.wire, trial=copies[0].trial, sign=copies[0].sign
             )
         self.check_replies()
+        if not self._one_by_one:
+            wake(self.callers[self.job.model].throttle.growth)
 
     async def _record_trial(self, trial: Trial) -> None:
         job, report, kept = self.job, self.report, self.kept()
@@ -475,6 +488,19 @@ def report_of(job: Job, folder: Path) -> JobReport:
     """The report of a job that has not begun."""
     path = cassette_path(folder, job.experiment.id, job.model)
     return JobReport(job.experiment.id, job.model, path)
+
+
+def replicates_first(trials: Sequence[Trial]) -> list[Trial]:
+    """``trials`` with two replicates of one cell in front, then one of another cell."""
+    first: dict[object, Trial] = {}
+    for trial in trials:
+        replicate = first.setdefault(trial.cell, trial)
+        if replicate is not trial:
+            other = [each for each in trials if each.cell != trial.cell][:1]
+            front = [replicate, trial, *other]
+            ids = {each.id for each in front}
+            return [*front, *(each for each in trials if each.id not in ids)]
+    return list(trials)
 
 
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial], Copies]:

@@ -1,4 +1,4 @@
-"""Public names and printed text use the field's terms, as docs/reference/glossary.md lists them."""
+"""Public names and printed text use the terms of docs/reference/glossary.md."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pytest_bias.experiments.messages import Player, identity_of
 from pytest_bias.experiments.records import Origin
 from pytest_bias.providers.base import WIRES
 from pytest_bias.providers.sdk import cache_header
-from pytest_bias.recording.job import JobReport
+from pytest_bias.recording.job import JobReport, replicates_first
 
 from ..core.factories import ask_once, experiment
 from ..support.server import Outgoing, Served, Server, over_http, running
@@ -86,32 +86,33 @@ def game(**changes: Any) -> Experiment:
 
 @pytest.mark.parametrize("retention", ["raw", "measures"])
 @pytest.mark.parametrize("wire", WIRES)
-def test_a_recording_through_a_cache_stops_and_goes_on_without_it(
+def test_a_recording_through_a_cache_stops_after_two_calls_and_goes_on_without_it(
     tmp_path: Path, wire: str, retention: str
 ) -> None:
     of = game(retention=retention)
     with gateway() as server:
-        report = recorded(of, tmp_path, server, wire=wire, concurrency=1)
-        assert len(server.served) <= 3
+        report = recorded(of, tmp_path, server, wire=wire)
+        assert len(server.served) == 2
         (problem,) = report.problems
         assert problem.startswith(f"{MODEL} (")
         assert f" at {server.url}) is answered from a cache: the reply in trial " in problem
         assert "is a copy, as the header x-litellm-cache-key came with it" in problem
-        fresh = server.fresh
     with gateway(since=None) as server:
         report = recorded(of, tmp_path, server, wire=wire)
-        assert (report.problems, len(server.served)) == ([], TRIALS - fresh)
+        assert (report.problems, len(server.served)) == ([], TRIALS - 1)
         (said,) = report.salvaged
         assert said.startswith(f"1 trial in {report.cassette.name} rests on copies")
     assert words(of, tmp_path) == ""
 
 
 @pytest.mark.parametrize("retention", ["raw", "measures"])
-def test_by_the_id_alone_it_stops_once_ids_vary(tmp_path: Path, retention: str) -> None:
+def test_by_the_id_alone_a_third_call_that_asks_otherwise_shows_it(
+    tmp_path: Path, retention: str
+) -> None:
     of = game(retention=retention)
     with gateway(hit={}) as server:
-        report = recorded(of, tmp_path, server, concurrency=1)
-        assert server.fresh == 2
+        report = recorded(of, tmp_path, server)
+        assert (len(server.served), server.fresh) == (3, 2)
         (problem,) = report.problems
         assert "as it has the id and creation time of a reply in " in problem
     with gateway(since=None) as server:
@@ -123,9 +124,8 @@ def test_by_the_id_alone_it_stops_once_ids_vary(tmp_path: Path, retention: str) 
 def test_the_next_experiment_of_the_same_subject_costs_no_call(tmp_path: Path) -> None:
     jobs = [job_of(game(id=name)) for name in ("first", "second")]
     with gateway() as server:
-        over = over_http(server.url, "openai-chat")
-        report = collected(jobs, tmp_path, None, providers=over, concurrency=1)
-        assert len(server.served) <= 3
+        report = collected(jobs, tmp_path, None, providers=over_http(server.url, "openai-chat"))
+        assert len(server.served) == 2
     assert [len(each.problems) for each in report.jobs] == [1, 1]
 
 
@@ -173,6 +173,14 @@ def test_conditions_take_turns_in_a_recording(tmp_path: Path) -> None:
     assert len(asked) == 120
     for quarter in (asked[start : start + 30] for start in range(0, 120, 30)):
         assert 15 - 6 * 2.4 < quarter.count(asked[0]) < 15 + 6 * 2.4
+
+
+def test_two_replicates_come_first_and_then_another_cell() -> None:
+    trials = plan(experiment(replicates=3), experiment(replicates=3).design())
+    a, b = trials[:3], trials[3:]
+    assert replicates_first([a[0], b[0], b[1], a[1]]) == [b[0], b[1], a[0], a[1]]
+    assert replicates_first([a[2], b[0]]) == [a[2], b[0]]
+    assert replicates_first(a) == list(a)
 
 
 @pytest.mark.parametrize(
