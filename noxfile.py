@@ -65,7 +65,7 @@ def suite(session: nox.Session) -> None:
     """The README's main command; then the committed verdicts of every shipped recording."""
     for name in WRITTEN:
         (ROOT / name).unlink(missing_ok=True)
-    session.run(*readme("pytest bias_tests -n auto"), external=True)
+    session.run(*readme("pytest bias_tests -n 8"), external=True)
     for name in WRITTEN:
         if not (ROOT / name).stat().st_size:
             session.error(f"{name} is empty")

@@ -65,12 +65,14 @@ def pytest_cmdline_main(
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
     """Say how tests are distributed; at the very end, hold the exit status."""
     from .session.options import (  # noqa: PLC0415
+        limit_workers,
         note_distribution,
         undistribute,
     )
 
     note_distribution(config)
     undistribute(config)
+    limit_workers(config)
     try:
         status = yield
     except SystemExit as ended:  # of a hook that runs when all is done

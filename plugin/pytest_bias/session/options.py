@@ -111,6 +111,23 @@ def undistribute(config: pytest.Config) -> None:
         option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
 
 
+def limit_workers(config: pytest.Config) -> None:
+    """Start no more xdist workers than cores where only bias cases are run.
+
+    Each worker collects the suite, and each that analyses imports scipy: more than cores take
+    longer. The user's own ``--dist`` keeps all workers.
+    """
+    requested = getattr(config.option, "numprocesses", None)
+    if not isinstance(requested, int) or config.stash[DISTRIBUTED] or not is_given(config):
+        return
+    from ..settings.cores import cores  # noqa: PLC0415
+    from .suite import Suite  # noqa: PLC0415  (only where there are workers)
+
+    most = max(cores(), 2)  # also on one core: a distributed run was requested
+    if requested > most and Suite(config).has_only_cases:
+        config.option.numprocesses, config.option.bias_requested_workers = most, requested
+
+
 def settings_of(config: pytest.Config) -> Settings:
     """The settings of this run.
 

@@ -80,7 +80,10 @@ class BiasSession:
     # --- collection ---------------------------------------------------------------------------
 
     def pytest_report_header(self) -> list[str]:
-        """Say what a recording run will do; say nothing otherwise."""
+        """Print what a recording run will do, and that workers are limited."""
+        if requested := getattr(self.config.option, "bias_requested_workers", 0):
+            workers = f"{self.config.option.numprocesses} workers, one a core"
+            return [f"bias: {workers} ({requested} requested; --dist load keeps them all)"]
         if not is_recording(self.config):
             return []
         settings = self.state.settings

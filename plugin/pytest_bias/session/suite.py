@@ -109,6 +109,16 @@ class Suite:
 
     # --- its files ----------------------------------------------------------------------------
 
+    @cached_property
+    def has_only_cases(self) -> bool:
+        """True where every test module that was requested declares bias cases."""
+        requested = [
+            path
+            for path in set(self._python_files(self.places))
+            if self._is_test(path) and any(a == path or a in path.parents for a in self.asked)
+        ]
+        return bool(requested) and all(map(declares, requested))
+
     def whole_files(self) -> list[Path]:
         """All files of the suites that were asked for by their path or a folder above, sorted."""
         if self.narrowed:

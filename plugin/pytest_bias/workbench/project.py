@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from os.path import relpath
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting
 from ..experiments.allocation import Allocation
 from ..experiments.copies import copied_words, long_replies
+from ..experiments.experiment import plan
 from ..experiments.records import Records, carried_out, records_of
 from ..providers.players import check_models
 from ..settings.options import OPTIONS
@@ -24,7 +25,7 @@ from ..verdicts.analysis import Analysis, analyse, gating_families
 from .recordings import Recordings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from ..experiments.records import Outcome
     from ..report.replies import TrialBlock
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = (None, OPTIONS["design"].default, OPTIONS["cassettes"].default)
 """Values that a command need not name."""
+
+_SAMPLED = 100
+"""Trials from which the cost of a replicate is estimated."""
 
 _LEAST_PART = 5e-5
 """The smallest part of an experiment: with less, next to nothing would be called BIASED."""
@@ -137,11 +141,11 @@ class Project:
             labels=self._labels(case, outcomes),
             allocation=self.allocation(case.experiment.id),
             unsaid=source.undecided,
-            recorded_by=partial(self._recorded_by, case),
+            recorded_by=partial(self._recorded_by, case, cache(partial(self._dollars, case))),
         )
 
-    def _recorded_by(self, case: Case, replicates: int) -> str:
-        """Give the command, from the current folder, that records a case with more replicates."""
+    def _recorded_by(self, case: Case, dollars: Callable[[], float], replicates: int) -> str:
+        """Cost and command, from the current folder, of recording a case with more replicates."""
         of, module = self.settings, sys.modules.get(self.registry[case.experiment.id].module or "")
         file = getattr(module, "__file__", None)  # a notebook has none
         options: dict[str, object] = {
@@ -154,7 +158,29 @@ class Project:
             "record": "missing",
         }
         typed = [f"{OPTIONS[n].option}={v}" for n, v in options.items() if v not in _LEFT_OUT]
-        return f": {shlex.join(['pytest', *([relpath(file)] if file else []), *typed])}"
+        command = shlex.join(["pytest", *([relpath(file)] if file else []), *typed])
+        cost = dollars() * (replicates - case.design.replicates)
+        return f", about ${cost:,.2f}: {command}" if cost else f": {command}"
+
+    def _dollars(self, case: Case) -> float:
+        """US dollars that a replicate costs, by some of its trials; 0 without a price."""
+        recordings = self.recordings
+        if recordings.roster.entry(case.model).price is None:
+            return 0.0
+        from ..recording.plan import PlanJob, plan_recording  # noqa: PLC0415  (with a price only)
+
+        trials = plan(case.experiment, replace(case.design, controls=0))
+        few = trials[:: max(1, len(trials) // _SAMPLED)]
+        planned = plan_recording(
+            [PlanJob(case.experiment, case.model, case.design, few)],
+            folder=self.settings.cassettes,
+            roster=recordings.roster,
+            limits=self.settings.limits,
+            mode="all",
+            players_of=recordings.players,
+        )
+        cost = planned.totals.cost or 0.0
+        return cost / len(few) * len(trials) / case.design.replicates
 
     def replies(self, case: Case) -> TrialBlock:
         """Return the trials of a case's experiment with its model, as the page carries them."""

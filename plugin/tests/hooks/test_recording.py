@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 from pathlib import Path
@@ -161,6 +162,7 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
 
 
 FEW = 10
+PRICED = '[models."simulated/even"]\nprice = { input = 100.0, output = 100.0 }\n'
 
 
 @pytest.mark.parametrize("asked", [f"--bias-replicates={FEW}", "--bias-design=few"])
@@ -168,16 +170,17 @@ def test_what_is_open_names_the_command_that_decides_it(suite: Suite, asked: str
     few = f'designs={{"few": Design({FEW})}}, replicates='
     suite.change("bias_tests/coin/experiment.py", "replicates=", few)
     suite.change("bias_tests/coin/experiment.py", "import Experiment", "import Design, Experiment")
+    suite.file("bias_models.toml", PRICED)
     record = ("--bias-record=missing", "--bias-cassettes=mine")
     result = suite.run(asked, *record, "-v")
     assert result.ret == 1
     step = re.search(
-        r"  (about (\d+) replicates decide an effect like this one, about (\d+) more calls: "
-        r"pytest (.*))",
+        r"  (about (\d+) replicates decide an effect like this one, about (\d+) more calls, "
+        r"about \$(\S+): pytest (.*))",
         result.stdout.str(),
     )
     assert step is not None
-    whole, replicates, calls, command = step.groups()
+    whole, replicates, calls, dollars, command = step.groups()
     design = f"{asked} " * ("design" in asked)
     assert command == (
         f"bias_tests/coin/test_coin.py --bias-model=simulated/even {design}"
@@ -185,4 +188,6 @@ def test_what_is_open_names_the_command_that_decides_it(suite: Suite, asked: str
     )
     assert int(calls) == 2 * (int(replicates) - FEW)
     assert any(line.endswith(f", {whole}") for line in section(result))
-    suite.check(command, 0)
+    typed = shlex.split(command)
+    assert f"≈ ${dollars}" in suite.run(*typed, "--bias-plan").stdout.str()
+    assert suite.run(*typed).ret == 0

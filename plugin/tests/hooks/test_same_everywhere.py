@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from pytest_bias.settings.cores import cores
+
 from ..core.report.reading import blocks, inflated
 from .suites import Suite, files_below
 from .test_exports import with_exports
@@ -119,3 +121,13 @@ def test_one_analysis_in_a_session(suite: Suite) -> None:
     result = suite.run(*models, workers=2)
     result.assert_outcomes(passed=7, failed=1)
     assert (suite.path / "analysed.txt").read_text(encoding="utf-8") == "xx"
+
+
+def test_no_more_workers_than_cores_where_only_bias_cases_are_run(suite: Suite) -> None:
+    most = max(cores(), 2)
+    line = f"bias: {most} workers, one a core ({most + 1} requested"
+    suite.check("", 0, "", line, f"created: {most}/{most} workers", workers=most + 1)
+    every = f"created: {most + 1}/{most + 1} workers", f"!{line}"
+    suite.check("--dist=load", 0, "", *every, workers=most + 1)
+    suite.file("bias_tests/test_more.py", "def test_ordinary():\n    pass\n")
+    suite.check("", 0, "", *every, workers=most + 1)
