@@ -67,6 +67,7 @@ def test_a_failure_is_said_once_and_shows_in_junit_and_html(
     assert re.fullmatch(short, failure.attrib["message"])
     page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "BIASED (beyond the margin)" in page
+    assert re.search(r"estimate 6\.2, 99\.\d+ % interval \[5\.\d+, 7\.\d+\]", page)
 
 
 @pytest.mark.requirement("CV-47")
