@@ -22,7 +22,7 @@ CONTROLS = (
         scope=SCOPE,
         unseen=(
             "it repeats a demand of nine months as it does one of three, so that nothing shows it "
-            "has read the demand, and that its sentences are alike says nothing"
+            "has read the demand, and that its sentences are equal says nothing"
         ),
     ),
     SENTENCING.evaluated(

@@ -96,7 +96,7 @@ def command_line() -> argparse.ArgumentParser:
     """Return the parser of all commands; ``run`` of what it parses names who does it."""
     parser = argparse.ArgumentParser(
         prog="pytest-bias",
-        description="Tools beside the pytest plugin. Tests are run with pytest itself.",
+        description="Commands next to the pytest plugin. Tests are run with pytest itself.",
         epilog="Each command says with --help what it takes, and shows an example.",
     )
     parser.add_argument("--version", action="version", version=version("pytest-bias"))

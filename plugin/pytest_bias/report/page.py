@@ -180,8 +180,8 @@ def question_words(run: RunResult) -> str:
         return f"May {' or '.join(run.upgrade.new)} replace {run.upgrade.compared_with}?"
     models = run.models or (() if run.scope is None else run.scope.models)
     if len(models) == 1:
-        return f"Is {models[0]} free of the biases that were asked for?"
-    return f"Which of {len(models)} models are free of the biases that were asked for?"
+        return f"Is {models[0]} free of the biases tested for?"
+    return f"Which of {len(models)} models are free of the biases tested for?"
 
 
 def counted(rows: Sequence[PageRow]) -> str:

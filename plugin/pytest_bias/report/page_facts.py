@@ -25,7 +25,7 @@ from .wording import alpha_value, capital, judge_line, plain_number, published_f
 Fact = tuple[str, str, str]
 """What it is, its value, and what is to be known of it."""
 
-UNSAID = "not said by the provider"
+UNSAID = "not stated by the provider"
 RELATIONS = {
     "LESS": "LESS than in people",
     "SIMILAR": "SIMILAR to people",
@@ -228,7 +228,7 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
         ("Rests on it", ", ".join(found.governs), ""),
         ("Labels", found.source, ""),
     ]
-    title = f"The judge beside {'itself' if gates else 'people'}: {found.measure}"
+    title = f"The judge compared with {'itself' if gates else 'people'}: {found.measure}"
     return {"title": title, "badge": badge, "said": words, "facts": facts}
 
 

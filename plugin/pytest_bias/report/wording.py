@@ -381,7 +381,7 @@ def human_line(verdict: Verdict) -> str:
     if human is None:
         return ""
     return (
-        f"beside people ({human.difference:+z.2f}, n={human.n}): {human.primary}; "
+        f"compared with people ({human.difference:+z.2f}, n={human.n}): {human.primary}; "
         f"as published, taking theirs as fixed: {human.published}"
     )
 
@@ -405,7 +405,7 @@ def judge_line(found: AgreementFound) -> str:
     numbers += f" ({found.level})"
     if found.against == "people":
         words = numbers if found.alpha is not None else found.why
-        how = "HARDLY AGREES WITH PEOPLE" if found.slight else "beside people"
+        how = "HARDLY AGREES WITH PEOPLE" if found.slight else "compared with people"
         return f"judge {how} on {found.measure}: {words}, {trials} labelled"
     if found.holds:
         of = f"judge's agreement with itself on {found.measure}"

@@ -90,7 +90,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("max_calls", "N", "kill switch: at most N calls in this run, every attempt counted",
                least=0),
         Option("budget", "USD", "at most this much money in this run, over all models", least=0.0),
-        Option("timeout", "SECONDS", "seconds until an attempt is given up",
+        Option("timeout", "SECONDS", "seconds after which an attempt is abandoned",
                where="ini", default="120", least=0.001),
         Option("env_file", "PATH", "take keys from this .env file as well"),
         Option("max_age", "DAYS",
@@ -105,7 +105,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
         Option("summary", "PATH",
                "write a summary in Markdown here; on GitHub Actions the job's page has it in any "
                "case", may_be_off=True),
-        Option("labels", "DIR", "people's labels, to stand beside the judge's",
+        Option("labels", "DIR", "human labels, compared with those of the judge",
                default="bias_tests/labels", if_there=True, may_be_off=True),
         Option("exports", "DIR",
                "write the files that experiments make in their documents' own form (exports=) "

@@ -577,7 +577,7 @@ def test_the_terminal_says_what_was_found() -> None:
     )
     people = found(judged(), rated, labels=labels("kind", [each.kind for each in rated]))
     assert judge_line(people) == (
-        "judge beside people on kind: α = 1.00 (nominal), 40 trials labelled"
+        "judge compared with people on kind: α = 1.00 (nominal), 40 trials labelled"
     )
     none = found(judged(), rated, labels=labels("kind", []))
     assert judge_line(none).endswith("so α is undefined, 0 trials labelled")
@@ -587,12 +587,12 @@ def test_the_page_says_what_was_found() -> None:
     rated = ratings(twice=19)
     found = analysed(judged(OF_SCORE), rated, labels=labels("score", [1, 2]))
     own, people = judge_of(view(found))
-    assert own["title"] == "The judge beside itself: score"
+    assert own["title"] == "The judge compared with itself: score"
     assert own["badge"] == "not relied on"
     assert own["said"].startswith("Judge NOT RELIED ON: the judge's error on score is not known")
     facts = {name: value for name, value, _ in own["facts"]}
     assert facts["Trials scored twice"].startswith("19, of which ")
-    assert (people["title"], people["badge"]) == ("The judge beside people: score", "reported")
+    assert (people["title"], people["badge"]) == ("The judge compared with people: score", "reported")
     assert ["Labels", "tiny/openai--tiny.csv", ""] in people["facts"]
     (twice,) = judge_of(view(analysed(judged(OF_SCORE), ratings(twice=0))))
     assert ["Krippendorff’s α", "not defined", "ordinal"] in twice["facts"]

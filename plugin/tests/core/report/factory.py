@@ -156,7 +156,7 @@ def control(*, seen: bool = True, found: bool = True) -> Control:
         finding=rate if found else None,
         reason=reason,
         licenses=("sentence_months",),
-        meaning="" if seen else "it reads no demand, so that its sentences are alike says nothing",
+        meaning="" if seen else "it reads no demand, so that its sentences are equal says nothing",
     )
 
 

@@ -115,7 +115,7 @@ def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
         )
     ).text
     before, _, after = text.partition(
-        "Is simulated/biased free of the biases that were asked for?"
+        "Is simulated/biased free of the biases tested for?"
     )
     for words in (
         "two workers disagree",
