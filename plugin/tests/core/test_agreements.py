@@ -592,7 +592,8 @@ def test_the_page_says_what_was_found() -> None:
     assert own["said"].startswith("Judge NOT RELIED ON: the judge's error on score is not known")
     facts = {name: value for name, value, _ in own["facts"]}
     assert facts["Trials scored twice"].startswith("19, of which ")
-    assert (people["title"], people["badge"]) == ("The judge compared with people: score", "reported")
+    assert people["title"] == "The judge compared with people: score"
+    assert people["badge"] == "reported"
     assert ["Labels", "tiny/openai--tiny.csv", ""] in people["facts"]
     (twice,) = judge_of(view(analysed(judged(OF_SCORE), ratings(twice=0))))
     assert ["Krippendorff’s α", "not defined", "ordinal"] in twice["facts"]

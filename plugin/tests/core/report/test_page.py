@@ -114,9 +114,7 @@ def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
             failing=(),
         )
     ).text
-    before, _, after = text.partition(
-        "Is simulated/biased free of the biases tested for?"
-    )
+    before, _, after = text.partition("Is simulated/biased free of the biases tested for?")
     for words in (
         "two workers disagree",
         "2 selected cases gave no verdict",
