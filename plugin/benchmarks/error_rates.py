@@ -43,7 +43,7 @@ from pytest_bias.experiments.design import Trial, is_control
 from pytest_bias.experiments.experiment import Players, plan, simulated_text
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.records import Origin, Outcome, Recording, records_of
+from pytest_bias.experiments.records import Exchange, Outcome, Recording, records_of
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.cores import cores
@@ -234,8 +234,8 @@ def through_cache(outcomes: Sequence[Outcome], draw: str) -> Iterator[Outcome]:
         again = _seed(f"{draw}:copied:{trial.id}") < COPIED * 16**15 and source is not outcome
         given = source if again else outcome
         name, header = ("", "x-cache" * again) if headers else (given.trial.id, "")
-        origin = Origin("subject", "", None, id=name, cached=header)
-        yield replace(given, trial=trial, origins=(origin,))
+        origin = Exchange(to="subject", id=name, cached=header)
+        yield replace(given, trial=trial, exchanges=(origin,))
 
 
 def _seed(text: str) -> int:

@@ -26,7 +26,7 @@ from ..experiments.messages import (
     DROPPABLE,
     TRUNCATED,
 )
-from ..experiments.records import Origin, Outcome, Records, record_of
+from ..experiments.records import Exchange, Outcome, Records, record_of
 from ..experiments.replay import PendingRequest, Unrecorded, newly_told, opening, replay
 from .format import MeasuredTrial, measured_key, versions_of
 from .store import Cassette, cassette_path
@@ -35,6 +35,9 @@ SILENT = "this experiment keeps no text, so no more is said"
 
 _OF_FENCED = ("not_json", TRUNCATED)
 """For what a reply in a code fence is invalid where it is read strictly."""
+
+_OF_COPIES = ("id", "created", "cached")
+_OF_CALLS = ("to", "finish", "served_model", "recorded_at")
 
 _QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, JudgeNotBlind, ReplayDiffers)
 _OURS = f"{__package__.partition('.')[0]}."
@@ -229,15 +232,11 @@ def _outcome(pending: PendingRequest, measured: MeasuredTrial, players: Players)
         prompts=tuple(prompts),
         values=measured.values,
         format_kept=cast("bool | None", measured.values.get(FORMAT_KEPT)),
-        cut_off=sum(
-            call["to"] == "subject" and call["finish"] == "length" for call in measured.calls
-        ),
-        origins=tuple(
-            Origin(
-                *(cast("Any", call[name]) for name in ("to", "served_model", "recorded_at")),
-                *(str(call.get(name, "")) for name in ("id", "created", "cached")),
+        exchanges=tuple(
+            Exchange(
+                **{name: cast("Any", call[name]) for name in _OF_CALLS},
+                **{name: cast("Any", call[name]) for name in _OF_COPIES if name in call},
             )
             for call in measured.calls
         ),
-        attempts={pending.request.to: pending.place.of},
     )

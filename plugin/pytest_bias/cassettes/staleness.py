@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import date, datetime, timezone
 
 from ..errors import StaleRecordings
-from ..experiments.records import Origin, Recording
+from ..experiments.records import Exchange, Recording
 from ..settings.model_names import other_model
 from ..settings.roster import Roster
 
@@ -20,19 +20,19 @@ _SLACK = 1
 """Days by which two clocks may disagree before one of them is called wrong."""
 
 
-def dated(recording: Recording, origins: Iterable[Origin], copied: str = "") -> Recording:
-    """``recording`` with what the replies that count say of where they come from.
+def dated(recording: Recording, exchanges: Iterable[Exchange], copied: str = "") -> Recording:
+    """``recording`` with the dates and served models of the replies that count.
 
     ``copied`` says which of them are copies.
     """
-    counts = Counter(origins)
-    moments = {origin.at: _moment(origin.at) for origin in counts}
+    counts = Counter((each.to, each.served_model, each.recorded_at) for each in exchanges)
+    moments = {at: _moment(at) for _, _, at in counts}
     known = {at: moment for at, moment in moments.items() if at and moment}
-    undated = sum(n for origin, n in counts.items() if moments[origin.at] is None)
+    undated = sum(n for (_, _, at), n in counts.items() if moments[at] is None)
     # A provider that does not say who answered is no other model.
     served = {
-        to: tuple(sorted({each.served for each in counts if each.to == to and each.served}))
-        for to in ("subject", "judge")
+        player: tuple(sorted({name for to, name, _ in counts if to == player and name}))
+        for player in ("subject", "judge")
     }
     # A program answers today as it did then, so the day says nothing of it.
     ages = not recording.simulated

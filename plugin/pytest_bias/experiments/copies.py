@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .messages import Player
-from .records import Origin, Outcome
+from .records import Exchange, Outcome
 
 _SHOWN = 3
 _LONG = 30  # words of a reply that is hardly given twice by chance
@@ -39,26 +39,26 @@ class Copies:
     _ids: dict[Player, set[str]] = field(default_factory=lambda: defaultdict(set))
     _first: dict[tuple[Player, str, str], str] = field(default_factory=dict)
 
-    def add(self, trial: str, origin: Origin) -> None:
+    def add(self, trial: str, said: Exchange) -> None:
         """Take note of one reply of ``trial``."""
         self.replies += 1
-        named = (origin.to, origin.id, origin.created)
-        if origin.cached:
-            sign = f"the header {origin.cached} came with it"
-            self._cached.append(Copy(origin.to, trial, sign))
-        elif origin.id and origin.to == "subject" and self._first.get(named) == trial:
+        named = (said.to, said.id, said.created)
+        if said.cached:
+            sign = f"the header {said.cached} came with it"
+            self._cached.append(Copy(said.to, trial, sign))
+        elif said.id and said.to == "subject" and self._first.get(named) == trial:
             pass  # the id of a conversation, which its turns share
-        elif origin.id and named in self._first:
+        elif said.id and named in self._first:
             sign = f"it has the id and creation time of a reply in {self._first[named]}"
-            self._repeated[origin.to].append(Copy(origin.to, trial, sign))
-        elif origin.id:
+            self._repeated[said.to].append(Copy(said.to, trial, sign))
+        elif said.id:
             self._first[named] = trial
-            self._ids[origin.to].add(origin.id)
+            self._ids[said.to].add(said.id)
 
     def see(self, outcome: Outcome) -> None:
         """Take note of all replies of a trial."""
-        for origin in outcome.origins:
-            self.add(outcome.trial.id, origin)
+        for each in outcome.exchanges:
+            self.add(outcome.trial.id, each)
 
     @property
     def unsure(self) -> bool:

@@ -18,42 +18,31 @@ Retention = Literal["raw", "measures"]
 _KEY_DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The origin of one reply: who was asked, which model the provider said answered, when.
-
-    ``served`` is empty and ``at`` (ISO 8601) None where the recording does not know. By ``id``
-    and ``created`` a copy of a reply is known (:func:`.identity_of`), ``cached`` the header
-    that says it is one; each is empty where the provider does not say.
-    """
-
-    to: Player
-    served: str
-    at: str | None
-    id: str = field(default="", compare=False)
-    created: str = field(default="", compare=False)
-    cached: str = field(default="", compare=False)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One question and its reply, as they were said.
+    """A prompt and its reply, as far as the recording knows them.
 
-    ``told`` is what is new in the question, message by message: empty where it was put again.
-    ``invalid`` is why the reply does not count, ``at`` when it was recorded, ``latency`` the
-    seconds it took; empty or None is what nobody knows. ``key`` is that of the interaction.
+    ``place`` is None, and ``prompt`` and ``reply`` empty, where no text is kept. ``prompt`` holds
+    the new messages alone, and is empty where the same question is put again. ``invalid`` is why
+    the reply does not count, ``recorded_at`` a time in ISO 8601, ``latency`` is in seconds,
+    ``key`` that of the interaction. ``id`` and ``created`` identify the reply
+    (:func:`.identity_of`); ``cached`` is the header by which a cache says that it gave it.
+    Empty or None means unknown.
     """
 
     to: Player
-    place: Place
-    told: tuple[Message, ...]
-    reply: str = field(repr=False)
-    finish: str
-    served: str
-    at: str | None
-    latency: float | None
+    place: Place | None = None
+    prompt: tuple[Message, ...] = field(default=(), repr=False)
+    reply: str = field(default="", repr=False)
+    finish: str = "stop"
+    served_model: str = ""
+    recorded_at: str | None = None
+    latency: float | None = None
     invalid: str = ""
     key: str = ""
+    id: str = ""
+    created: str = ""
+    cached: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +133,9 @@ class Recording:
         object.__setattr__(self, "config", frozen_mapping(self.config))
 
     def attempted(self, outcomes: Iterable[Outcome]) -> Recording:
-        """The same with the attempts that questions were allowed, of what is known of outcomes."""
-        allowed = {pair for outcome in outcomes for pair in outcome.attempts.items()}
+        """The same with the attempts that questions were allowed, as far as outcomes know."""
+        said = (each for outcome in outcomes for each in outcome.exchanges)
+        allowed = {(each.to, each.place.of) for each in said if each.place}
         config = {
             player: replace(
                 config, attempts=max((n for who, n in allowed if who == player), default=None)
@@ -161,15 +151,12 @@ class Outcome:
 
     Exactly one of ``result`` (the protocol's) and ``missing`` (a reason) is there.
     ``invalid`` lists the reasons of replies that were tried again; ``interactions`` counts all
-    calls; ``prompts`` is what the subject was told, message by message, its own replies left out.
+    calls; ``prompts`` are the subject's, message by message, without its own replies.
+    ``exchanges`` are all prompts and replies in reading order, empty while it is recorded.
     Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
-    ``prompts`` are digests. ``cut_off`` counts the subject's replies that the limit on tokens
-    ended, ``origins`` are those of all replies, ``exchanges`` all that was said, in reading order;
-    both are empty while it is recorded, the last where no text is kept, too. Of a trial
-    that others recorded and ``published`` only the measures are known: no prompt, reply or number
-    of calls. ``attempts`` is how often a player's questions could be put, as far as is known.
-    ``format_kept`` is whether no reply that counts was taken out of a code fence; None where
-    replies are read strictly.
+    ``prompts`` are digests. Of a trial that others recorded and ``published`` only the measures
+    are known: no prompt, reply or number of calls. ``format_kept`` is whether no reply that
+    counts was taken out of a code fence; None where replies are read strictly.
     """
 
     trial: Trial
@@ -179,11 +166,8 @@ class Outcome:
     interactions: int
     prompts: tuple[str, ...] = field(repr=False)
     values: Mapping[str, MeasureValue] | None = None
-    cut_off: int = field(default=0, repr=False, compare=False)
-    origins: tuple[Origin, ...] = field(default=(), repr=False, compare=False)
     published: bool = False
     format_kept: bool | None = None
-    attempts: Mapping[Player, int] = field(default_factory=dict, repr=False, compare=False)
     exchanges: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -195,13 +179,14 @@ class Outcome:
         A trial recorded anew has another one, even where it is asked the same. '' where no text
         is kept. What a judge said has no part in it.
         """
-        said = [(each.key, each.reply) for each in self.exchanges if each.to == "subject"]
+        said = [(e.key, e.reply) for e in self.exchanges if e.to == "subject" and e.place]
         return f"r{digest(compact(said))[:_KEY_DIGITS]}" if said else ""
 
     @property
     def cut(self) -> bool:
         """True if the limit on tokens ended a reply that what is measured rests on."""
-        return self.missing is None and self.cut_off > self.invalid.count(TRUNCATED)
+        cut = sum(each.to == "subject" and each.finish == "length" for each in self.exchanges)
+        return self.missing is None and cut > self.invalid.count(TRUNCATED)
 
 
 CAP = "cap"

@@ -20,7 +20,7 @@ from .experiment import Experiment, Players, SimulatedPrompt, simulated_text
 from .keys import interaction_key, trial_seed
 from .messages import Completion, Message, Place, Request, identity_of
 from .protocol import Reply
-from .records import Exchange, Origin, Outcome
+from .records import Exchange, Outcome
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""
@@ -118,16 +118,7 @@ class Tracer:
                 if pending.place.attempt == 1
                 for text in newly_told(pending.request, self.players)
             ),
-            cut_off=sum(
-                pending.request.to == "subject" and completion.finish == "length"
-                for pending, completion in self.answered
-            ),
-            origins=tuple(reply_origin(*each) for each in self.answered),
             format_kept=not self.fenced if self.lenient else None,
-            attempts={
-                to: max(pending.place.of for pending in ordered if pending.request.to == to)
-                for to in {pending.request.to for pending in ordered}
-            },
             exchanges=tuple(exchange_of(*each, reasons.get(each[0].place, "")) for each in said),
         )
 
@@ -279,30 +270,23 @@ def place_order(place: Place) -> tuple[tuple[int, ...], int]:
     return ((*place.branch, place.turn), place.attempt)
 
 
-def reply_origin(pending: PendingRequest, completion: Completion) -> Origin:
-    """The origin of the reply to ``pending``."""
-    return Origin(
-        pending.request.to,
-        completion.served_model,
-        completion.recorded_at,
-        *identity_of(completion.body),
-        completion.cached,
-    )
-
-
-def exchange_of(pending: PendingRequest, completion: Completion, invalid: str) -> Exchange:
-    """One interaction as it was said; ``invalid`` is why its reply is not valid, or empty."""
+def exchange_of(pending: PendingRequest, completion: Completion, invalid: str = "") -> Exchange:
+    """A request with its reply; ``invalid`` is why the reply is not valid, or empty."""
+    name, created = identity_of(completion.body)
     return Exchange(
         to=pending.request.to,
         place=pending.place,
-        told=new_messages(pending.request) if pending.place.attempt == 1 else (),
+        prompt=new_messages(pending.request) if pending.place.attempt == 1 else (),
         reply=completion.text,
         finish=completion.finish,
-        served=completion.served_model,
-        at=completion.recorded_at,
+        served_model=completion.served_model,
+        recorded_at=completion.recorded_at,
         latency=completion.latency,
-        key=pending.key,
         invalid=invalid,
+        key=pending.key,
+        id=name,
+        created=created,
+        cached=completion.cached,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from .design import Condition, Design
 from .experiment import Players
-from .records import Origin, Outcome, Recording
+from .records import Exchange, Outcome, Recording
 from .replay import Lookup, PendingRequest
 
 
@@ -31,8 +31,8 @@ class ReplySource(Protocol):
         """All that is known of where the replies come from."""
 
     @property
-    def origins(self) -> Iterable[Origin]:
-        """The origin of each stored reply, as far as it is known."""
+    def exchanges(self) -> Iterable[Exchange]:
+        """Each stored reply, without its text."""
 
     @property
     def lookup(self) -> Lookup | None:

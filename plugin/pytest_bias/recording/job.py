@@ -37,15 +37,15 @@ from ..experiments.experiment import Experiment, Players, plan
 from ..experiments.keys import seed_of_trial, trial_seed
 from ..experiments.measures import Measure
 from ..experiments.messages import Completion, Place, Request
-from ..experiments.records import Origin, Outcome
+from ..experiments.records import Exchange, Outcome
 from ..experiments.replay import (
     Lookup,
     PendingRequest,
     Tracer,
     check_replay,
+    exchange_of,
     place_order,
     rehearse,
-    reply_origin,
 )
 from ..providers.base import Call, is_simulated
 from ..providers.completion import has_half_a_character, with_whole_characters
@@ -349,13 +349,13 @@ class JobRecording:
         """
         return not self.rehearsed or len(self._answered) < (3 if self.copies.unsure else 2)
 
-    def answered(self, trial: Trial, origin: Origin) -> None:
+    def answered(self, trial: Trial, said: Exchange) -> None:
         """Note a reply; once one may not count, nothing more is paid."""
         self.report.calls += 1
-        self.copies.add(trial.id, origin)
+        self.copies.add(trial.id, said)
         self._answered.add(trial.id)
-        caller = self.callers[self.job.players.model(origin.to)]
-        if caller.copied is None and (copies := self.copies.of(origin.to)):
+        caller = self.callers[self.job.players.model(said.to)]
+        if caller.copied is None and (copies := self.copies.of(said.to)):
             caller.copied = CopiedReply(
                 model=caller.name, wire=caller.wire, trial=copies[0].trial, sign=copies[0].sign
             )
@@ -477,7 +477,7 @@ class _LiveExecutor(Tracer):
         caller = recording.callers[self.players.model(request.to)]
         completion = await caller.call(request, call, self._stop, may_drop)
         await self._kept.keep(wanted, completion)
-        recording.answered(self.trial, reply_origin(wanted, completion))
+        recording.answered(self.trial, exchange_of(wanted, completion))
         return completion
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:

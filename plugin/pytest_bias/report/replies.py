@@ -86,7 +86,8 @@ def replies_of(
         **_reasons(records, str if kept else reason_label),
         **(_said(outcomes) if kept else {"texts": [], "lines": [], "said": []}),
     }
-    days = sorted({said.at[:10] for each in outcomes for said in each.origins if said.at})
+    times = (said.recorded_at for each in outcomes for said in each.exchanges)
+    days = sorted({time[:10] for time in times if time})
     dates = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
     return TrialBlock(experiment=experiment.id, model=model, dates=dates, block=packed(value))
 
@@ -175,7 +176,7 @@ def _said(outcomes: Iterable[Outcome]) -> Mapping[str, object]:
     Prompts differ in a line or two.
     """
     texts = _Once()
-    said = [[_exchange(each, texts) for each in outcome.exchanges] for outcome in outcomes]
+    said = [[_exchange(e, texts) for e in outcome.exchanges if e.place] for outcome in outcomes]
     lines = _Once()
     of_lines = [lines.each(str(text).split("\n")) for text in texts.values]
     return {
@@ -186,10 +187,10 @@ def _said(outcomes: Iterable[Outcome]) -> Mapping[str, object]:
 
 
 def _exchange(said: Exchange, texts: _Once) -> Sequence[object]:
-    told = [part for message in said.told for part in (message.role[0], texts(message.text))]
-    place = said.place
+    prompt = [part for message in said.prompt for part in (message.role[0], texts(message.text))]
+    place = said.place if said.place and said.place.of > 1 else None
     return [
-        *(said.to[0], told, texts(said.reply), texts(said.served), said.at),
+        *(said.to[0], prompt, texts(said.reply), texts(said.served_model), said.recorded_at),
         *(said.latency and round(said.latency, 2), said.finish == "stop" or said.finish),
-        *([place.attempt, place.of, texts(said.invalid)] if place.of > 1 and said.invalid else []),
+        *([place.attempt, place.of, texts(said.invalid)] if place and said.invalid else []),
     ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from ..experiments.design import LABEL, Design, Trial, trials_of
 from ..experiments.fields import one_line, shortly
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
-from ..experiments.records import Origin, Outcome
+from ..experiments.records import Exchange, Outcome
 from ..settings.published import cell_text
 from .reader import WrongCell
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..experiments.design import Trial
     from ..experiments.experiment import Experiment
     from ..experiments.layouts import TableRow
-    from ..experiments.messages import Player
     from ..settings.published import TableEntry
     from .reader import RawTable
 
@@ -36,7 +35,6 @@ _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could change a verdict
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"^(\d+)\.0+$", re.ASCII)
-_UNKNOWN_ATTEMPTS: Mapping[Player, int] = MappingProxyType({})
 _FLAGS = {"true": True, "false": False}
 _NO_TIME = "is no time as 2026-02-05T13:51:23Z"
 _NO_FLAG = (
@@ -240,9 +238,8 @@ class _Check:
                 interactions=0,
                 prompts=(),
                 values=values,
-                origins=(Origin("subject", by, time or None),),
+                exchanges=(Exchange(to="subject", served_model=by, recorded_at=time or None),),
                 published=True,
-                attempts=_UNKNOWN_ATTEMPTS,
             )
         )
 

@@ -24,7 +24,7 @@ from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition
-    from ..experiments.records import Origin, Outcome
+    from ..experiments.records import Exchange, Outcome
     from ..experiments.replay import PendingRequest
     from ..settings.roster import Roster
     from ..settings.settings import Settings
@@ -82,9 +82,9 @@ class TableSource:
         return f"{self.entry.experiment}, as asked by: {by}"
 
     @property
-    def origins(self) -> Iterator[Origin]:
-        """The origin of each reply."""
-        return (origin for outcome in self.outcomes for origin in outcome.origins)
+    def exchanges(self) -> Iterator[Exchange]:
+        """Each reply, without its text."""
+        return (each for outcome in self.outcomes for each in outcome.exchanges)
 
     def sized(self, design: Design) -> Design:
         """Return the size of the table, whatever is requested."""

@@ -72,7 +72,7 @@ def evidence_value(project: Project, case: Case) -> Mapping[str, object]:
     asked, sampled = of.judged_by(players), of.terms(players)["subject"]
     conditions = {row.trial.condition.id: row.trial.condition for row in rows}
     places = {name: place for place, name in enumerate(conditions)}
-    dates = sorted(at for each in outcomes for origin in each.origins if (at := origin.at))
+    dates = sorted(at for each in outcomes for e in each.exchanges if (at := e.recorded_at))
     value = {
         "experiment": {"id": of.id, "name": of.name, "source": of.source},
         "factors": [

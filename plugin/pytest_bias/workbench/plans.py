@@ -202,7 +202,7 @@ def _plan_job(project: Project, case: Case, trials: tuple[Trial, ...]) -> PlanJo
             problem = f"its protocol fails with {type(error).__name__}: {error}"
         with suppress(BiasError, OSError):  # of what is recorded in part only the age is known
             source = recordings.source_of(case)
-            recording = dated(source.recording, [*source.origins])
+            recording = dated(source.recording, [*source.exchanges])
     outdated = None if recording is None else recordings.stale(case, recording)
     allocation = project.allocation(experiment.id)
     estimates = {} if analysis is None else {each.id: each.finding for each in analysis.verdicts}

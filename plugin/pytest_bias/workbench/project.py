@@ -126,8 +126,8 @@ class Project:
         source = recordings.source_of(case)
         outcomes = source.outcomes_of(case.design)
         source.check_distinct(case.design)
-        origins = [origin for outcome in outcomes for origin in outcome.origins]
-        recording = dated(source.recording, origins, copied_words(outcomes))
+        exchanges = [each for outcome in outcomes for each in outcome.exchanges]
+        recording = dated(source.recording, exchanges, copied_words(outcomes))
         long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,

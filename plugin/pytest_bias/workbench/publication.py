@@ -29,7 +29,7 @@ def dataset_file(recordings: Recordings, case: Case) -> tuple[str, bytes]:
     source = recordings.source_of(case)
     recording = source.recording
     if recording.published:
-        recording = dated(recording, [*source.origins])
+        recording = dated(recording, [*source.exchanges])
     theirs = recording.published.licence if recording.published else ""
     data = dataset_of(
         *(case.experiment, case.design, case.model, source.outcomes_of(case.design)),

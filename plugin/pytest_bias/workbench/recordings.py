@@ -17,7 +17,7 @@ from ..experiments.canonical import digest
 from ..experiments.checks.manipulation import find_twins
 from ..experiments.design import trials_of
 from ..experiments.experiment import Experiment, Players, plan_condition
-from ..experiments.records import Origin, Outcome, Recording, lost_to_cap
+from ..experiments.records import Exchange, Outcome, Recording, lost_to_cap
 from ..experiments.replay import Lookup, PendingRequest, Unrecorded
 from ..providers.base import is_simulated
 from ..providers.players import players_of
@@ -101,13 +101,13 @@ class _CassetteSource:
         )
 
     @property
-    def origins(self) -> Iterator[Origin]:
-        """When each reply was recorded, whoever gave it."""
+    def exchanges(self) -> Iterator[Exchange]:
+        """Each reply with the time it was recorded, whoever gave it."""
         for interaction in self.cassette.interactions():
-            yield Origin("subject", "", interaction.completion.recorded_at)
+            yield Exchange(to="subject", recorded_at=interaction.completion.recorded_at)
         for trial in self.cassette.measured_trials():
             for call in trial.calls:
-                yield Origin("subject", "", cast("str | None", call["recorded_at"]))
+                yield Exchange(to="subject", recorded_at=cast("str | None", call["recorded_at"]))
 
     def sized(self, design: Design) -> Design:
         return design

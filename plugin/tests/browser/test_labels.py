@@ -133,8 +133,8 @@ def labelled(name: str) -> Experiment:
 
 def outcome(name: str, trial: Trial, model: str) -> Outcome:
     said = Exchange(
-        to="subject", place=Place((), 1, 1), told=(Message("user", "say"),), finish="stop",
-        reply=f"{model[-1]} speaks", served=model, at=None, latency=None, key=f"{name} {trial.id}",
+        to="subject", place=Place((), 1, 1), prompt=(Message("user", "say"),),
+        reply=f"{model[-1]} speaks", key=f"{name} {trial.id}",
     )  # fmt: skip
     values: dict[str, MeasureValue] = {
         "kind": KINDS[trial.replicate - 1],

@@ -209,8 +209,8 @@ def hostile() -> tuple[RunResult, Any]:
     for number, trial in enumerate(plan(of, of.design())):
         text = HOSTILE if number else f"{HOSTILE} {'long ' * 200_000}"
         said = Exchange(
-            to="subject", place=Place((), 1, 1), told=(Message("user", HOSTILE),), reply=text,
-            finish="stop", served=HOSTILE, at="2026-01-01T00:00:00+00:00", latency=0.1,
+            to="subject", place=Place((), 1, 1), prompt=(Message("user", HOSTILE),), reply=text,
+            served_model=HOSTILE, recorded_at="2026-01-01T00:00:00+00:00", latency=0.1,
         )  # fmt: skip
         outcomes.append(Outcome(trial, None, HOSTILE, (), 1, (), exchanges=(said,)))
     view = factory.view(factory.analysis(experiment=of.id, name=HOSTILE, model=OLD))

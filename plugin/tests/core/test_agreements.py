@@ -462,8 +462,7 @@ def test_labels_are_of_the_reply_that_is_recorded_and_notes_are_for_people(
 def test_the_key_of_a_reply_is_of_what_was_asked_and_said_and_of_nothing_else() -> None:
     (trial, *_) = plan(judged(), judged().design())
     said = Exchange(
-        to="subject", place=Place((), 1, 1), told=(), reply="so", finish="stop", served="m",
-        at=None, latency=1.0, key="aa",
+        to="subject", place=Place((), 1, 1), reply="so", latency=1.0, key="aa",
     )  # fmt: skip
     graded = replace(said, to="judge", reply="5")
 
@@ -471,7 +470,7 @@ def test_the_key_of_a_reply_is_of_what_was_asked_and_said_and_of_nothing_else() 
         return Outcome(trial, None, None, (), 1, (), exchanges=exchanges).reply_key
 
     assert re.fullmatch("r[0-9a-f]{12}", key(said))  # which no spreadsheet takes for a number
-    assert key(said) == key(replace(said, latency=2.0, at="later", served="n"), graded)
+    assert key(said) == key(replace(said, latency=2.0, served_model="n"), graded)
     others = [replace(said, reply="so "), replace(said, key="ab")]
     assert len({key(said), *map(key, others), key(said, said)}) == 4
     assert key() == key(graded) == ""

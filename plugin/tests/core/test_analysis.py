@@ -23,7 +23,7 @@ from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.stats.resampling import bootstrap_difference
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
@@ -210,8 +210,9 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
         name: [score for score in given if score is not None] for name, given in SCORES.items()
     }
     found = outcomes(WHOLE, scores)  # 95 of them
-    found[:cut] = [replace(each, cut_off=1, interactions=1) for each in found[:cut]]
-    found[cut] = replace(found[cut], cut_off=1, invalid=("truncated",))  # tried again
+    cut_off = (Exchange(to="subject", finish="length"),)
+    found[:cut] = [replace(each, exchanges=cut_off) for each in found[:cut]]
+    found[cut] = replace(found[cut], exchanges=cut_off, invalid=("truncated",))  # tried again
     same = mean("low", "none", margin=2.0, family="same")
     given = analysed(WHOLE, found, [mean(), same], [PositiveControl(mean())])
     assert [count.cut for count in given.counts] == [cut, 0, 0]

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_bias.cassettes.staleness import dated, served_otherwise, stale
 from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
-from pytest_bias.experiments.records import Origin, Recording
+from pytest_bias.experiments.messages import Player
+from pytest_bias.experiments.records import Exchange, Recording
 from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
 
 from .factories import MODEL, recording
@@ -23,8 +24,12 @@ TINY = frozenset({"tiny-1", "tiny-2"})
 RECORDING = recording(checksum="c", interactions=3)
 
 
-def origins(*times: str | None, served: str = "tiny-1") -> list[Origin]:
-    return [Origin("subject", served, at) for at in times]
+def reply(served: str, at: str | None, to: Player = "subject") -> Exchange:
+    return Exchange(to=to, served_model=served, recorded_at=at)
+
+
+def origins(*times: str | None, served: str = "tiny-1") -> list[Exchange]:
+    return [reply(served, at) for at in times]
 
 
 def said(
@@ -42,7 +47,7 @@ def said(
 
 
 def test_the_oldest_reply_and_the_served_models_are_kept() -> None:
-    given = [*origins(NEW, OLD), Origin("judge", "grader-1", NEW), Origin("subject", "", None)]
+    given = [*origins(NEW, OLD), reply("grader-1", NEW, "judge"), reply("", None)]
     found = dated(RECORDING, given)
     assert (found.oldest, found.undated) == (OLD, 1)
     assert (found.served, found.judge_served) == (("tiny-1",), ("grader-1",))
@@ -97,9 +102,9 @@ def test_replies_from_days_to_come_and_without_a_day_have_no_known_age() -> None
 
 
 def test_a_judge_of_another_name_is_not_another_subject() -> None:
-    given = [*origins(OLD), Origin("judge", "grader-1", OLD)]
+    given = [*origins(OLD), reply("grader-1", OLD, "judge")]
     assert said(dated(RECORDING, given)) is None
-    judges = [Origin("judge", name, OLD) for name in ("grader-1", "grader-2")]
+    judges = [reply(name, OLD, "judge") for name in ("grader-1", "grader-2")]
     graded = replace(RECORDING, judge="openai/g")
     found = said(dated(graded, [*origins(OLD), *judges]))
     assert found is not None

@@ -297,7 +297,7 @@ def test_what_the_source_says_of_time_and_model_is_kept(tmp_path: Path) -> None:
     rows = [{**ROWS[2], "served": "m-2026", "collected_at": "2026-02-05"}, {**ROWS[2]}]
     path = written(tmp_path / "t.jsonl", rows)
     found = outcomes(path, served="m-1", collected_at="2026-01-01")
-    assert [(o.origins[0].served, o.origins[0].at) for o in found] == [
+    assert [(o.exchanges[0].served_model, o.exchanges[0].recorded_at) for o in found] == [
         ("m-2026", "2026-02-05"),
         ("m-1", "2026-01-01"),
     ]

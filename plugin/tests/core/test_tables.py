@@ -128,7 +128,7 @@ def test_each_row_is_a_trial_numbered_within_its_cell_in_the_order_of_the_file(
     assert second.values is not None
     assert second.values["score"] == 6.0
     assert (lost.missing, lost.values) == ("refusal", {})
-    assert [each.at for each in first.origins] == ["2026-02-05T13:51:23.941Z"]
+    assert [each.recorded_at for each in first.exchanges] == ["2026-02-05T13:51:23.941Z"]
     assert all(o.published and o.prompts == () and o.result is None for o in found.outcomes)
     assert found.design.replicates == 2
     assert (found.recording.interactions, found.recording.retention) == (None, "measures")
@@ -173,7 +173,7 @@ def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path
         "1 of the table's 2 rows repeat another in all columns"
     )
     assert "replicate" not in there(replies(tmp_path, GOOD).recording.published).coverage
-    assert all(each.at is None for o in found.outcomes for each in o.origins)
+    assert all(each.recorded_at is None for o in found.outcomes for each in o.exchanges)
 
 
 def test_an_optional_measure_that_the_table_lacks_is_none_of_its_trials(tmp_path: Path) -> None:

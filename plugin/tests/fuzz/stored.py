@@ -25,7 +25,7 @@ from pytest_bias.cli.paper import _read
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.records import Origin, Outcome, lost_to_cap
+from pytest_bias.experiments.records import Exchange, Outcome, lost_to_cap
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.results import read_results, results_text
@@ -39,7 +39,7 @@ TODAY = "2026-11-21"
 _HEALED = 0.5
 """Share of damaged files whose checksum is made right again."""
 
-Read = tuple[Outcome, int, tuple[Origin, ...]]
+Read = tuple[Outcome, tuple[Exchange, ...]]
 Kept = Completion | MeasuredTrial
 
 
@@ -78,7 +78,7 @@ class Cassettes(Target[object]):
                 if trial.id not in cassette.lost:
                     raise
                 outcome = lost_to_cap(trial)
-            found.append((outcome, outcome.cut_off, outcome.origins))
+            found.append((outcome, outcome.exchanges))
         texts = sorted(cassette.texts().items())
         return found, texts, cassette.lost, cassette.provenance, cassette.dropped
 

@@ -16,7 +16,7 @@ from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.copies import Copies, copied_words
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Player, identity_of
-from pytest_bias.experiments.records import Origin
+from pytest_bias.experiments.records import Exchange
 from pytest_bias.providers.base import WIRES
 from pytest_bias.providers.sdk import cache_header
 from pytest_bias.recording.job import JobReport, replicates_first
@@ -210,8 +210,8 @@ def test_what_identifies_a_reply() -> None:
 
 
 def test_turns_of_a_conversation_may_share_an_id_and_a_second_rating_may_not() -> None:
-    def origins(to: Player, *names: str) -> list[Origin]:
-        return [Origin(to, "m", None, name, "1") for name in names]
+    def origins(to: Player, *names: str) -> list[Exchange]:
+        return [Exchange(to=to, id=name, created="1") for name in names]
 
     copies = Copies()
     for trial, *said in (("a", "id1", "id1"), ("b", "id2", "id2")):

@@ -6,7 +6,7 @@ import json
 import zlib
 from base64 import b64decode
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -63,11 +63,11 @@ def test_every_trial_has_its_levels_its_measures_and_all_that_was_said() -> None
     for outcome, said in zip(outcomes, found["said"], strict=True):
         first, second = said
         told = [(first[1][i], text(first[1][i + 1])) for i in range(0, len(first[1]), 2)]
-        asked = outcome.exchanges[0].told
+        asked = outcome.exchanges[0].prompt
         assert told == [(message.role[0], message.text) for message in asked]
         assert [text(each[2]) for each in said] == ["{}", '{"score": 7}']
         assert text(first[9]) == outcome.invalid[0]
-        assert first[7:9] == [1, outcome.exchanges[0].place.of]
+        assert first[7:9] == [1, cast("Place", outcome.exchanges[0].place).of]
         assert second[1] == []  # the same question again
         assert (text(second[3]), second[4], second[5]) == (
             "tiny-1",
@@ -93,7 +93,7 @@ def test_a_reason_is_told_in_words_of_a_reply_only_where_these_are_kept(
     of = experiment(retention=retention)
     (first, *_) = carried(experiment(), '{"score": 7}')
     missing = [
-        Outcome(trial, None, "I won't, Ada", (), 1, (), origins=first.origins)
+        Outcome(trial, None, "I won't, Ada", (), 1, (), exchanges=first.exchanges)
         for trial in plan(of, of.design())
     ]
     found = block(of, missing)
@@ -105,8 +105,8 @@ def test_a_reason_is_told_in_words_of_a_reply_only_where_these_are_kept(
 def test_in_a_conversation_each_question_tells_what_is_new_in_it() -> None:
     (outcome, *_) = carried(experiment(ask_twice), "Fine.", '{"score": 7}')
     first, second = outcome.exchanges
-    assert first.told == (Message("system", "Be brief."), Message("user", "What of Ada?"))
-    assert second.told == (Message("user", "Now rate."),)
+    assert first.prompt == (Message("system", "Be brief."), Message("user", "What of Ada?"))
+    assert second.prompt == (Message("user", "Now rate."),)
     assert [said.reply for said in outcome.exchanges] == ["Fine.", '{"score": 7}']
     assert [said.place for said in outcome.exchanges] == [Place((), 1, 1), Place((), 2, 1)]
 
