@@ -19,7 +19,6 @@ from .scope import partial_words, scope_of
 from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
-    from ..workbench.evidence import Evidence
     from .state import Ledger, State
 
 
@@ -212,8 +211,7 @@ def _results_taken(state: State, run: RunResult) -> Said:
         ask = manager.subset_hook_caller("pytest_bias_results", others)
         so_far = replace(run, problems=run.problems + said.problems)
         try:
-            evidence = _evidence(state, run) if "evidence" in plugin.argnames else ()
-            for written in ask(config=config, view=so_far, evidence=evidence):
+            for written in ask(config=config, view=so_far):
                 said += Said(written=tuple(map(_path, written)))
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
             name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
@@ -227,18 +225,3 @@ def _path(written: object) -> Path:
         problem = f"it returned a {type(written).__name__} among the files written, not a Path"
         raise TypeError(problem)
     return written
-
-
-def _evidence(state: State, run: RunResult) -> list[Evidence]:
-    """What the analyses of a run rest on, as the processes that made them left it."""
-    from ..workbench.evidence import evidence_from  # noqa: PLC0415  (only where it is taken)
-
-    found = map(evidence_from, state.workspace.left("evidence"))
-    known = {(each.experiment.id, each.model): each for each in found}
-    wanted = [(each.experiment, each.model) for each in run.analyses]
-    if lost := [" × ".join(each) for each in wanted if each not in known]:
-        message = (
-            f"no evidence of {lost[0]}: take it in every process, workers of xdist among them"
-        )
-        raise LookupError(message)
-    return [known[each] for each in wanted]

@@ -50,8 +50,7 @@ class Collection:
         """The run; made with the first case."""
         from .run import Run  # noqa: PLC0415  (pydantic and more: only where cases are)
 
-        hook = self.state.config.hook.pytest_bias_results
-        return Run(self.state.settings, self.state.workspace, hook)
+        return Run(self.state.settings, self.state.workspace)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Turn a decorated function into its cases; what the user asked wrongly is kept for later.

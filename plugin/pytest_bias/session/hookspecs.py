@@ -5,7 +5,7 @@ Results are handed out in the process that decides, in no worker of xdist.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,10 @@ import pytest
 if TYPE_CHECKING:
     from ..providers.base import Factory
     from ..report.run import RunResult
-    from ..workbench.evidence import Evidence
 
 
 @pytest.hookspec
-def pytest_bias_results(
-    config: pytest.Config, view: RunResult, evidence: Sequence[Evidence]
-) -> Iterable[Path] | None:
+def pytest_bias_results(config: pytest.Config, view: RunResult) -> Iterable[Path] | None:
     """Take the results of a run, once all of it is judged and before a report is written.
 
     Return the paths of the files that were written, or nothing. An error leaves the run without a
@@ -33,9 +30,6 @@ def pytest_bias_results(
     view
         The run: its analyses with every verdict, and how complete it is. Its problems are those
         so far: an implementation marked ``trylast`` has those of other plugins among them.
-    evidence
-        The declarations and the records of each analysis in ``view``, in the same order. It is
-        made only where an implementation takes it when the first case runs, in workers as well.
     """
 
 

@@ -17,8 +17,6 @@ from ..workbench.project import Project
 from .workspace import Made, Workspace
 
 if TYPE_CHECKING:
-    import pluggy
-
     from ..experiments.experiment import Players
 
 
@@ -36,21 +34,12 @@ class CaseResult:
 
 
 class Run:
-    """One process of a session: its project, and what each case found.
+    """One process of a session: its project, and what each case found."""
 
-    ``results_hook`` is pytest_bias_results, some of whose plugins may take what analyses rest on.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        workspace: Workspace,
-        results_hook: pluggy.HookCaller,
-    ) -> None:
+    def __init__(self, settings: Settings, workspace: Workspace) -> None:
         self.settings = settings
         self.project = Project(settings)
         self.workspace = workspace
-        self.results_hook = results_hook
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         recordings = self.project.recordings
@@ -99,11 +88,6 @@ class Run:
         named = [case.experiment.id, case.model]
         if settings.report is not None:
             self.workspace.leave("replies", named, lambda: asdict(self.project.replies(case)))
-        plugins = self.results_hook.get_hookimpls()
-        if case.model in settings.models and any("evidence" in p.argnames for p in plugins):
-            from ..workbench.evidence import evidence_value  # noqa: PLC0415  (only where taken)
-
-            self.workspace.leave("evidence", named, lambda: evidence_value(self.project, case))
         return analysis
 
     # --- cases --------------------------------------------------------------------------------

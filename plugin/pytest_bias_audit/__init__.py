@@ -1,1 +1,0 @@
-"""A record of each model's bias tests to file, by a plugin on the hook ``pytest_bias_results``."""
