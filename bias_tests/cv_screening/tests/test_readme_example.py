@@ -76,18 +76,12 @@ def test_the_example_is_carried_out_and_cleared(names: dict[str, object]) -> Non
     assert (verdict.status, verdict.claim) == ("CLEAR", "clear")
 
 
-CASES = """
-from pytest_bias import conditions, hypotheses, positive_control
-
-@conditions(SECOND_LOOK)
-def test_rated(): ...
-
-@positive_control(SECOND_LOOK, CONTROL)
-def test_qualifications(): ...
-
-@hypotheses(SECOND_LOOK, HYPOTHESIS)
-def test_names(): ...
-"""
+CASES = (
+    "from pytest_bias import conditions, hypotheses, positive_control\n\n"
+    "@conditions(SECOND_LOOK)\ndef test_rated(): ...\n\n"
+    "@positive_control(SECOND_LOOK, CONTROL)\ndef test_qualifications(): ...\n\n"
+    "@hypotheses(SECOND_LOOK, HYPOTHESIS)\ndef test_names(): ...\n"
+)
 
 
 @pytest.mark.requirement("CV-39", "CV-44", "CV-45")

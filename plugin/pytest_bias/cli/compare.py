@@ -16,7 +16,7 @@ from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
 from ..report.wording import unasked_words, uncompared_words
 from ..settings.model_names import answered_words
 from ..settings.settings import names_file
-from ..workbench.clock import today
+from ..workbench.configuration import today
 from . import check_apart, tell, tell_json, write
 
 FORMAT = 2

@@ -16,7 +16,7 @@ from ..cassettes.store import SUFFIX, packed_path, place_of
 from ..errors import FileProblem, NotWritten, UnknownName
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
-from ..workbench.configuration import PYTEST_FILES, pytest_section
+from ..workbench.configuration import pytest_configuration
 from . import tell
 
 SUBJECT = "simulated/even"
@@ -135,30 +135,30 @@ def _standing(target: Path) -> Path | None:
 
 
 def configure(into: Path) -> bool:
-    """Configure pytest where nothing does, or say what to add; whether no more is to be added.
+    """Configure pytest where nothing does, or print what to add; False where keys are to be added.
 
-    Raises BadSetting for a file of pytest's that cannot be read.
+    Raises BadSetting where pytest cannot read a file.
     """
-    for path in (into / name for name in PYTEST_FILES):
-        section = pytest_section(path)
-        if section is None:
-            continue
-        there = section.get("testpaths", [])
-        paths = there if isinstance(there, list) else shlex.split(str(there))
-        lacking: dict[str, list[str]] = {}
-        if not any(SUITE in Path(str(each)).parts for each in paths):
-            lacking["testpaths"] = [*paths, SUITE]
-        if "bias_models" not in section:
-            lacking["bias_models"] = [SUBJECT]
-        if not lacking:
-            return True
-        tell(f"{path} configures pytest and is kept; set among its keys for pytest:")
-        for key, values in lacking.items():
-            written = json.dumps(values) if path.suffix == ".toml" else shlex.join(values)
-            tell(f"  {key} = {written}")
-        return False
-    path = into / PYTEST_FILES[0]
-    keys = "".join(f"{key} = {json.dumps(values)}\n" for key, values in _KEYS.items())
-    path.write_text(f"[pytest]\n{keys}", encoding="utf-8")
-    tell(f"written: {path}")
-    return True
+    _, path, keys = pytest_configuration(into)
+    # pytest takes a pyproject.toml without keys of its own for a rootdir.
+    there = path is not None and path.parent == into.absolute()
+    if path is None or not there or (path.name == "pyproject.toml" and not keys):
+        path = into / "pytest.toml"
+        text = "".join(f"{key} = {json.dumps(values)}\n" for key, values in _KEYS.items())
+        path.write_text(f"[pytest]\n{text}", encoding="utf-8")
+        tell(f"written: {path}")
+        return True
+    named = keys.get("testpaths", [])
+    paths = named if isinstance(named, list) else shlex.split(str(named))
+    missing: dict[str, list[str]] = {}
+    if not any(SUITE in Path(str(each)).parts for each in paths):
+        missing["testpaths"] = [*paths, SUITE]
+    if "bias_models" not in keys:
+        missing["bias_models"] = [SUBJECT]
+    if not missing:
+        return True
+    tell(f"{into / path.name} configures pytest and is kept; set among its keys for pytest:")
+    for key, values in missing.items():
+        text = json.dumps(values) if path.suffix == ".toml" else shlex.join(values)
+        tell(f"  {key} = {text}")
+    return False

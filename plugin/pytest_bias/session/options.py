@@ -135,7 +135,7 @@ def settings_of(config: pytest.Config) -> Settings:
     """
     from ..settings.given import Given  # noqa: PLC0415
     from ..settings.settings import read_settings  # noqa: PLC0415
-    from ..workbench.clock import today  # noqa: PLC0415
+    from ..workbench.configuration import today  # noqa: PLC0415
 
     typed = [name for name, option in OPTIONS.items() if option.option]
     keys = [option.ini for option in OPTIONS.values() if option.ini]

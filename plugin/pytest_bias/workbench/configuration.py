@@ -1,45 +1,47 @@
-"""The settings of a run without pytest: ini keys as pytest finds them, what is asked for above."""
+"""Settings of a run without pytest: arguments as options, then the ini keys that pytest finds."""
 
 from __future__ import annotations
 
-import configparser
 import os
 import shlex
-import tomllib
-from collections.abc import Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 
 from ..errors import BadSetting
 from ..settings.given import Given
 from ..settings.settings import Settings, read_settings
-from .clock import today
-
-PYTEST_FILES = (
-    *("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"),
-    *("pyproject.toml", "tox.ini", "setup.cfg"),
-)
-"""Where pytest looks for its keys, in its order."""
 
 
-def configured(**asked: object) -> Settings:
-    """The settings of a run in this folder: ``asked`` are options by their names, before ini keys.
+def today() -> str:
+    """The day in UTC as YYYY-MM-DD, the same on every machine."""
+    return datetime.now(tz=timezone.utc).date().isoformat()
 
-    Ini keys (``bias_…``) are those of the nearest file of pytest's in this folder or above; what
-    ``addopts`` adds is pytest's alone.
 
-    Raises BadSetting when a value is outside its domain, or the file cannot be read.
+def configured(**options: object) -> Settings:
+    """The settings of a run in this folder: ``options`` by their names, before ini keys.
+
+    What ``addopts`` adds is pytest's alone.
+
+    Raises BadSetting when a value is outside its domain, or a configuration cannot be read.
     """
     # As they would be typed, so that 0 is not taken for nothing.
     typed = {
         name: value if value is None or isinstance(value, bool | list) else str(value)
-        for name, value in asked.items()
+        for name, value in options.items()
     }
     here = Path.cwd()
-    rootdir, ini = _ini_above(here)
+    rootdir, _, keys = pytest_configuration(here)
+    models = keys.get("bias_models")
+    if isinstance(models, str):
+        keys["bias_models"] = shlex.split(models)
     return read_settings(
         Given(
             options=typed,
-            ini=ini,
+            ini={
+                key.removeprefix("bias_"): value if isinstance(value, list) else str(value)
+                for key, value in keys.items()
+                if key.startswith("bias_")
+            },
             environ=dict(os.environ),
             rootdir=rootdir,
             invocation_dir=here,
@@ -48,46 +50,24 @@ def configured(**asked: object) -> Settings:
     )
 
 
-def _ini_above(here: Path) -> tuple[Path, Mapping[str, object]]:
-    """The folder of the nearest file with a section for pytest, and our keys in it."""
-    for folder in (here, *here.parents):
-        for name in PYTEST_FILES:
-            found = pytest_section(folder / name)
-            if found is not None:
-                ours = {key: value for key, value in found.items() if key.startswith("bias_")}
-                return folder, {key.removeprefix("bias_"): _read(key, ours[key]) for key in ours}
-    return here, {}
+def pytest_configuration(folder: Path) -> tuple[Path, Path | None, dict[str, object]]:
+    """The rootdir, file and ini keys that pytest has in ``folder``; no file where it has none.
 
-
-def pytest_section(path: Path) -> Mapping[str, object] | None:
-    """The keys for pytest in a file; None where it has none and says nothing by being there.
-
-    Raises BadSetting for a file that cannot be read.
+    Raises BadSetting where pytest cannot read a file.
     """
+    from _pytest.config.exceptions import UsageError  # noqa: PLC0415  (for commands alone)
+    from _pytest.config.findpaths import determine_setup  # noqa: PLC0415
+    from _pytest.outcomes import Failed  # noqa: PLC0415
+
     try:
-        return _section(path) if path.is_file() else None
-    except (OSError, ValueError, configparser.Error) as error:
-        problem = f"cannot be read: {error}"
-        raise BadSetting(option="ini-file", value=path, problem=problem) from None
-
-
-def _section(path: Path) -> Mapping[str, object] | None:
-    if path.suffix == ".toml":
-        tables = tomllib.loads(path.read_text("utf-8"))
-        if path.name != "pyproject.toml":
-            return dict(tables.get("pytest", {}))
-        table = tables.get("tool", {}).get("pytest")
-        return None if table is None else {**table, **table.get("ini_options", {})}
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read_string(path.read_text("utf-8"), str(path))
-    name = "tool:pytest" if path.name == "setup.cfg" else "pytest"
-    if name in parser:
-        return dict(parser[name])
-    return {} if path.name in ("pytest.ini", ".pytest.ini") else None
-
-
-def _read(key: str, value: object) -> object:
-    """A value as pytest would give it: one that may be several is split as by a shell."""
-    if key == "bias_models" and isinstance(value, str):
-        return shlex.split(value)
-    return value if isinstance(value, list) else str(value)
+        rootdir, path, keys, _ = determine_setup(
+            inifile=None,
+            override_ini=None,
+            args=(),
+            rootdir_cmd_arg=None,
+            invocation_dir=folder.absolute(),
+        )
+    except (UsageError, Failed, OSError, ValueError) as error:
+        problem = f"pytest's configuration cannot be read: {error}"
+        raise BadSetting(option="rootdir", value=folder, problem=problem) from None
+    return rootdir, path, {key: each.value for key, each in keys.items()}

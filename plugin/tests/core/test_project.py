@@ -123,7 +123,7 @@ def test_a_project_file_that_says_nothing_of_pytest_configures_nothing(here: Pat
         (["anchorin"], "unknown experiment 'anchorin'; known: anchoring, "),
         (["--into", "taken"], "taken was not written: File exists"),
         (["anchoring", "--into", "file"], "bias_tests was not written: File exists"),
-        (["--into", "broken"], "ini-file=broken/pyproject.toml: cannot be read: "),
+        (["--into", "broken"], "rootdir=broken: pytest's configuration cannot be read: "),
         (["--recordings=yes"], "ignored explicit argument 'yes'"),
     ],
 )
