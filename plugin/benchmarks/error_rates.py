@@ -46,7 +46,7 @@ from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Exchange, Outcome, Recording, records_of
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.providers.simulated import judge_of_simulated
-from pytest_bias.settings.cores import cores
+from pytest_bias.settings.given import cores
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.workbench.configuration import configured
 from pytest_bias.workbench.project import Project

@@ -18,7 +18,7 @@ from ..experiments.checks.prompts import PromptDigests, prompt_digests
 from ..experiments.design import Design
 from ..settings.model_names import file_stem
 from ..settings.options import OPTIONS
-from ..settings.published import PUBLISHED, is_tabled
+from ..settings.roster import PUBLISHED, is_tabled
 from ..settings.settings import FILE_SUFFIX, names_file
 from ..verdicts.analysis import Analysis
 from .entries import (

@@ -35,7 +35,7 @@ from ..report.results import results_text
 from ..report.run import RunResult
 from ..report.terminal import section_lines
 from ..report.wording import closing_lines
-from ..settings.published import is_tabled
+from ..settings.roster import is_tabled
 from ..workbench import SUITE
 from ..workbench.plans import make_plan, recorded_words, terms_of
 from ..workbench.project import Project

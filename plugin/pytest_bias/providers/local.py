@@ -22,8 +22,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from ..errors import BadSetting, MissingPackage
 from ..experiments.messages import Completion, Request
-from ..settings.cores import cores
-from ..settings.given import is_file
+from ..settings.given import cores, is_file
 from ..settings.model_names import SERVED_BY
 from ..settings.roster import LOCAL, LocalEntry
 from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, Provider, ProviderContext, open_wire

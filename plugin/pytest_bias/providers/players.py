@@ -11,8 +11,7 @@ from ..experiments.experiment import Experiment, Players
 from ..experiments.messages import Player
 from ..experiments.replay import JUDGE
 from ..settings.model_names import LONGEST_STEM, file_stem
-from ..settings.published import PUBLISHED, TABLE, is_tabled
-from ..settings.roster import LOCAL, ModelEntry, Roster, is_unpinned
+from ..settings.roster import LOCAL, PUBLISHED, TABLE, ModelEntry, Roster, is_tabled, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
 from .simulated import JUDGES, MODELS, PROGRAMS, judge_of_simulated

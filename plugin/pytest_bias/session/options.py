@@ -120,7 +120,7 @@ def limit_workers(config: pytest.Config) -> None:
     requested = getattr(config.option, "numprocesses", None)
     if not isinstance(requested, int) or config.stash[DISTRIBUTED] or not is_given(config):
         return
-    from ..settings.cores import cores  # noqa: PLC0415
+    from ..settings.given import cores  # noqa: PLC0415
     from .suite import Suite  # noqa: PLC0415  (only where there are workers)
 
     most = max(cores(), 2)  # also on one core: a distributed run was requested

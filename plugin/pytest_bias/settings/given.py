@@ -146,3 +146,10 @@ def read_environment(environ: Mapping[str, str], file: Path | None) -> Mapping[s
     # A variable that is set to nothing holds no key.
     held = {name: value for name, value in environ.items() if value or name not in added}
     return {**added, **held}
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
 from os.path import realpath
 from pathlib import Path
 from typing import Literal, cast
 
-from ..experiments.design import SCREEN
+from ..errors import BadSetting
+from ..experiments.canonical import digest
+from ..experiments.design import SCREEN, Trial
 from .given import Given, is_folder, is_place
 from .options import OFF, OPTIONS
-from .shards import Shard, read_shard
 
 FILE_SUFFIX = ".json"
 
@@ -23,6 +24,7 @@ OnInconclusive = Literal["fail", "pass"]
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 _WORDS = ("reason", "owner", "until")
+_SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,45 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
         )
         raise given.refusal("baseline", problem)
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The ``number``-th (from 1) of ``of`` parts of every experiment's trials.
+
+    Whose a trial is follows from the experiment and the trial alone, never from what is recorded,
+    selected or of what size the design is: shards are disjoint, each trial is in one, and the same
+    one tomorrow. They are of about the same size, as draws are: of 360 trials a third has 120,
+    give or take 9.
+    """
+
+    number: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def part(self, experiment_id: str, trials: Iterable[Trial]) -> tuple[Trial, ...]:
+        """Return the trials that are in this shard, in their order."""
+        return tuple(
+            trial
+            for trial in trials
+            if int(digest(f"{experiment_id}\n{trial.id}"), 16) % self.of == self.number - 1
+        )
+
+    def share(self, total: int) -> int:
+        """Return this shard's share of a ``total``; those of all shards add up to it."""
+        return total // self.of + (self.number <= total % self.of)
+
+
+def read_shard(text: str) -> Shard:
+    """Read ``K/N``; BadSetting where it is none."""
+    found = _SHARD.fullmatch(text)
+    shard = Shard(*map(int, found.groups())) if found else Shard(0, 0)
+    if not 1 <= shard.number <= shard.of:
+        problem = "must be K/N, the K-th of N shards, with K from 1 to N"
+        raise BadSetting(option="--bias-shard", value=text, problem=problem)
+    return shard
 
 
 def _shard(given: Given) -> Shard | None:
@@ -221,9 +262,7 @@ def read_settings(given: Given) -> Settings:
 
     Raises BadSetting when a value is outside its domain.
     """
-    models = tuple(cast("Sequence[str]", given.raw("model") or ()))
-    if len(set(models)) != len(models):
-        raise given.refusal("model", "names one twice", " ".join(models))
+    models = tuple(dict.fromkeys(cast("Sequence[str]", given.raw("model") or ())))
     old = read_old(given, models)
     if given.text("design") == SCREEN and old is not None:
         problem = "does not go with --bias-design=screen: a screen compares nothing"

@@ -18,14 +18,14 @@ from ..experiments.design import LABEL, Design, Trial, trials_of
 from ..experiments.fields import one_line, shortly
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
 from ..experiments.records import Exchange, Outcome
-from ..settings.published import cell_text
+from ..settings.roster import cell_text
 from .reader import WrongCell
 
 if TYPE_CHECKING:
     from ..experiments.design import Trial
     from ..experiments.experiment import Experiment
     from ..experiments.layouts import TableRow
-    from ..settings.published import TableEntry
+    from ..settings.roster import TableEntry
     from .reader import RawTable
 
 MODEL = "model"

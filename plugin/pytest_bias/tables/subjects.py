@@ -18,7 +18,7 @@ from ..experiments.fields import author_line, one_line
 from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
-from ..settings.published import PUBLISHED, TABLE, Section, TableEntry, is_tabled
+from ..settings.roster import PUBLISHED, TABLE, Section, TableEntry, is_tabled
 from .check import MODEL, coverage, missing_columns, model_column, of_another, trials_of_table
 from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
 

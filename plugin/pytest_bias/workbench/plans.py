@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from ..contrasts.estimate import Estimate
     from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
-    from ..settings.settings import Limits, Settings
-    from ..settings.shards import Shard
+    from ..settings.settings import Limits, Settings, Shard
 
 
 def check_ci(settings: Settings) -> None:

@@ -19,7 +19,7 @@ from ..experiments.experiment import plan
 from ..experiments.records import Records, carried_out, records_of
 from ..providers.players import check_models
 from ..settings.options import OPTIONS
-from ..settings.published import is_tabled
+from ..settings.roster import is_tabled
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis, analyse, gating_families
 from .recordings import Recordings

@@ -22,8 +22,7 @@ from ..experiments.replay import Lookup, PendingRequest, Unrecorded
 from ..providers.base import is_simulated
 from ..providers.players import players_of
 from ..settings.model_names import file_stem
-from ..settings.published import is_tabled
-from ..settings.roster import Roster, read_roster
+from ..settings.roster import Roster, is_tabled, read_roster
 from ..settings.settings import Settings
 
 if TYPE_CHECKING:

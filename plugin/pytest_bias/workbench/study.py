@@ -27,8 +27,7 @@ from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
 from ..report.run import RunResult
 from ..settings.given import is_file
-from ..settings.published import is_tabled
-from ..settings.roster import table_entry
+from ..settings.roster import is_tabled, table_entry
 from ..settings.settings import RecordMode
 from ..tables.reader import ENDINGS
 from ..tables.subjects import read_table, source_words

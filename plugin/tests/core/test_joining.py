@@ -23,8 +23,7 @@ from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.settings.given import Given
 from pytest_bias.settings.model_names import SERVED_BY, file_stem, model_of
-from pytest_bias.settings.settings import read_settings
-from pytest_bias.settings.shards import Shard, read_shard
+from pytest_bias.settings.settings import Shard, read_settings, read_shard
 
 from . import test_measured
 from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, pack, record

@@ -19,8 +19,7 @@ from pytest_bias import BiasError, Experiment, Factor, Items, Measure
 from pytest_bias.contrasts.cases import Registry
 from pytest_bias.errors import MissingPackage, UnknownName, WrongTable
 from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
-from pytest_bias.settings.published import TableEntry
-from pytest_bias.settings.roster import read_roster
+from pytest_bias.settings.roster import TableEntry, read_roster
 from pytest_bias.tables.reader import read_files
 from pytest_bias.tables.subjects import Tables, TableSource, read_table
 from pytest_bias.workbench.suite import declared_for

@@ -20,8 +20,7 @@ from pytest_bias import (
     Trial,
 )
 from pytest_bias.errors import BadSetting, NotCovered, UnknownName, WrongTable
-from pytest_bias.settings.published import TableEntry
-from pytest_bias.settings.roster import Roster, parse_roster
+from pytest_bias.settings.roster import Roster, TableEntry, parse_roster
 from pytest_bias.settings.settings import Settings
 from pytest_bias.tables.subjects import Tables, TableSource
 

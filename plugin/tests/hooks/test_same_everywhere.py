@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from pytest_bias.settings.cores import cores
+from pytest_bias.settings.given import cores
 
 from ..core.report.reading import blocks, inflated
 from .suites import Suite, files_below

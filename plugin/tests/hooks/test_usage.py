@@ -52,7 +52,6 @@ ALPHA = "must be a number from 0.001 to 0.05"
 PARTS = "bias_experiments=1: the suite has 2: "
 REFUSED = {
     "provider": refused("--bias-model=acme/gpt", KNOWN),
-    "twice": refused("--bias-model=simulated/even " * 2, "names one twice"),
     "judge": refused("--bias-model=simulated/judge", "this program grades simulated subjects"),
     "alias": refused(
         "--bias-model=openai/gpt-latest --bias-record=missing",
