@@ -40,7 +40,7 @@ def script(suite: Suite) -> Script:
     suite.tests("import pytest\n\n", "")
 
     def run(text: str, *, anew: bool = False) -> list[str]:
-        head = 'import sys\nsys.modules["pytest"] = sys.modules["_pytest"] = None\n'
+        head = 'import sys\nsys.modules["pytest"] = None\n'
         head += "import pytest_bias\n"
         ran = suite.pytester.run(sys.executable if anew else forked.python(), "-c", head + text)
         assert ran.ret == 0, ran.stderr.str()
