@@ -46,11 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Refuse a path of ours that pytest took for a test; hold the process' end, and its cache."""
-    from .session.arguments import check_rootdir  # noqa: PLC0415
+    """Hold the process' end, and keep verdicts apart from pytest's cache."""
     from .session.options import is_given, spare_cache  # noqa: PLC0415
 
-    check_rootdir(early_config)
     if not is_given(early_config):
         return
     from .workbench.process_end import hold_exit  # noqa: PLC0415
@@ -64,7 +62,7 @@ def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
     """Say how tests are distributed; at the very end, hold the exit status."""
-    from .session.options import (  # noqa: PLC0415
+    from .session.distribution import (  # noqa: PLC0415
         limit_workers,
         note_distribution,
         undistribute,

@@ -190,9 +190,7 @@ def _import() -> None:
     for plugin in (pytest_bias, sys.modules["anyio"]):
         plugin.__doc__ = "PYTEST_DONT_REWRITE"
     for each in pkgutil.walk_packages(pytest_bias.__path__, "pytest_bias."):
-        # xdist is a worker's own, to be read by pytest: it rewrites the assertions of plugins.
-        if each.name != "pytest_bias.session.distribution":
-            import_module(each.name)
+        import_module(each.name)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from ..errors.said import Said
-from ..report.run import AcceptedVerdict, RunResult
+from ..report.run import AcceptedVerdict, RunResult, Scope
 from ..verdicts.analysis import Analysis
+from ..verdicts.wording import number_words
 from .outputs import write_all
-from .scope import partial_words, scope_of
 from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def close_books(state: State, exitstatus: int) -> RunResult:
         analyses=analyses,
         cases=tuple(sorted(ledger.outcomes.items())),
         lost=ledger.lost,
-        partial=partial_words(state),
+        partial=tuple(_partial(state)),
         problems=(),
         broken=ledger.broken,
         leniencies=tuple(_leniencies_shortly(state)),
@@ -45,7 +45,7 @@ def close_books(state: State, exitstatus: int) -> RunResult:
         ending=tuple(each for each in accepted if each.ends_soon(state.settings.today)),
         expired=tuple(_let_through(ledger, "expired", "failed")),
         failing=tuple(sorted(set(_failing(ledger)))),
-        scope=scope_of(state),
+        scope=_scope(state),
         stale=tuple(sorted({state.portable(r.stale) for r in reports if r.stale})),
         failures=tuple(sorted(ledger.failures)),
         exit_status=exitstatus,
@@ -71,6 +71,37 @@ def close_books(state: State, exitstatus: int) -> RunResult:
 
 
 # --- the books --------------------------------------------------------------------------------
+
+
+def _scope(state: State) -> Scope:
+    settings = state.settings
+    return Scope(
+        models=tuple(sorted(settings.models)),
+        design=settings.design,
+        replicates=settings.replicates,
+        gate=settings.gate,
+        inconclusive=settings.inconclusive,
+        varied=tuple(state.suite.varied(settings.models)),
+    )
+
+
+def _partial(state: State) -> Iterator[str]:
+    """Reasons why this run is not the whole suite as its ini file configures it."""
+    suite, ledger = state.suite, state.ledger
+    yield from suite.narrowed
+    yield from (f"only {part} was asked for" for part in suite.parts)
+    # The cases of modules that failed are unknown; workers run the others all the same.
+    failed = sum(why == "" for why in state.unfinished.values())
+    for number, noun, how in (
+        (failed, "error", "during collection"),
+        (len(ledger.unselected), "case", "not selected"),
+        (len(ledger.lost), "case", "without a verdict"),
+    ):
+        if number:
+            yield f"{number_words(number, noun)} {how}"
+    if state.interrupted:
+        yield "recording was interrupted"
+    yield from suite.varied(state.settings.models)
 
 
 def _unbalanced(ledger: Ledger) -> Iterator[str]:

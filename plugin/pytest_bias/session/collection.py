@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Sequence
-from functools import cached_property
+from collections.abc import Generator, Iterable, Sequence
+from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -123,9 +124,7 @@ class Collection:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
         said = None
         if not self.state.refused and "run" in vars(self) and self.run.without:
-            from .checks import drop_without  # noqa: PLC0415  (only where a design is lacking)
-
-            self.state.refused, said = drop_without(self.run, items)
+            said = self._drop_without(items)
         if not self.state.refused and any(map(case_of, items)):
             from ..errors import BadSetting  # noqa: PLC0415  (only where cases are)
 
@@ -136,6 +135,51 @@ class Collection:
         if self.state.refused:
             items.clear()
         return said
+
+    def _drop_without(self, items: list[pytest.Item]) -> Said | None:
+        """Drop the cases of experiments that lack the requested design; they are not selected.
+
+        Where no experiment has it, the request is wrong.
+        """
+        without = self.run.without
+        names = dict.fromkeys(case.experiment.id for item in items if (case := case_of(item)))
+        lacking = [name for name in names if name in without]
+        if lacking and len(lacking) == len(names):
+            self.state.refused = str(without[lacking[0]])
+        if self.state.refused or not lacking:
+            return None
+        from ..errors.said import Said  # noqa: PLC0415
+
+        _drop(items, lacking)
+        design = self.state.settings.design
+        what = f"left out, for want of a design {design!r}: {', '.join(lacking)}"
+        return Said(notes=(what,))
+
+    def drop_faulty(self, items: list[pytest.Item]) -> None:
+        """Drop the cases of experiments whose prompts are at fault; each is one collection error.
+
+        Only now is it known which experiments have selected cases, so pytest is handed the report
+        that it would have made itself, had the module failed while it was collected.
+        """
+        from ..experiments.checks.manipulation import faults, format_faults  # noqa: PLC0415
+
+        first: dict[str, tuple[Case, pytest.Item]] = {}
+        for item in items:
+            if case := case_of(item):
+                first.setdefault(case.experiment.id, (case, item))
+
+        def faults_of(case: Case) -> str:
+            return format_faults(faults(case.experiment))
+
+        checks = {name: partial(faults_of, case) for name, (case, _) in first.items()}
+        found = dict(zip(first, self.run.workspace.shared("prompts", checks), strict=True))
+        for name, (_, item) in first.items():
+            if found[name]:
+                module = item.getparent(pytest.Module) or item
+                words = found[name].replace(f"{item.config.rootpath}{os.sep}", "")
+                report = pytest.CollectReport(module.nodeid, "failed", words, [])
+                item.config.hook.pytest_collectreport(report=report)
+        _drop(items, {name for name, said in found.items() if said})
 
     def select(self, items: list[pytest.Item]) -> bool:
         """Name the selected cases, on their reports and in the books; says whether there are any.
@@ -159,19 +203,21 @@ class Collection:
         return bool(names)
 
     def checked(self, items: Sequence[pytest.Item]) -> Said | None:
-        """Say which selected experiments claim what cannot be shown, and what no case judges."""
-        cases = [case for item in items if (case := case_of(item))]
+        """Name what no case judges, and selected experiments whose claims cannot be shown."""
+        cases = {c.experiment.id: c for item in items if (c := case_of(item))}
         if self.state.refused or not (cases or is_given(self.state.config)):
             return None
+        from ..errors import NoControl  # noqa: PLC0415
         from ..errors.said import Said  # noqa: PLC0415
-        from .scope import unjudged_words  # noqa: PLC0415
+        from .suite import unjudged_words  # noqa: PLC0415
 
-        said = Said(problems=tuple(unjudged_words(self.state, self._declared)))
-        if cases:
-            from .checks import uncontrolled  # noqa: PLC0415
-
-            said += uncontrolled(self.run, cases)
-        return said
+        notes = []
+        for name, case in cases.items():
+            try:
+                self.run.project.registry[name].check_control(case.design)
+            except NoControl as error:  # a recording of it is refused
+                notes.append(f"warning: {error}")
+        return Said(notes=tuple(notes), problems=tuple(unjudged_words(self.state, self._declared)))
 
     def announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
@@ -205,7 +251,7 @@ class Collection:
         """Declarations made after collection, which no case can judge any more."""
         if not self.state.has_cases or self.state.refused:
             return ()
-        from .scope import silent_words  # noqa: PLC0415
+        from .suite import silent_words  # noqa: PLC0415
 
         known = self.state.said.problems
         return tuple(w for w in silent_words(self.state, self._declared) if w not in known)
@@ -214,3 +260,8 @@ class Collection:
 def group_of(case: Case) -> str:
     """The work best done by one process: the cases of an experiment with one model."""
     return f"{case.experiment.id} × {case.model}"
+
+
+def _drop(items: list[pytest.Item], experiments: Iterable[str]) -> None:
+    dropped = set(experiments)
+    items[:] = [i for i in items if (c := case_of(i)) is None or c.experiment.id not in dropped]

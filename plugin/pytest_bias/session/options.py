@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
 
-DISTRIBUTED = pytest.StashKey[bool]()
-"""Whether the user says how xdist distributes tests."""
-
 
 def add_options(parser: pytest.Parser) -> None:
     """Add every option and ini key of the table."""
@@ -41,7 +38,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def is_recording(config: pytest.Config) -> bool:
-    """Return true where this run may call models."""
+    """True where this run may call models."""
     if is_planning(config):
         return False
     mode = config.getoption("bias_record") or config.getini("bias_record") or "none"
@@ -49,12 +46,12 @@ def is_recording(config: pytest.Config) -> bool:
 
 
 def is_planning(config: pytest.Config) -> bool:
-    """Return true where this run only says what a recording would do."""
+    """True where this run only says what a recording would do."""
     return bool(config.option.bias_plan)
 
 
 def is_given(config: pytest.Config) -> bool:
-    """Return true where any setting of ours is given, typed or in ini.
+    """True where any setting of ours is given, typed or in ini.
 
     What pytest has read of the options so far is enough: at first it knows ours by their prefix.
     """
@@ -78,7 +75,7 @@ def spare_cache(config: pytest.Config) -> None:
 
 
 def is_looking(config: pytest.Config) -> bool:
-    """Return true where this run only lists, plans or records a part.
+    """True where this run only lists, plans or records a part.
 
     It runs no test, so keeps no books.
     """
@@ -86,46 +83,8 @@ def is_looking(config: pytest.Config) -> bool:
 
 
 def is_listing(config: pytest.Config) -> bool:
-    """Return true where pytest only shows what it would do."""
+    """True where pytest only shows what it would do."""
     return any(getattr(config.option, name, False) for name in _LOOKING)
-
-
-def note_distribution(config: pytest.Config) -> None:
-    """Take note whether the user says how xdist distributes tests (``--dist``, ``-d``).
-
-    Before xdist makes ``--dist load`` of ``-n`` alone.
-    """
-    option = config.option
-    chosen = getattr(option, "dist", "no") != "no" or getattr(option, "distload", False)
-    config.stash[DISTRIBUTED] = bool(chosen)
-
-
-def undistribute(config: pytest.Config) -> None:
-    """Turn xdist's distribution off when recording: one limiter, one budget, one writer."""
-    option = config.option
-    alone = is_recording(config) or is_planning(config)
-    if not alone or not hasattr(option, "numprocesses"):
-        return
-    if option.numprocesses or option.tx or option.dist != "no" or option.distload:
-        option.bias_undistributed = True
-        option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
-
-
-def limit_workers(config: pytest.Config) -> None:
-    """Start no more xdist workers than cores where only bias cases are run.
-
-    Each worker collects the suite, and each that analyses imports scipy: more than cores take
-    longer. The user's own ``--dist`` keeps all workers.
-    """
-    requested = getattr(config.option, "numprocesses", None)
-    if not isinstance(requested, int) or config.stash[DISTRIBUTED] or not is_given(config):
-        return
-    from ..settings.given import cores  # noqa: PLC0415
-    from .suite import Suite  # noqa: PLC0415  (only where there are workers)
-
-    most = max(cores(), 2)  # also on one core: a distributed run was requested
-    if requested > most and Suite(config).has_only_cases:
-        config.option.numprocesses, config.option.bias_requested_workers = most, requested
 
 
 def settings_of(config: pytest.Config) -> Settings:

@@ -1,4 +1,4 @@
-"""Before the first case runs: record what the selected cases lack, or say what that would take."""
+"""Before the first case runs: record what the selected cases lack, or print the plan of that."""
 
 from __future__ import annotations
 
@@ -10,24 +10,61 @@ import pytest
 from ..contrasts.cases import Case
 from ..errors import BiasError
 from ..errors.said import Said
-from ..recording.held_signals import HeldSignals
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
 from ..workbench.plans import make_plan, record, recorded_words, shard_words
-from .run import Run
+from .items import case_of
+from .options import is_planning
 
 if TYPE_CHECKING:
-    from .state import State
+    from .run import Run
+    from .state import ExitStatus, State
 
 
-def record_missing(
-    state: State, run: Run, cases: Sequence[Case], signals: HeldSignals, header: Sequence[str]
-) -> tuple[Said, str]:
-    """Record what ``cases`` lack.
+def plan_or_record(
+    state: State,
+    run: Run,
+    exit_status: ExitStatus,
+    session: pytest.Session,
+    header: Sequence[str],
+) -> None:
+    """Print the plan, or record what the selected cases lack, and print ``header`` under -q.
 
-    And why the session must end, where a signal came in the middle.
+    Nothing is planned or recorded after errors during collection. A signal in the middle ends the
+    session with status 2.
     """
+    cases = [case for item in session.items if (case := case_of(item)) is not None]
+    failed = session.testsfailed and not session.config.option.continue_on_collection_errors
+    if is_planning(state.config):
+        if not failed:
+            _print_plan(state, run, session, cases)
+        return
+    if failed or not cases:
+        if cases:
+            state.add(Said(notes=("nothing was recorded: there were errors during collection",)))
+        return
+    said, why = _recorded(state, run, cases, header)
+    state.add(said)
+    sharded = state.settings.shard is not None
+    if sharded:
+        _print_shard(state)
+        session.items.clear()
+    if why:
+        state.interrupted = True
+        raise session.Interrupted(why)
+    if sharded and state.said.problems:
+        what = "the shard is not recorded as a whole"
+        raise session.Failed(what)
+    if sharded:
+        exit_status.end_with(session, 0)
+
+
+def _recorded(
+    state: State, run: Run, cases: Sequence[Case], header: Sequence[str]
+) -> tuple[Said, str]:
+    """Record, and give why the session must end where a signal came in the middle."""
+    settings = state.settings
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and reporter.verbosity < 0:
         # Under -q pytest prints no header.
@@ -35,22 +72,22 @@ def record_missing(
             say(reporter, line)
     try:
         with recording_progress(reporter) as progress:
-            report = record(run.project, cases, progress, progress.say, signals)
+            report = record(run.project, cases, progress, progress.say, state.signals)
     except BiasError as error:
         return Said(problems=(f"nothing was recorded: {error}",)), ""
     said = recorded_words(report)
-    if state.settings.shard is not None:
-        said += shard_words(report, state.settings.shard)
+    if settings.shard is not None:
+        said += shard_words(report, settings.shard)
     if not report.interrupted:
         return said, ""
     unkept = sum(job.unkept for job in report.jobs)
     kept = f"{unkept} paid replies could not be kept" if unkept else "every paid reply is kept"
-    again = f"run again with --bias-record={state.settings.record}"
+    again = f"run again with --bias-record={settings.record}"
     return said, f"recording interrupted; {kept}; to go on, {again}"
 
 
-def print_shard(state: State) -> None:
-    """Say what was recorded of a shard: there is no report that could."""
+def _print_shard(state: State) -> None:
+    """Print what was recorded of a shard: there is no report that could."""
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         for problem in state.said.problems:
@@ -59,7 +96,7 @@ def print_shard(state: State) -> None:
             say(reporter, note)
 
 
-def print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[Case]) -> None:
+def _print_plan(state: State, run: Run, session: pytest.Session, cases: Sequence[Case]) -> None:
     """Print what a recording would do, and run nothing."""
     session.items.clear()
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")

@@ -8,15 +8,15 @@ the machinery comes in with the first bias case.
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import nullcontext
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ..report.escapes import say, terminal_text
 from .collection import Collection
+from .distribution import DISTRIBUTED, experiment_scheduling
 from .items import (
     CALLED,
     JUDGED,
@@ -27,22 +27,11 @@ from .items import (
     tolerate,
     without_traceback,
 )
-from .options import (
-    DISTRIBUTED,
-    check_settings,
-    is_given,
-    is_listing,
-    is_looking,
-    is_planning,
-    is_recording,
-)
-from .process_exit import ExitStatus
-from .state import RESULT, WORKER_KEY, State
+from .options import check_settings, is_given, is_listing, is_looking, is_planning, is_recording
+from .state import RESULT, WORKER_KEY, ExitStatus, State
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
-    from ..errors.said import Said
-    from ..recording.held_signals import HeldSignals
     from ..report.run import RunResult
     from .run import Run
 
@@ -65,18 +54,6 @@ class BiasSession:
         """The run; made with the first case."""
         return self.collection.run
 
-    @cached_property
-    def signals(self) -> HeldSignals:
-        """Signals that are held while the books are closed."""
-        from ..recording.held_signals import HeldSignals  # noqa: PLC0415  (only with cases)
-
-        return HeldSignals()
-
-    def add(self, said: Said | None) -> None:
-        """Add what a step said to what was said before: the one place that does."""
-        if said is not None:
-            self.state.said += said
-
     # --- collection ---------------------------------------------------------------------------
 
     def pytest_report_header(self) -> list[str]:
@@ -97,7 +74,7 @@ class BiasSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
-        self.add(self.collection.drop_refused(items))
+        self.state.add(self.collection.drop_refused(items))
 
     @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -110,68 +87,29 @@ class BiasSession:
             raise pytest.UsageError(terminal_text(state.refused))
         self.exit.phase = "running"
         any_selected = self.collection.select(items)
-        self.add(self.collection.checked(items))
+        self.state.add(self.collection.checked(items))
         if problem := self.collection.announce(items):
             report = pytest.CollectReport("bias cases", "failed", problem, [])
             self.config.hook.pytest_collectreport(report=report)
             items.clear()
         elif any_selected and not state.refused and not is_listing(self.config):
-            from .checks import drop_faulty  # noqa: PLC0415
-
-            drop_faulty(self.run, items)
+            self.collection.drop_faulty(items)
             if not gc.get_freeze_count():  # what others froze thaws only together with this
                 gc.freeze()
                 self._froze = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Record before the first test."""
-        self._prepare(session)
-        return (yield)
-
-    def _prepare(self, session: pytest.Session) -> None:
-        """Record what the selected cases lack, or plan it, where that was asked for."""
+        """Before the first test, record what the selected cases lack, or print the plan."""
         planning = is_planning(self.config)
         looking = planning or is_listing(self.config)
         self.exit.session = None if looking else session
-        if not planning and (looking or not is_recording(self.config)):
-            return
-        cases = [case for item in session.items if (case := case_of(item)) is not None]
-        failed = session.testsfailed and not session.config.option.continue_on_collection_errors
-        if planning and not failed:
-            from .recording import print_plan  # noqa: PLC0415
+        if planning or (is_recording(self.config) and not looking):
+            from .recording import plan_or_record  # noqa: PLC0415  (asyncio, SDKs)
 
-            print_plan(self.state, self.run, session, cases)
-        elif failed and cases:
-            from ..errors.said import Said  # noqa: PLC0415
-
-            self.add(Said(notes=("nothing was recorded: there were errors during collection",)))
-        elif cases:
-            self._record(session, cases)
-
-    def _record(self, session: pytest.Session, cases: Sequence[Case]) -> None:
-        """Record what ``cases`` lack; a signal in the middle ends the session with status 2."""
-        from .recording import (  # noqa: PLC0415  (asyncio, SDKs: to record)
-            print_shard,
-            record_missing,
-        )
-
-        said, why = record_missing(
-            self.state, self.run, cases, self.signals, self.pytest_report_header()
-        )
-        self.add(said)
-        sharded = self.state.settings.shard is not None
-        if sharded:
-            print_shard(self.state)
-            session.items.clear()
-        if why:
-            self.state.interrupted = True
-            raise session.Interrupted(why)
-        if sharded and self.state.said.problems:
-            what = "the shard is not recorded as a whole"
-            raise session.Failed(what)
-        if sharded:
-            self.exit.end_with(session, 0)
+            header = self.pytest_report_header()
+            plan_or_record(self.state, self.run, self.exit, session, header)
+        return (yield)
 
     # --- cases --------------------------------------------------------------------------------
 
@@ -272,9 +210,7 @@ class BiasSession:
         """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
         if self.config.stash.get(DISTRIBUTED, False) or not is_given(self.config):
             return None
-        from .distribution import ExperimentScheduling  # noqa: PLC0415  (only with xdist)
-
-        return ExperimentScheduling(self.config, log, self.state)
+        return experiment_scheduling(self.config, log, self.state.workspace)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -298,18 +234,18 @@ class BiasSession:
         if late or state.has_folder:
             from ..errors.said import Said  # noqa: PLC0415
 
-            self.add(Said(problems=late))
+            self.state.add(Said(problems=late))
             told = state.workspace.read_selected()
             if told is not None:
                 state.ledger.select(told.cases, unselected=told.unselected)
                 state.refused = told.refused
-                self.add(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
+                self.state.add(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
             of_workers = {problem for each in state.workspace.left("told") for problem in each}
-            self.add(Said(problems=tuple(sorted(of_workers))))
+            self.state.add(Said(problems=tuple(sorted(of_workers))))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             self.exit.end_with(session, int(pytest.ExitCode.USAGE_ERROR))
         elif state.has_cases and not state.refused:
-            self.signals.hold()
+            self.state.signals.hold()
             from .closing import close_books  # noqa: PLC0415
 
             self.result = close_books(state, exitstatus)
@@ -325,7 +261,7 @@ class BiasSession:
         if self.state.refused and self.exit.final is not None:
             say(terminalreporter, f"ERROR: {self.state.refused}", red=True)
         elif self.result is not None:
-            from .section import print_section  # noqa: PLC0415
+            from .outputs import print_section  # noqa: PLC0415
 
             print_section(self.state, self.result, terminalreporter)
 
@@ -347,8 +283,8 @@ class BiasSession:
         session = self.exit.session
         if session is not None:
             session.exitstatus = self.exit.status_of(session.exitstatus)
-        if "signals" in vars(self):
-            if self.signals.noted and session is not None:
+        if "signals" in vars(self.state):
+            if self.state.signals.noted and session is not None:
                 session.exitstatus = pytest.ExitCode.INTERRUPTED
-            self.signals.release()
+            self.state.signals.release()
         self.state.remove_folder()

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -22,6 +22,7 @@ from .options import settings_of
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
     from ..errors.said import Said
+    from ..recording.held_signals import HeldSignals
     from ..settings.settings import Settings
     from .suite import Suite
     from .workspace import Workspace
@@ -190,10 +191,22 @@ class State:
 
     @cached_property
     def said(self) -> Said:
-        """Words of the session's steps so far; :meth:`.BiasSession.add` adds to them."""
+        """Notes and problems of the session's steps so far; :meth:`add` adds to them."""
         from ..errors.said import Said  # noqa: PLC0415  (nothing is imported without cases)
 
         return Said()
+
+    def add(self, said: Said | None) -> None:
+        """Add what a step left."""
+        if said is not None:
+            self.said += said
+
+    @cached_property
+    def signals(self) -> HeldSignals:
+        """Signals that are held while the reports are written."""
+        from ..recording.held_signals import HeldSignals  # noqa: PLC0415  (only with cases)
+
+        return HeldSignals()
 
     @cached_property
     def folder(self) -> Path:
@@ -249,3 +262,39 @@ class State:
                 shown = folder.relative_to(root) if folder.is_relative_to(root) else folder.name
                 problem = problem.replace(str(folder), str(shown))
         return problem
+
+
+class ExitStatus:
+    """The exit status of a run of cases: never 0 while its books are open, or where they say so.
+
+    ``session`` is None where no test is run; ``final`` is what the books came to.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.phase: Literal["collecting", "running", "closed"] = "collecting"
+        self.session: pytest.Session | None = None
+        self.final: int | None = None
+
+    def end_with(self, session: pytest.Session, status: int) -> None:
+        """Have ``session`` end with what its books came to."""
+        session.exitstatus = self.final = status
+
+    def status_of(self, status: int) -> int:
+        """Return what a run ends with that is about to end with ``status``."""
+        if status != pytest.ExitCode.OK or self.session is None:
+            return status
+        if self.final is None and self.state.has_cases:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        return self.final or status
+
+    def status_now(self) -> int:
+        """The exit status of a process that ends now: 0 only where no book is open."""
+        if self.state.is_worker:
+            return 0  # its controller misses it
+        if self.phase == "closed" or (self.phase == "running" and not self.state.has_cases):
+            return self.status_of(0)
+        captured = self.state.config.pluginmanager.get_plugin("capturemanager")
+        if captured is not None:
+            captured.suspend(in_=True)
+        return int(pytest.ExitCode.TESTS_FAILED)

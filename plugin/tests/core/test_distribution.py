@@ -23,8 +23,11 @@ from pytest_bias.errors import (
     IncompleteDesign,
     TooFewUnits,
 )
-from pytest_bias.session.distribution import ExperimentScheduling
-from pytest_bias.session.options import DISTRIBUTED, note_distribution
+from pytest_bias.session.distribution import (
+    DISTRIBUTED,
+    experiment_scheduling,
+    note_distribution,
+)
 from pytest_bias.session.state import CASE, RESULT, Ledger
 from pytest_bias.session.workspace import Selected, Workspace
 
@@ -62,9 +65,7 @@ def distributed(folder: Path, tests: list[str], groups: dict[str, str]) -> list[
         getoption=lambda _name: None,
         rootpath=folder,
     )
-    scheduling = ExperimentScheduling(
-        cast("Any", config), Log(), cast("Any", SimpleNamespace(workspace=workspace))
-    )
+    scheduling = experiment_scheduling(cast("Any", config), Log(), workspace)
     workers = [cast("Any", Worker(name)) for name in ("one", "two")]
     for worker in workers:
         scheduling.add_node(worker)

@@ -14,8 +14,7 @@ from pytest_bias.report.run import AcceptedVerdict, RunResult
 from pytest_bias.report.terminal import brief_lines
 from pytest_bias.report.upgrade_table import Upgrade
 from pytest_bias.report.wording import closing_lines
-from pytest_bias.session.outputs import add_to_job_summary
-from pytest_bias.session.section import below_repository
+from pytest_bias.session.outputs import add_to_job_summary, below_repository
 
 from .report.factory import analysis, finding, undecided, verdict, view
 from .test_upgrade_words import OLD, ROW

@@ -15,7 +15,7 @@ IN_EVERY_RUN = {
     "pytest_bias",
     "pytest_bias.pytest_plugin",
     "pytest_bias.session",
-    "pytest_bias.session.arguments",
+    "pytest_bias.session.distribution",
     "pytest_bias.session.hookspecs",
     "pytest_bias.session.options",
     "pytest_bias.settings",
