@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -217,7 +217,7 @@ class Collection:
                 self.run.project.registry[name].check_control(case.design)
             except NoControl as error:  # a recording of it is refused
                 notes.append(f"warning: {error}")
-        return Said(notes=tuple(notes), problems=tuple(unjudged_words(self.state, self._declared)))
+        return Said(notes=tuple(notes), problems=tuple(self._unjudged(unjudged_words)))
 
     def announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
@@ -254,7 +254,12 @@ class Collection:
         from .suite import silent_words  # noqa: PLC0415
 
         known = self.state.said.problems
-        return tuple(w for w in silent_words(self.state, self._declared) if w not in known)
+        return tuple(words for words in self._unjudged(silent_words) if words not in known)
+
+    def _unjudged(self, words: Callable[..., Iterator[str]]) -> Iterator[str]:
+        state = self.state
+        has_cases = state.has_cases
+        return words(state.suite, self._declared, state.unfinished, has_cases=has_cases)
 
 
 def group_of(case: Case) -> str:

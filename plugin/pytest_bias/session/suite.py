@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from glob import iglob
 from pathlib import Path, PurePath
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +17,6 @@ from ..workbench.files import LeftOut, declares, imported, modules, python_files
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Declaration
-    from .state import State
 
 _FEWER_CASES = {"lf": "--lf", "stepwise": "--stepwise"}
 _FEWER_FILES = ("--ignore", "--ignore-glob")
@@ -63,7 +61,7 @@ class Suite:
         return tuple(path.resolve() for each in patterns for path in self.matching(each))
 
     def matching(self, pattern: str) -> list[Path]:
-        """Return what a pattern of ``testpaths`` names, as pytest does: Path.glob refuses "."."""
+        """What a pattern of ``testpaths`` names, as pytest does: Path.glob refuses "."."""
         root = self.config.rootpath
         return sorted(map(root.joinpath, iglob(pattern, root_dir=root, recursive=True)))  # noqa: PTH207
 
@@ -133,7 +131,7 @@ class Suite:
         requested = [
             path
             for path in set(self._python_files(self.places))
-            if self._is_test(path) and any(a == path or a in path.parents for a in self.asked)
+            if self._is_test(path) and _is_below(path, self.asked)
         ]
         return bool(requested) and all(map(declares, requested))
 
@@ -142,11 +140,7 @@ class Suite:
         if self.narrowed:
             return []
         asked = [p for a, p in zip(self.arguments, self.asked, strict=True) if "::" not in a]
-        return sorted(
-            path
-            for path in set(self._python_files(self.places))
-            if any(place == path or place in path.parents for place in asked)
-        )
+        return sorted(p for p in set(self._python_files(self.places)) if _is_below(p, asked))
 
     def _python_files(self, places: Iterable[Path]) -> Iterator[Path]:
         """The Python files in some places, as far as pytest's ini keys let it go there.
@@ -164,7 +158,7 @@ class Suite:
         return any(path.match(pattern) for pattern in self.config.getini("python_files"))
 
     def _left_out(self, *, whole: bool) -> LeftOut:
-        """Return which files and folders pytest's own keys and options pass over.
+        """The files and folders that pytest's own keys and options pass over.
 
         Below rootdir as a ``whole`` stand copies of all sorts. In a suite, a folder that pytest
         enters by default no more than those, though nobody said so, is missed: ``build``,
@@ -194,10 +188,10 @@ class Suite:
         return near or (top,)
 
     def _covers(self, places: Iterable[Path]) -> bool:
-        return all(any(a == path or a in path.parents for a in self.asked) for path in places)
+        return all(_is_below(path, self.asked) for path in places)
 
     def _is_part(self, argument: str) -> bool:
-        """Return true where an argument names a part of ``testpaths``, a package or a module.
+        """True where an argument names a part of ``testpaths``, a package or a module.
 
         One of several ``testpaths``, or a folder above it, is a part where another declares cases.
         """
@@ -235,49 +229,55 @@ def _in_package(path: Path) -> bool:
 # --- declarations that no case judges ---------------------------------------------------------
 
 
-def unjudged_words(state: State, collected: Iterable[Declaration]) -> Iterator[str]:
-    """Yield what files that were asked for as a whole declare and no case judges, and why.
+def unjudged_words(
+    suite: Suite,
+    collected: Iterable[Declaration],
+    unfinished: Mapping[str, str],
+    *,
+    has_cases: bool,
+) -> Iterator[str]:
+    """Yield what files that were requested as a whole declare and no case judges, and why.
 
-    ``collected`` are the declarations that became cases. A file that was not imported to its end
-    is read: what it would have declared, nobody knows.
+    ``collected`` are the declarations that became cases, ``unfinished`` says why modules and
+    folders were not imported to their end. Such a file is read: what it would have declared is
+    unknown.
     """
-    for pattern in state.config.getini("testpaths") if state.has_cases else ():
-        if not state.suite.matching(pattern):
+    for pattern in suite.config.getini("testpaths") if has_cases else ():
+        if not suite.matching(pattern):
             yield f"testpaths names {pattern}, where nothing is: mend or remove it in the ini file"
-    files = state.suite.whole_files()
+    files = suite.whole_files()
     known = imported(files)
     for path in files:
-        place = state.suite.place(path)
-        reason = _unfinished(state, place)
+        place = suite.place(path)
+        reason = _unfinished(unfinished, place)
         if reason == "":
             continue  # the run has failed for it
-        directly = not state.has_cases
-        if (reason or path not in known) and declares(path, directly=directly):
+        if (reason or path not in known) and declares(path, directly=not has_cases):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
-    yield from silent_words(state, collected, known)
+    yield from silent_words(suite, collected, unfinished, has_cases=has_cases)
 
 
 def silent_words(
-    state: State,
+    suite: Suite,
     collected: Iterable[Declaration],
-    known: Mapping[Path, ModuleType] | None = None,
+    unfinished: Mapping[str, str],
+    *,
+    has_cases: bool,
 ) -> Iterator[str]:
-    """The functions that decorators listed in files asked for as a whole, and that are no case.
+    """The functions that decorators listed in files requested as a whole, and that are no case.
 
     After collection, and once more at the end: what is declared while a test runs comes too late.
-    ``known`` is what was imported of those files, where that has just been looked for.
     """
     declared_here = tuple(collected)
     made = {each.key for each in declared_here}
-    tested = {each.experiment.id for each in declared_here}
-    suite = state.suite
     files = suite.whole_files()
     whole = files and not any("::" in argument for argument in suite.arguments)
-    if whole and (state.has_cases or suite.is_all):  # other tests have the same conftest.py
-        yield from _outside(state, made, tested)
-    for path, module in (imported(files) if known is None else known).items():
+    if whole and (has_cases or suite.is_all):  # other tests have the same conftest.py
+        tested = {each.experiment.id for each in declared_here}
+        yield from _outside(suite, made, tested)
+    for path, module in imported(files).items():
         place = suite.place(path)
-        if REGISTER in vars(module) and _unfinished(state, place) is None:
+        if REGISTER in vars(module) and _unfinished(unfinished, place) is None:
             from ..contrasts.cases import (  # noqa: PLC0415  (nothing is imported without cases)
                 declared_in,
             )
@@ -287,30 +287,33 @@ def silent_words(
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
 
 
-def _outside(state: State, made: Collection[object], tested: set[str]) -> Iterator[str]:
+def _outside(suite: Suite, made: Collection[object], tested: set[str]) -> Iterator[str]:
     """The hypotheses of modules that pytest collects nothing from but by import, and did not.
 
     Those on experiments that are tested, and all that plugins and ``conftest.py`` declare.
     """
-    suite = state.suite
     for module in modules():
         if REGISTER not in vars(module):
             continue
         path = Path(module.__file__ or "").resolve()
-        if any(place == path or place in path.parents for place in suite.places):
+        if _is_below(path, suite.places):
             continue
         from ..contrasts.cases import (  # noqa: PLC0415  (nothing is imported without cases)
             declared_in,
         )
 
-        is_plugin = state.config.pluginmanager.is_registered(module)
+        is_plugin = suite.config.pluginmanager.is_registered(module)
         for declared in declared_in(module):
             known = declared.experiment.id in tested or is_plugin
             if known and declared.kind == "hypothesis" and declared.key not in made:
                 yield f"{suite.place(path)}:{declared.line}: {declared.name} {_OUTSIDE}"
 
 
-def _unfinished(state: State, place: str) -> str | None:
-    """Return why a file, or a folder above it, was not imported to its end; None where it was."""
+def _unfinished(unfinished: Mapping[str, str], place: str) -> str | None:
+    """The reason why a file, or a folder above it, was not imported; None where it was."""
     above = [place, *(folder.as_posix() for folder in PurePath(place).parents)]
-    return next((state.unfinished[each] for each in above if each in state.unfinished), None)
+    return next((unfinished[each] for each in above if each in unfinished), None)
+
+
+def _is_below(path: Path, places: Iterable[Path]) -> bool:
+    return any(place == path or place in path.parents for place in places)
