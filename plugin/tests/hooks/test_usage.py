@@ -119,3 +119,10 @@ def test_a_simulated_subject_that_there_is_not(suite: Suite, workers: int | None
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     (line,) = {line for line in result.outlines + result.errlines if "evne" in line}
     assert "did you mean 'simulated/even'?" in line
+
+
+@pytest.mark.requirement("ANCHOR-39")
+def test_two_experiments_of_one_id(suite: Suite) -> None:
+    suite.write(name="card")
+    suite.change("bias_tests/card/experiment.py", 'id="game-card"', 'id="game-coin"')
+    suite.check("", 2, "", "Experiment('game-coin'): two experiments have this id")
