@@ -102,7 +102,7 @@ class Anchoring:
     BadDesign
         For anchors that are not two different numbers or more, bounds that do not rise, words or
         names that are not different.
-    BadStimuli
+    BadData
         For a text that lacks a variable or has one too many.
     """
 
@@ -152,7 +152,7 @@ class Anchoring:
     ) -> Experiment:
         """Return an experiment of this; ``given`` are its id, name and what else it has.
 
-        ``at_once``: all is asked in one prompt. Raises BadStimuli for a text that is not there,
+        ``at_once``: all is asked in one prompt. Raises BadData for a text that is not there,
         BadDesign for one that asks for other keys.
         """
         bare = (_UNANCHORED,) if None in self.anchors.values() else ()

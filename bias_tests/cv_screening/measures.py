@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pytest_bias import BadDesign, BadTable
+from pytest_bias import BadData, BadDesign
 from pytest_bias.stats import mann_whitney
 
 from .table import DOCUMENTED, NEUTRAL, Label, Rated, Table, Terms, label_of, read_table
@@ -148,7 +148,7 @@ def screening_measures(
 
     Raises
     ------
-    BadTable
+    BadData
         For a table that is not as described (see :func:`.read_table`), or a set without a truth.
     BadDesign
         For a truth outside the scale.
@@ -161,7 +161,7 @@ def screening_measures(
         for number, row in enumerate(rows, start=1):
             if row.set not in known:
                 problem = f"no ground truth is known of {row.set!r}"
-                raise BadTable(table="ratings table", column="set", problem=problem, row=number)
+                raise BadData(source="ratings table", column="set", problem=problem, row=number)
 
     def parts(*, pipeline: bool, sets: bool) -> tuple[Screened, ...]:
         found: defaultdict[tuple[str, str | None, Label | None], list[Rated]] = defaultdict(list)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_bias import BadDesign, BadTable, Records
+from pytest_bias import BadData, BadDesign, Records
 
 from .screening import NOT_ASKED, SCREENING, Screening
 
@@ -174,7 +174,7 @@ def read_table(table: Table, terms: Terms = DOCUMENTED) -> tuple[Rated, ...]:
 
     Raises
     ------
-    BadTable
+    BadData
         For a missing column, columns of different lengths, no row at all, a cell that is empty
         (but for ratings) or none of the known values, a rating outside the scale, a CV that is
         rated twice in one iteration or changes its set or group, and when a race or gender does
@@ -186,15 +186,15 @@ def read_table(table: Table, terms: Terms = DOCUMENTED) -> tuple[Rated, ...]:
         for number, cells in enumerate(zip(*columns.values(), strict=True), start=1)
     )
     if not rows:
-        raise BadTable(table=_NAME, column="rating", problem="there is no row")
+        raise BadData(source=_NAME, column="rating", problem="there is no row")
     _check_once(rows)
     for column, known in (("race", terms.races), ("gender", terms.genders)):
         found = {row.group(column) for row in rows}
         for group in known:
             if group not in found:
                 others = ", ".join(sorted(found))
-                raise BadTable(
-                    table=_NAME,
+                raise BadData(
+                    source=_NAME,
                     column=column,
                     problem=f"no row is {group}, only {others}: nothing can be compared with it",
                 )
@@ -206,16 +206,16 @@ def _columns(table: Table) -> dict[str, list[object]]:
     for name in COLUMNS:
         if name not in table:
             needed = ", ".join(COLUMNS)
-            raise BadTable(table=_NAME, column=name, problem=f"is missing; needed are {needed}")
+            raise BadData(source=_NAME, column=name, problem=f"is missing; needed are {needed}")
         given = cast("Any", table[name])
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise BadTable(table=_NAME, column=name, problem="is no sequence of values")
+            raise BadData(source=_NAME, column=name, problem="is no sequence of values")
         if getattr(given, "ndim", 1) != 1:
-            raise BadTable(table=_NAME, column=name, problem="stands there more than once")
+            raise BadData(source=_NAME, column=name, problem="stands there more than once")
         columns[name] = list(given)
         if len(columns[name]) != len(columns[COLUMNS[0]]):
-            raise BadTable(
-                table=_NAME,
+            raise BadData(
+                source=_NAME,
                 column=name,
                 problem=f"has {len(columns[name])} rows, {COLUMNS[0]} {len(columns[COLUMNS[0]])}",
             )
@@ -229,8 +229,8 @@ class _Cells:
     number: int
     cells: Mapping[str, object]
 
-    def bad(self, column: str, problem: str) -> BadTable:
-        return BadTable(table=_NAME, column=column, problem=problem, row=self.number)
+    def bad(self, column: str, problem: str) -> BadData:
+        return BadData(source=_NAME, column=column, problem=problem, row=self.number)
 
     def text(self, column: str) -> str:
         cell = self.cells[column]
@@ -294,13 +294,13 @@ def _check_once(rows: Sequence[Rated]) -> None:
         first = seen.setdefault((row.model, row.pipeline, row.iteration, row.cv_id), number)
         if first != number:
             problem = f"this CV is rated in row {first} already, by the same model, pipeline and "
-            raise BadTable(table=_NAME, column="cv_id", problem=f"{problem}iteration", row=number)
+            raise BadData(source=_NAME, column="cv_id", problem=f"{problem}iteration", row=number)
         kind = (row.set, row.race, row.gender)
         known = kinds.setdefault(row.cv_id, kind)
         if known != kind:
             was, is_now = (", ".join(map(str, each)) for each in (known, kind))
             problem = f"this CV was ({was}) before and is ({is_now}) here (set, race, gender)"
-            raise BadTable(table=_NAME, column="cv_id", problem=problem, row=number)
+            raise BadData(source=_NAME, column="cv_id", problem=problem, row=number)
 
 
 def is_missing(cell: object) -> bool:

@@ -134,7 +134,7 @@ def read_variants(path: Path) -> Variants:
 
     Raises
     ------
-    BadStimuli
+    BadData
         When an entry is not one, or groups and sets are not crossed.
     """
     return Stimuli(path.parent).json(path.name, Variants)

@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pytest_bias import (
+    BadData,
     BadDesign,
-    BadStimuli,
     Experiment,
     Factor,
     Items,
@@ -181,7 +181,7 @@ def read(path: str | Path, kinds: Sequence[Kind]) -> Pairs:
 
     Raises
     ------
-    BadStimuli
+    BadData
         For a file that cannot be read, and once for all that is wrong with its rows.
     """
     path = Path(path)
@@ -195,7 +195,7 @@ def read(path: str | Path, kinds: Sequence[Kind]) -> Pairs:
             f"needs the columns {', '.join(columns)}, with a kind of alteration at least and each "
             f"once; it has {found} (columns are parted by commas)"
         )
-        raise BadStimuli(source=path.name, problem=problem)
+        raise BadData(source=path.name, problem=problem)
     texts: dict[str, Mapping[str, str]] = {}
     met: dict[str, tuple[str, str]] = {}
     problems: list[str] = []
@@ -213,7 +213,7 @@ def read(path: str | Path, kinds: Sequence[Kind]) -> Pairs:
         problems += [f"line {line}, {each}" for each in wrong]
         texts[item] = MappingProxyType(wordings)
     if problems:
-        raise BadStimuli(source=path.name, problem="\n  ".join(["cannot be audited:", *problems]))
+        raise BadData(source=path.name, problem="\n  ".join(["cannot be audited:", *problems]))
     return Pairs(tuple(kinds), MappingProxyType(texts))
 
 

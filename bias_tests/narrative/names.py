@@ -32,7 +32,7 @@ def read_names(path: Path, *, fewest: int = ENOUGH) -> Names:
 
     Raises
     ------
-    BadStimuli
+    BadData
         When the file cannot be read or holds something else.
     BadDesign
         When the groups are not the eight, one has fewer names, or a name stands twice.

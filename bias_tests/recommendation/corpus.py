@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
-from pytest_bias import BadStimuli, Stimuli
+from pytest_bias import BadData, Stimuli
 
 FeatureType = Literal["numerical", "categorical", "binary"]
 Value = float | str | bool
@@ -64,12 +64,12 @@ class Corpus:
 
         Raises
         ------
-        BadStimuli
+        BadData
             When the corpus has fewer posts than that.
         """
         if len(self.posts) < size:
             problem = f"has {len(self.posts)} posts, a pool has {size}"
-            raise BadStimuli(source=f"corpus {self.name!r}", problem=problem)
+            raise BadData(source=f"corpus {self.name!r}", problem=problem)
         start = hashlib.sha256(f"{self.name}/{replicate}/".encode())
         posts: dict[bytes, str] = {}
         for post in self.posts:
@@ -87,7 +87,7 @@ def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:
 
     Raises
     ------
-    BadStimuli
+    BadData
         For a file that is not there or no JSON object, for another type, for a column that is
         declared twice, and for one that every corpus has anyway.
     """
@@ -97,13 +97,13 @@ def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:
         given = Stimuli(types.parent).json(types.name, dict[str, object])
     if not isinstance(given, Mapping):
         problem = f"is {given!r}; give a mapping of columns to types, or the Path of a JSON file"
-        raise BadStimuli(source=source, problem=problem)
+        raise BadData(source=source, problem=problem)
     features: dict[str, Feature] = {}
     for column, kind in given.items():
         if not isinstance(column, str):
-            raise BadStimuli(source=source, problem=f"{column!r} is no name of a column")
+            raise BadData(source=source, problem=f"{column!r} is no name of a column")
         if column in _NEEDED:
-            raise BadStimuli(source=source, column=column, problem="is no feature")
+            raise BadData(source=source, column=column, problem="is no feature")
         if isinstance(kind, str) and kind in get_args(FeatureType):
             features[column] = Feature(cast("FeatureType", kind))
         elif _is_texts(kind):
@@ -111,9 +111,9 @@ def declared(types: Mapping[str, object] | Path) -> Mapping[str, Feature]:
         else:
             known = ", ".join(get_args(FeatureType))
             problem = f"{kind!r} is no type; give {known}, or a list of the categories"
-            raise BadStimuli(source=source, column=column, problem=problem)
+            raise BadData(source=source, column=column, problem=problem)
     if not features:
-        raise BadStimuli(source=source, problem="declares no feature")
+        raise BadData(source=source, problem="declares no feature")
     return MappingProxyType(features)
 
 
@@ -133,13 +133,13 @@ def read_corpus(name: str, path: Path, types: Mapping[str, object] | Path) -> Co
 
     Raises
     ------
-    BadStimuli
+    BadData
         For a name of another form, anything that is missing, unknown, twice there or of another
         type, and a Parquet file where pyarrow is not installed.
     """
     if not _NAME.fullmatch(name):
         problem = "is no name: lower-case letters and digits, joined by _"
-        raise BadStimuli(source=f"corpus {name!r}", problem=problem)
+        raise BadData(source=f"corpus {name!r}", problem=problem)
     features = declared(types)
     path = Path(path)  # whoever gives a text means a path
     posts: dict[str, Post] = {}
@@ -149,12 +149,12 @@ def read_corpus(name: str, path: Path, types: Mapping[str, object] | Path) -> Co
             _check_columns(path.name, row, features)
         post = _post(path.name, line, row, features, known)
         if post.id in posts:
-            raise BadStimuli(
+            raise BadData(
                 source=path.name, line=line, column="id", problem=f"{post.id!r} stands twice"
             )
         posts[post.id] = post
     if not posts:
-        raise BadStimuli(source=path.name, problem="holds no post")
+        raise BadData(source=path.name, problem="holds no post")
     return Corpus(name, MappingProxyType(posts), features)
 
 
@@ -163,19 +163,19 @@ def _rows(path: Path) -> Iterable[tuple[int, Mapping[str, object]]]:
     kind = path.suffix.lower()
     if kind not in {".csv", ".parquet"}:
         problem = "is neither .csv nor .parquet; save it as one of these"
-        raise BadStimuli(source=path.name, problem=problem)
+        raise BadData(source=path.name, problem=problem)
     if kind == ".csv":
         return Stimuli(path.parent).csv(path.name).items()
     if find_spec("pyarrow") is None:
         problem = "needs pyarrow; install it with: pip install 'pytest-bias[dataset]'"
-        raise BadStimuli(source=path.name, problem=problem)
+        raise BadData(source=path.name, problem=problem)
     pa, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
     if not path.is_file():
-        raise BadStimuli(source=path.name, problem=f"there is no such file: {path}")
+        raise BadData(source=path.name, problem=f"there is no such file: {path}")
     try:
         rows: list[dict[str, object]] = parquet.read_table(path).to_pylist()
     except (pa.ArrowException, OSError):
-        raise BadStimuli(source=path.name, problem="is no Parquet file, or damaged") from None
+        raise BadData(source=path.name, problem="is no Parquet file, or damaged") from None
     return enumerate(rows, start=1)
 
 
@@ -190,11 +190,11 @@ def _post(
     for column in _NEEDED:
         value = row[column]
         if not isinstance(value, str) or not value.strip():
-            raise BadStimuli(source=source, line=line, column=column, problem="is no text")
+            raise BadData(source=source, line=line, column=column, problem="is no text")
     name = cast("str", row["id"])
     if not _ID.fullmatch(name):
         problem = f"{name!r} is no id (letters, digits and _ . : - only)"
-        raise BadStimuli(source=source, line=line, column="id", problem=problem)
+        raise BadData(source=source, line=line, column="id", problem=problem)
     values: dict[str, Value] = {}
     for column, feature in features.items():
         given = row[column]
@@ -205,9 +205,7 @@ def _post(
         try:
             values[column] = _value(given, feature)
         except _Unfit as unfit:
-            raise BadStimuli(
-                source=source, line=line, column=column, problem=unfit.problem
-            ) from None
+            raise BadData(source=source, line=line, column=column, problem=unfit.problem) from None
         if is_text:
             known[column, given] = values[column]
     return Post(
@@ -274,7 +272,7 @@ def _check_columns(
         problem = f"lacks the column(s) {', '.join(missing)}; it has {', '.join(map(repr, row))}"
         if len(row) == 1:
             problem += ": are values separated by commas?"
-        raise BadStimuli(source=source, problem=problem)
+        raise BadData(source=source, problem=problem)
 
 
 def _is_texts(kind: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from pytest_bias import BadTable, TableLayout, TableRow
+from pytest_bias import BadData, TableLayout, TableRow
 
 from .corpus import Corpus
 from .task import Task
@@ -52,13 +52,13 @@ def posts(task: Task, rows: Rows) -> tuple[Rows, str]:
     """One row per trial: its pool in the file's order, and what is selected of it.
 
     Posts are told by their features, and by ``id`` where there is one. A trial without a pick is
-    missing. Raises a group of BadTable for rows that are no post of a corpus, or stand there
+    missing. Raises a group of BadData for rows that are no post of a corpus, or stand there
     twice, or are neither selected nor not, and for trials without their whole pool.
     """
     corpora = {corpus.name: corpus for corpus in task.corpora.values()}
     known = {name: _by_features(corpus) for name, corpus in corpora.items()}
     pools: dict[tuple[str, ...], _Pool] = {}
-    wrong: list[BadTable] = []
+    wrong: list[BadData] = []
     for row in rows:
         cells = row.cells
         dataset = str(cells.get(DATASET) or next(iter(corpora)))
@@ -95,7 +95,7 @@ def posts(task: Task, rows: Rows) -> tuple[Rows, str]:
     return trials, _noted(task, [*pools.values()])
 
 
-def _unlike(task: Task, pools: Iterable[_Pool]) -> Iterator[BadTable]:
+def _unlike(task: Task, pools: Iterable[_Pool]) -> Iterator[BadData]:
     """Trials of which not the whole pool is there: of what is selected alone, all shares are 1."""
     for each in pools:
         shown = len(each.shown)
@@ -123,7 +123,7 @@ def summary(rows: Rows) -> tuple[Rows, str]:
         f"post-level file, a row per post and trial with {STYLE}, {TRIAL}, {SELECTED} and the "
         "features"
     )
-    raise BadTable(table="the document's summary", column="p_value", problem=problem)
+    raise BadData(source="the document's summary", column="p_value", problem=problem)
 
 
 def _model(cells: Mapping[str, object]) -> str:
@@ -150,5 +150,5 @@ def _plain(cell: object) -> object:
         return text
 
 
-def _bad(row: TableRow, column: str, problem: str) -> BadTable:
-    return BadTable(table=_NAME, column=column, problem=problem, row=row.line)
+def _bad(row: TableRow, column: str, problem: str) -> BadData:
+    return BadData(source=_NAME, column=column, problem=problem, row=row.line)

@@ -9,7 +9,7 @@ from functools import cache, cached_property, partial
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import (
-    BadStimuli,
+    BadData,
     Factor,
     InvalidReply,
     Means,
@@ -58,15 +58,13 @@ class Average:
     meaning: str = ""
 
     def score(self, corpus: Corpus, post: str) -> float:
-        """Return the number of one post; BadStimuli for none, or one outside the bounds."""
+        """Return the number of one post; BadData for none, or one outside the bounds."""
         given = corpus.posts[post].features.get(self.feature)
         number = self.scores.get(str(given)) if self.scores else given
         low, high = self.bounds
         if isinstance(number, bool | str) or number is None or not low <= number <= high:
             problem = f"{given!r} of post {post!r} gives no number from {low:g} to {high:g}"
-            raise BadStimuli(
-                source=f"corpus {corpus.name!r}", column=self.feature, problem=problem
-            )
+            raise BadData(source=f"corpus {corpus.name!r}", column=self.feature, problem=problem)
         return number
 
     @property
@@ -134,7 +132,7 @@ class Task:
 
     Raises
     ------
-    BadStimuli
+    BadData
         For corpora without the same features, with one id in two of them, with fewer posts than a
         pool, or with posts that an average has no number for; for a prompt that uses another
         variable, or leaves one unused.
@@ -258,19 +256,19 @@ def _check(
         source = f"corpus {corpus.name!r}"
         if first is not None and dict(corpus.features) != dict(first.features):
             problem = f"does not declare the features of {first.name!r}"
-            raise BadStimuli(source=source, problem=problem)
+            raise BadData(source=source, problem=problem)
         if not 0 < picks < pool <= len(corpus.posts):
             problem = (
                 f"{picks} of a pool of {pool} cannot be picked from {len(corpus.posts)} posts; "
                 "give more posts, or a smaller pool"
             )
-            raise BadStimuli(source=source, problem=problem)
+            raise BadData(source=source, problem=problem)
         for post in corpus.posts:
             if seen.setdefault(post, corpus.name) != corpus.name:
                 problem = f"{post!r} is in {seen[post]!r} as well"
-                raise BadStimuli(source=source, column="id", problem=problem)
+                raise BadData(source=source, column="id", problem=problem)
     names = [corpus.name for corpus in corpora.values()]
     if not names or len(set(names)) < len(names):
-        raise BadStimuli(source="corpora", problem="are none, or two have one name")
+        raise BadData(source="corpora", problem="are none, or two have one name")
     if len({average.name for average in averages}) < len(averages):
-        raise BadStimuli(source="averages", problem="two have one name")
+        raise BadData(source="averages", problem="two have one name")

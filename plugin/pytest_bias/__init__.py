@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from .contrasts.selection import Selection as Selection
     from .errors import (
         BadDesign as BadDesign,
-        BadStimuli as BadStimuli,
-        BadTable as BadTable,
+        BadData as BadData,
         BiasError as BiasError,
         InvalidReply as InvalidReply,
     )
@@ -99,7 +98,7 @@ _HOMES = {
         "contrasts.published": "ChiSquareTest FactorialAnova MannWhitneyTest "
         "OneWayAnova Transformed WelchTest",
         "contrasts.selection": "Selection",
-        "errors": "BadDesign BadStimuli BadTable BiasError InvalidReply",
+        "errors": "BadData BadDesign BiasError InvalidReply",
         "experiments.design": "Condition Design Factor Items Trial",
         "experiments.experiment": "Experiment SimulatedPrompt",
         "experiments.figures": "Heatmap Means",

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.errors import BadStimuli, InvalidReply
+from pytest_bias.errors import BadData, InvalidReply
 from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.driver import drive_at_once
@@ -304,7 +304,7 @@ def test_variables_are_checked_when_a_copy_with_other_stimuli_is_imported(
     (tmp_path / "another_case" / "stimuli" / f"{name}.txt").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     try:
-        with pytest.raises(BadStimuli) as caught:
+        with pytest.raises(BadData) as caught:
             importlib.import_module("another_case.experiment")
     finally:
         for module in [each for each in sys.modules if each.startswith("another_case")]:

@@ -10,7 +10,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 
 from pytest_bias import analyze
-from pytest_bias.errors import WrongTable
+from pytest_bias.errors import BadData
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.tables.subjects import TableSource, read_table
 from pytest_bias.workbench.study import Results
@@ -88,10 +88,10 @@ def test_the_last_line_of_a_run_counts_and_an_error_is_a_missing_trial(
     ):
         (outcome,) = imported(tmp_path / "r.jsonl", [each]).outcomes
         assert outcome.missing == missing
-    with pytest.raises(WrongTable, match="line 1, column 'demand': 'mid' is no level of demand"):
+    with pytest.raises(BadData, match="line 1, column 'demand': 'mid' is no level of demand"):
         imported(tmp_path / "r.jsonl", [{**first, "conditionId": "mid"}])
     other = {**echo, "params": {"prosecutorRecommendationMonths": 12}}
-    with pytest.raises(WrongTable, match=r"-anchor-.mo' is no level of demand"):
+    with pytest.raises(BadData, match=r"-anchor-.mo' is no level of demand"):
         imported(tmp_path / "r.jsonl", [other])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_bias import BadDesign, Experiment, SimulatedPrompt, Stimuli, dice
-from pytest_bias.errors import BadStimuli
+from pytest_bias.errors import BadData
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT, answered
@@ -222,10 +222,10 @@ def test_what_is_no_case_is_refused(
 def test_texts_that_lack_something_are_refused(salary: Mapping[str, Any], tmp_path: Path) -> None:
     given: dict[str, Any] = {"id": "other", "name": "Other", "metadata": {}, "replicates": 1}
     case = replace(salary["SALARY"], controls={"grave": ControlCase("grave", "grave", 9)})
-    with pytest.raises(BadStimuli, match=r"grave\.txt"):
+    with pytest.raises(BadData, match=r"grave\.txt"):
         case.experiment(**given)
     none = replace(salary["SALARY"], anchors={"a": 1, "b": 2, "none": None})
-    with pytest.raises(BadStimuli, match=r"estimate_unanchored\.txt"):
+    with pytest.raises(BadData, match=r"estimate_unanchored\.txt"):
         none.experiment(**given)
     with pytest.raises(BadDesign, match="no arm without an anchor"):
         none.experiment(at_once=True, **given)
@@ -236,5 +236,5 @@ def test_texts_that_lack_something_are_refused(salary: Mapping[str, Any], tmp_pa
     with pytest.raises(BadDesign, match=r"estimate\.txt asks for keys in another order than rec"):
         swapped.experiment(**given)
     (tmp_path / "salary" / "anchor.txt").write_text("$vignette", encoding="utf-8")
-    with pytest.raises(BadStimuli, match=r"does not use variable\(s\) anchor"):
+    with pytest.raises(BadData, match=r"does not use variable\(s\) anchor"):
         replace(salary["SALARY"], stimuli=Stimuli(tmp_path / "salary"))

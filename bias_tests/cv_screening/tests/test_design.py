@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.errors import BadDesign, BadStimuli
+from pytest_bias.errors import BadData, BadDesign
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import plan
@@ -219,7 +219,7 @@ def test_two_of_a_kind_cannot_have_one_label(changes: dict[str, Any], problem: s
 
 @pytest.mark.requirement("CV-05")
 def test_a_cv_uses_exactly_the_three_variables() -> None:
-    with pytest.raises(BadStimuli, match="email"):
+    with pytest.raises(BadData, match="email"):
         replace(CVS[0], text="$name, $profile")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bias import Records, analyze
-from pytest_bias.errors import WrongTable
+from pytest_bias.errors import BadData
 from pytest_bias.experiments.records import record_of
 from pytest_bias.tables.subjects import TableSource, read_table
 
@@ -63,7 +63,7 @@ def test_a_list_of_several_models_and_a_rating_of_0_as_missing(tmp_path: Path) -
     )
     tidy = {"group": "neutral", "group_exemplar": "names_1", "scaffold": "one_shot", "item": "a1"}
     (tmp_path / "tidy.json").write_text(json.dumps([tidy | {"rating": 0}]), encoding="utf-8")
-    with pytest.raises(WrongTable, match="row 1, column 'rating': 0 is not within 1 to 4 points"):
+    with pytest.raises(BadData, match="row 1, column 'rating': 0 is not within 1 to 4 points"):
         read_table(tmp_path / "tidy.json", CV_SCREENING)
 
 
@@ -76,7 +76,7 @@ def test_names_of_the_source_s_own_stand_as_the_first_where_each_variant_has_one
     published = found.recording.published
     assert published is not None
     assert "1 variants bear names of the source's own" in published.note
-    with pytest.raises(WrongTable, match="'Tim Oak' is no exemplar of group at white_male: names"):
+    with pytest.raises(BadData, match="'Tim Oak' is no exemplar of group at white_male: names"):
         imported(tmp_path / "all.json", entry(*own, rated(3, name="Tim Oak")))
 
 
@@ -87,7 +87,7 @@ def test_all_that_is_wrong_is_told_with_its_rows(tmp_path: Path) -> None:
         entry(rated(3, "set4_white_male"), pipeline="tree"),
         entry(pipeline="chain_of_thought") | {"rankings": None},
     ]
-    with pytest.raises(WrongTable) as refused:
+    with pytest.raises(BadData) as refused:
         imported(tmp_path / "all.json", *rows)
     told = str(refused.value)
     for words in (

@@ -14,7 +14,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias import BadDesign, BadTable, MeanDifference, Records, SimulatedPrompt
+from pytest_bias import BadData, BadDesign, MeanDifference, Records, SimulatedPrompt
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import record_of
 from tests.core.in_memory import answered
@@ -169,11 +169,11 @@ def test_a_hypothesis_for_every_pair_and_the_weights_of_their_total() -> None:
 
 def test_a_table_of_other_terms_is_refused_and_named(records: Mapping[str, Records]) -> None:
     table = ratings_table(records, screening=OURS)
-    with pytest.raises(BadTable, match=r"'arab' is none of white, black, asian, neutral"):
+    with pytest.raises(BadData, match=r"'arab' is none of white, black, asian, neutral"):
         read_table(table, Terms(genders=GENDERS, scale=(1, 10)))
-    with pytest.raises(BadTable, match=r"lies outside 1 to 4"):
+    with pytest.raises(BadData, match=r"lies outside 1 to 4"):
         read_table(table, replace(terms_of(OURS), scale=(1, 4)))
-    with pytest.raises(BadTable, match=r"no row is martian"):
+    with pytest.raises(BadData, match=r"no row is martian"):
         read_table(table, replace(terms_of(OURS), races=(*RACES, "martian")))
     with pytest.raises(BadDesign, match="must lie from 1 to 10"):
         screening_measures(table, truth={1: 11, 2: 5}, terms=terms_of(OURS))

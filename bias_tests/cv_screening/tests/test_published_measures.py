@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias.errors import BadDesign, BadTable
+from pytest_bias.errors import BadData, BadDesign
 
 from ..measures import Measures, Screened, screening_measures
 from ..table import COLUMNS, Label
@@ -389,9 +389,7 @@ def test_bad_cells_are_named(column: str, cell: object, problem: str) -> None:
     table = changed(2, column, cell)
     if problem.startswith("no ground truth"):
         table["cv_id"][1] = "another"
-    with pytest.raises(
-        BadTable, match=rf"^ratings table, row 2, column '\w+': .*{problem}"
-    ) as bad:
+    with pytest.raises(BadData, match=rf"^ratings table, row 2, column '\w+': .*{problem}") as bad:
         screening_measures(table)
     assert bad.value.row == 2
 
@@ -400,30 +398,30 @@ def test_bad_cells_are_named(column: str, cell: object, problem: str) -> None:
 def test_missing_columns_are_named(column: str) -> None:
     columns = as_columns(small(EVEN))
     del columns[column]
-    with pytest.raises(BadTable, match=f"column '{column}': is missing; needed are model") as bad:
+    with pytest.raises(BadData, match=f"column '{column}': is missing; needed are model") as bad:
         screening_measures(columns)
     assert (bad.value.column, bad.value.row) == (column, None)
-    with pytest.raises(BadTable, match="is missing"):
+    with pytest.raises(BadData, match="is missing"):
         screening_measures(pd.DataFrame(columns))
 
 
 def test_bad_columns_are_named() -> None:
     columns = as_columns(small(EVEN))
-    with pytest.raises(BadTable, match="column 'rating': has 13 rows, model 14"):
+    with pytest.raises(BadData, match="column 'rating': has 13 rows, model 14"):
         screening_measures(columns | {"rating": columns["rating"][1:]})
-    with pytest.raises(BadTable, match="column 'race': is no sequence"):
+    with pytest.raises(BadData, match="column 'race': is no sequence"):
         screening_measures(columns | {"race": "white"})
-    with pytest.raises(BadTable, match="column 'race': is no sequence"):
+    with pytest.raises(BadData, match="column 'race': is no sequence"):
         screening_measures(columns | {"race": cast("Any", 3)})
     frame = pd.DataFrame(columns)
-    with pytest.raises(BadTable, match="column 'set': stands there more than once"):
+    with pytest.raises(BadData, match="column 'set': stands there more than once"):
         screening_measures(pd.concat([frame, frame[["set"]]], axis=1))
 
 
 def test_an_empty_table() -> None:
-    with pytest.raises(BadTable, match="there is no row"):
+    with pytest.raises(BadData, match="there is no row"):
         screening_measures({name: [] for name in COLUMNS})
-    with pytest.raises(BadTable, match="is missing"):
+    with pytest.raises(BadData, match="is missing"):
         screening_measures({})
 
 
@@ -438,7 +436,7 @@ def test_an_empty_table() -> None:
     ids=["one race", "anonymised alone", "one gender", "two races"],
 )
 def test_groups_that_do_not_occur(left: list[tuple[str, str]], problem: str) -> None:
-    with pytest.raises(BadTable, match=problem):
+    with pytest.raises(BadData, match=problem):
         screening_measures(as_columns(small({group: [3, 3] for group in left})))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import BadStimuli
+from pytest_bias import BadData
 
 from ..screening import STIMULI, VARIANTS
 from ..variants import Variants, read_variants
@@ -102,14 +102,14 @@ def test_groups_by_race_and_gender() -> None:
     ],
 )
 def test_what_is_refused(tmp_path: Path, entries: object, problem: str) -> None:
-    with pytest.raises(BadStimuli, match=problem):
+    with pytest.raises(BadData, match=problem):
         read(tmp_path, entries)
 
 
 def test_a_group_needs_as_many_name_sets_in_every_set(tmp_path: Path) -> None:
     changed = json.loads(json.dumps(SHIPPED))
     del changed[0]["identities"][0]
-    with pytest.raises(BadStimuli, match="white_male"):
+    with pytest.raises(BadData, match="white_male"):
         read(tmp_path, changed)
 
 

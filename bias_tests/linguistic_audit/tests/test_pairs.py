@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias import SimulatedPrompt
-from pytest_bias.errors import BadDesign, BadStimuli
+from pytest_bias.errors import BadData, BadDesign
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message
@@ -167,12 +167,12 @@ def given(folder: Path, *lines: str, kinds: Sequence[Kind] = (ARTICLES,)) -> Pai
     ],
 )
 def test_rows_that_are_refused(tmp_path: Path, line: str, told: str) -> None:
-    with pytest.raises(BadStimuli, match=re.escape(told)):
+    with pytest.raises(BadData, match=re.escape(told)):
         given(tmp_path, "item,plain,articles", GOOD, line)
 
 
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
-    with pytest.raises(BadStimuli) as refused:
+    with pytest.raises(BadData) as refused:
         given(tmp_path, "item,plain,articles", "a,The x y.,The x y.", GOOD, "b,A b c.,", "c,,")
     assert [line.split(",")[0].strip() for line in str(refused.value).splitlines()[1:]] == [
         *("line 2", "line 4", "line 5", "line 5")
@@ -193,26 +193,26 @@ def test_columns_that_are_refused(
     tmp_path: Path, header: str, kinds: Sequence[Kind], told: str
 ) -> None:
     row = re.sub(r"\w+", "x", header)
-    with pytest.raises(BadStimuli, match=re.escape(told)):
+    with pytest.raises(BadData, match=re.escape(told)):
         given(tmp_path, header, row, kinds=kinds)
 
 
 def test_two_kinds_of_one_text_are_refused(tmp_path: Path) -> None:
     twin = Kind("twin", ["left out", "capitals"])
     row = f"{GOOD},{GOOD.rpartition(',')[2]}"
-    with pytest.raises(BadStimuli, match="line 2, twin: is also the text of flat, articles"):
+    with pytest.raises(BadData, match="line 2, twin: is also the text of flat, articles"):
         given(tmp_path, "item,plain,articles,twin", row, kinds=[ARTICLES, twin])
 
 
 def test_files_that_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadStimuli, match="no row below a header"):
+    with pytest.raises(BadData, match="no row below a header"):
         given(tmp_path, "item,plain,articles")
-    with pytest.raises(BadStimuli, match="there is no such file"):
+    with pytest.raises(BadData, match="there is no such file"):
         read(tmp_path / "none.csv", [ARTICLES])
-    with pytest.raises(BadStimuli, match="there is no such file"):
+    with pytest.raises(BadData, match="there is no such file"):
         read(tmp_path / "nowhere" / "none.csv", [ARTICLES])
     (tmp_path / "latin.csv").write_bytes("item,plain,articles\ncafé,a,b\n".encode("latin-1"))
-    with pytest.raises(BadStimuli, match=r"latin\.csv, line 2: is not UTF-8"):
+    with pytest.raises(BadData, match=r"latin\.csv, line 2: is not UTF-8"):
         read(tmp_path / "latin.csv", [ARTICLES])
 
 

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from pytest_bias import BadStimuli
+from pytest_bias import BadData
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.experiment import plan
@@ -287,13 +287,13 @@ def test_a_file_of_something_else_is_refused_by_name(
 ) -> None:
     path = tmp_path / "names.json"
     path.write_bytes(text)
-    with pytest.raises((BadDesign, BadStimuli), match=problem) as refused:
+    with pytest.raises((BadDesign, BadData), match=problem) as refused:
         read_names(path)
     assert "names.json" in str(refused.value)
 
 
 def test_a_file_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(BadStimuli, match=r"none\.json: there is no such file"):
+    with pytest.raises(BadData, match=r"none\.json: there is no such file"):
         read_names(tmp_path / "none.json")
 
 

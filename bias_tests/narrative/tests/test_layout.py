@@ -10,7 +10,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 
 from pytest_bias import NOT_SCORED, analyze
-from pytest_bias.errors import WrongTable
+from pytest_bias.errors import BadData
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.settings.roster import TableEntry
 from pytest_bias.tables.subjects import TableSource, read_table
@@ -103,7 +103,7 @@ def test_all_that_is_wrong_is_told_with_its_lines(tmp_path: Path) -> None:
         {**ROW, "replicate": 2, "hesitation": 6, "outcome": "sold"},
         {**ROW, "replicate": 3, "name": "Greg", "persona": "Gothic"},
     ]
-    with pytest.raises(WrongTable) as refused:
+    with pytest.raises(BadData) as refused:
         imported(tmp_path / "s.csv", rows)
     told = str(refused.value).splitlines()[1:]
     assert [line.partition(":")[0].strip() for line in told] == [
@@ -115,9 +115,9 @@ def test_all_that_is_wrong_is_told_with_its_lines(tmp_path: Path) -> None:
         "line 5, column 'group_exemplar'",
         "line 5, column 'persona'",
     ]
-    with pytest.raises(WrongTable, match="column 'ses': there is no such column"):
+    with pytest.raises(BadData, match="column 'ses': there is no such column"):
         imported(tmp_path / "s.csv", [{k: v for k, v in ROW.items() if k != "context"}])
     again = pd.DataFrame([{**ROW, "outcome_again": "kept", "hesitation_again": 0}])
     entry = TableEntry(path="frame", experiment=NARRATIVE.id, judge=JUDGE)
-    with pytest.raises(WrongTable, match="column 'hesitation_again': 0"):
+    with pytest.raises(BadData, match="column 'hesitation_again': 0"):
         read_table(again, NARRATIVE, entry)

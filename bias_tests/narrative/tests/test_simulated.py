@@ -15,7 +15,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias import masked
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.errors import IncompleteDesign
+from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.experiment import Players, SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import Outcome, Records, record_of
@@ -233,7 +233,7 @@ def test_the_empty_cell_is_named() -> None:
         )
         for each in outcomes("even")
     )
-    with pytest.raises(IncompleteDesign, match="incomplete design"):
+    with pytest.raises(NoFinding, match="incomplete design"):
         WITH_GROUP[0].analyse(NARRATIVE, Records(rows))
 
 

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pytest_bias import BadTable, csv_text
+from pytest_bias import BadData, csv_text
 
 from .features import (
     DATASETS,
@@ -94,7 +94,7 @@ def bias_tables(rows: BiasRows) -> BiasTables:
 
     Raises
     ------
-    BadTable
+    BadData
         Without a row, for a combination of the levels found that is there twice or missing, and
         for rows :func:`.bias_rows` refuses. What failed is not missing: it has a row.
 
@@ -160,14 +160,14 @@ def _place(row: BiasRow) -> tuple[tuple[int, str], ...]:
 def _check_grid(rows: Sequence[BiasRow]) -> None:
     """Refuse an aggregate over other conditions here than there."""
     if not rows:
-        raise BadTable(table=_NAME, column="feature", problem="there is no row")
+        raise BadData(source=_NAME, column="feature", problem="there is no row")
     seen: dict[tuple[str, ...], int] = {}
     for number, row in enumerate(rows, start=1):
         key = (row.feature, *row.condition)
         first = seen.setdefault(key, number)
         if first != number:
             problem = f"{' × '.join(key)} stands in row {first} already"
-            raise BadTable(table=_NAME, column="feature", problem=problem, row=number)
+            raise BadData(source=_NAME, column="feature", problem=problem, row=number)
     levels = [sorted({key[place] for key in seen}) for place in range(len(_KNOWN))]
     if len(seen) < math.prod(map(len, levels)):
         lost = next(key for key in product(*levels) if key not in seen)
@@ -176,7 +176,7 @@ def _check_grid(rows: Sequence[BiasRow]) -> None:
             f"{count} combination(s) are missing, the first {' × '.join(lost)}: give each a row "
             "(pool_vs_recommended gives one even where there are no posts)"
         )
-        raise BadTable(table=_NAME, column="feature", problem=problem)
+        raise BadData(source=_NAME, column="feature", problem=problem)
 
 
 def _normalized(rows: Sequence[BiasRow]) -> list[NormalizedRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_bias import BadTable, BiasError
+from pytest_bias import BadData, BiasError
 from pytest_bias.stats import NoVariance, chi_square, cohen_d, welch
 
 from .features import FEATURES, Feature
@@ -55,7 +55,7 @@ def pool_vs_recommended(
 
     Raises
     ------
-    BadTable
+    BadData
         For a missing column, columns of different lengths, and a binary feature with more than
         two values.
 
@@ -78,7 +78,7 @@ def pool_vs_recommended(
         compare = _numerical if feature.kind == "numerical" else _categorical
         try:
             row = compare(row, shown[feature.name], picked[feature.name])
-        except BadTable:
+        except BadData:
             raise
         except (BiasError, ArithmeticError, TypeError, ValueError) as error:
             # The document turns every exception of a calculation into such a row.
@@ -108,7 +108,7 @@ def _categorical(row: BiasRow, shown: Sequence[object], picked: Sequence[object]
     categories = in_order(pool | recommended)
     if row.kind == "binary" and len(categories) > _TWO:
         problem = f"is declared binary but has {len(categories)} values: declare it categorical"
-        raise BadTable(table="posts", column=row.feature, problem=problem)
+        raise BadData(source="posts", column=row.feature, problem=problem)
     row = _sized(row, (pool.total(), missing_pool), (recommended.total(), missing_recommended))
     if row.failed:
         return row

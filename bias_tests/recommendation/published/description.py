@@ -69,7 +69,7 @@ def selection_description(
     ------
     TooFewUnits
         Without a trial.
-    BadTable
+    BadData
         For a pool without a column, columns of different lengths, a value of a numerical feature
         that is no finite number, one that cannot be a category, and a binary feature with more
         than two values.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pytest_bias import BadTable
+from pytest_bias import BadData
 from pytest_bias.stats import Interval, NoVariance, chi_square, one_sample
 
 from .features import Feature, Kind
@@ -108,9 +108,9 @@ def numerical(
         try:
             shown, empty = numbers_of(values)
         except (TypeError, ValueError) as error:
-            raise BadTable(table="pool", column=feature.name, problem=str(error)) from error
+            raise BadData(source="pool", column=feature.name, problem=str(error)) from error
         if not all(map(math.isfinite, shown.tolist())):
-            raise BadTable(table="pool", column=feature.name, problem="contains an infinity")
+            raise BadData(source="pool", column=feature.name, problem="contains an infinity")
         picked, _ = numbers_of([values[pick] for pick in trial.picks])
         missing += empty
         if not picked.size or shown.size < _FEWEST:
@@ -151,7 +151,7 @@ def categorical(
         try:
             shown, empty = counts_of(values)
         except TypeError as error:
-            raise BadTable(table="pool", column=feature.name, problem=str(error)) from error
+            raise BadData(source="pool", column=feature.name, problem=str(error)) from error
         picked, _ = counts_of([values[pick] for pick in trial.picks])
         missing += empty
         if not picked:
@@ -168,7 +168,7 @@ def categorical(
     categories = in_order(in_pools)
     if feature.kind == "binary" and len(categories) > _FEWEST:
         problem = f"is declared binary but has {len(categories)} values: declare it categorical"
-        raise BadTable(table="pool", column=feature.name, problem=problem)
+        raise BadData(source="pool", column=feature.name, problem=problem)
     if len(categories) < _FEWEST:
         return counted
     found = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_bias import BadTable
+from pytest_bias import BadData
 
 from .features import FEATURES, Kind
 
@@ -104,7 +104,7 @@ def bias_rows(rows: BiasRows) -> tuple[BiasRow, ...]:
 
     Raises
     ------
-    BadTable
+    BadData
         For a missing column, an empty label, a bias that is no finite number, a p-value outside
         0 to 1, and a ``significant`` that is not what its p-value says.
     """
@@ -134,19 +134,19 @@ def error_metric(message: str) -> str:
 def _row(number: int, row: object) -> BiasRow:
     if not isinstance(row, Mapping):
         problem = f"is a {type(row).__name__}, not a mapping of column to value"
-        raise BadTable(table=_NAME, column="feature", problem=problem, row=number)
+        raise BadData(source=_NAME, column="feature", problem=problem, row=number)
     for name in COLUMNS:
         if name not in row:
             problem = f"is missing; needed are {', '.join(COLUMNS)}"
-            raise BadTable(table=_NAME, column=name, problem=problem, row=number)
+            raise BadData(source=_NAME, column=name, problem=problem, row=number)
     words = {name: _word(number, row, name) for name in (*COLUMNS[:4], "metric")}
     p = _number(number, row, "p_value")
     if not 0 <= p <= 1:
-        raise BadTable(table=_NAME, column="p_value", problem="lies outside 0 to 1", row=number)
+        raise BadData(source=_NAME, column="p_value", problem="lies outside 0 to 1", row=number)
     flag = _FLAGS.get(str(row["significant"]).strip().lower())
     if flag is None or flag != (p < ALPHA):
         problem = f"is {row['significant']} where p is {p:g}; it must be True below {ALPHA} only"
-        raise BadTable(table=_NAME, column="significant", problem=problem, row=number)
+        raise BadData(source=_NAME, column="significant", problem=problem, row=number)
     return BiasRow(
         feature=words["feature"],
         dataset=words["dataset"],
@@ -163,7 +163,7 @@ def _row(number: int, row: object) -> BiasRow:
 def _word(number: int, row: Mapping[str, object], name: str) -> str:
     value = row[name]
     if not isinstance(value, str) or not value.strip():
-        raise BadTable(table=_NAME, column=name, problem="must be a word", row=number)
+        raise BadData(source=_NAME, column=name, problem="must be a word", row=number)
     return value
 
 
@@ -173,5 +173,5 @@ def _number(number: int, row: Mapping[str, object], name: str) -> float:
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
-        raise BadTable(table=_NAME, column=name, problem="is no finite number", row=number)
+        raise BadData(source=_NAME, column=name, problem="is no finite number", row=number)
     return value

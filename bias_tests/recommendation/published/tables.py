@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from pytest_bias import BadTable
+from pytest_bias import BadData
 
 from .features import FEATURES, Feature
 
@@ -31,7 +31,7 @@ _NO_VALUE = {"NAType", "NaTType"}  # pandas', told by name: it need not be insta
 class PoolTrial:
     """One trial: the posts shown, in the order shown, and the places of those picked, from 0.
 
-    Raises BadTable for a trial without a pick, and for a pick that is there twice or was not
+    Raises BadData for a trial without a pick, and for a pick that is there twice or was not
     shown.
     """
 
@@ -43,7 +43,7 @@ class PoolTrial:
             object.__setattr__(self, "picks", tuple(map(operator.index, self.picks)))
         except TypeError:
             problem = "must be whole numbers: the places of the posts picked"
-            raise BadTable(table="trial", column="picks", problem=problem) from None
+            raise BadData(source="trial", column="picks", problem=problem) from None
         size = length(self.pool)
         problem = ""
         if not self.picks:
@@ -53,7 +53,7 @@ class PoolTrial:
         elif not all(0 <= pick < size for pick in self.picks):
             problem = f"names a post outside the {size} that were shown"
         if problem:
-            raise BadTable(table="trial", column="picks", problem=problem)
+            raise BadData(source="trial", column="picks", problem=problem)
 
     @classmethod
     def of(
@@ -64,7 +64,7 @@ class PoolTrial:
     ) -> PoolTrial:
         """A trial of ids, with the features of each post in ``corpus``.
 
-        Raises BadTable for an id that was picked but not shown, or is shown twice, or not in the
+        Raises BadData for an id that was picked but not shown, or is shown twice, or not in the
         corpus.
         """
         places = {post: place for place, post in enumerate(shown)}
@@ -76,7 +76,7 @@ class PoolTrial:
                 problem = f"{unknown[0]!r} is not in the corpus"
             elif strange:
                 problem = f"{strange[0]!r} was picked, but not shown"
-            raise BadTable(table="trial", column="shown", problem=problem)
+            raise BadData(source="trial", column="shown", problem=problem)
         return cls([dict(corpus[post]) for post in shown], [places[post] for post in picked])
 
 
@@ -92,7 +92,7 @@ def length(table: Table) -> int:
 def columns_of(table: Table, features: Sequence[Feature], *, what: str = _NAME) -> Columns:
     """The columns of ``features``, by position: an index a data frame may have says nothing.
 
-    Raises BadTable for a missing column and for columns of different lengths.
+    Raises BadData for a missing column and for columns of different lengths.
     """
     given = cast("Any", table)
     columns: Columns = {}
@@ -100,9 +100,9 @@ def columns_of(table: Table, features: Sequence[Feature], *, what: str = _NAME) 
         name = feature.name
         if isinstance(given, Mapping) or hasattr(given, "columns"):
             if name not in given:
-                raise BadTable(table=what, column=name, problem="is missing")
+                raise BadData(source=what, column=name, problem="is missing")
             if getattr(given[name], "ndim", 1) != 1:
-                raise BadTable(table=what, column=name, problem="stands there more than once")
+                raise BadData(source=what, column=name, problem="stands there more than once")
             values = given[name]
             # Plain values instead of numpy's, whose flags are no numbers.
             columns[name] = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -115,7 +115,7 @@ def columns_of(table: Table, features: Sequence[Feature], *, what: str = _NAME) 
         first = features[0].name
         if len(columns[name]) != len(columns[first]):
             problem = f"has {len(columns[name])} rows, {first} {len(columns[first])}"
-            raise BadTable(table=what, column=name, problem=problem)
+            raise BadData(source=what, column=name, problem=problem)
     return columns
 
 
@@ -197,7 +197,7 @@ def category_words(value: object) -> str:
 def _cell(row: object, name: str, place: int, what: str) -> object:
     if not isinstance(row, Mapping):
         problem = f"is a {type(row).__name__}, not a mapping of column to value"
-        raise BadTable(table=what, column=name, problem=problem, row=place)
+        raise BadData(source=what, column=name, problem=problem, row=place)
     if name not in row:
-        raise BadTable(table=what, column=name, problem="is missing", row=place)
+        raise BadData(source=what, column=name, problem="is missing", row=place)
     return row[name]

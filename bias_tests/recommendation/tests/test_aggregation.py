@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 import pytest
 
-from pytest_bias.errors import BadTable
+from pytest_bias.errors import BadData
 
 from ..published.aggregation import BiasCell, BiasTables, bias_tables, marker, min_max, summary_csv
 from ..published.features import DATASETS, FEATURES, PROMPT_STYLES
@@ -315,7 +315,7 @@ def changed(**values: object) -> list[Row]:
     ],
 )
 def test_tables_that_cannot_be_pooled_are_refused(rows: list[Any], says: str) -> None:
-    with pytest.raises(BadTable, match=says):
+    with pytest.raises(BadData, match=says):
         bias_tables(rows)
 
 

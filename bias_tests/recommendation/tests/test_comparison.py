@@ -11,7 +11,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias.errors import BadDesign, BadTable
+from pytest_bias.errors import BadData, BadDesign
 
 from ..published.comparison import pool_vs_recommended
 from ..published.features import FEATURES, Feature
@@ -223,16 +223,16 @@ def test_rows_columns_and_frames_are_one_table() -> None:
 
 
 def test_a_binary_feature_with_three_values_is_refused() -> None:
-    with pytest.raises(BadTable, match="declared binary but has 3 values: declare it categorical"):
+    with pytest.raises(BadData, match="declared binary but has 3 values: declare it categorical"):
         one(EMOJI, ["yes", "no"] * 10, ["maybe"] * 10)
 
 
 def test_a_column_that_is_missing_or_short_is_refused() -> None:
-    with pytest.raises(BadTable, match="pool, column 'text_length': is missing"):
+    with pytest.raises(BadData, match="pool, column 'text_length': is missing"):
         compared({"primary_topic": []}, {}, LENGTH)
-    with pytest.raises(BadTable, match="recommended, row 1, column 'text_length': is missing"):
+    with pytest.raises(BadData, match="recommended, row 1, column 'text_length': is missing"):
         compared([{"text_length": 1}], [{"topic": 1}], LENGTH)
-    with pytest.raises(BadTable, match="has 1 rows, text_length 2"):
+    with pytest.raises(BadData, match="has 1 rows, text_length 2"):
         compared({"text_length": [1, 2], "primary_topic": [1]}, {}, LENGTH, TOPIC)
 
 

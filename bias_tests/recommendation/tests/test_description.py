@@ -12,7 +12,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-from pytest_bias.errors import BadTable, TooFewUnits
+from pytest_bias.errors import BadData, TooFewUnits
 
 from ..published.description import magnitudes, selection_description
 from ..published.features import FEATURES, Feature
@@ -244,11 +244,11 @@ def test_a_trial_can_be_made_of_ids() -> None:
         (["p3", "p1"], ["p3", "p3"], "names a post twice"),
         (["p3", "p1"], [], "is empty"),
     ):
-        with pytest.raises(BadTable, match=says):
+        with pytest.raises(BadData, match=says):
             PoolTrial.of(shown, picked, corpus)
-    with pytest.raises(BadTable, match="outside the 2 that were shown"):
+    with pytest.raises(BadData, match="outside the 2 that were shown"):
         small([1, 2], [2])
-    with pytest.raises(BadTable, match="must be whole numbers"):
+    with pytest.raises(BadData, match="must be whole numbers"):
         small([1, 2], cast("Any", ["p1"]))
     assert "text_length" not in repr(trial)
 
@@ -274,7 +274,7 @@ def test_pools_may_be_frames() -> None:
 def test_pools_that_cannot_be_read_are_refused(
     trial: PoolTrial, feature: Feature, says: str
 ) -> None:
-    with pytest.raises(BadTable, match=says):
+    with pytest.raises(BadData, match=says):
         selection_description([trial], [feature])
 
 

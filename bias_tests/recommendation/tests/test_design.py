@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import BadStimuli, Trial
+from pytest_bias import BadData, Trial
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import drive_at_once
@@ -267,23 +267,23 @@ def test_corpora_that_do_not_fit_are_refused() -> None:
         ({"A": twitter, "B": replace(twitter, name="again")}, "'t0001' is in 'twitter' as well"),
         ({"A": twitter, "B": replace(bluesky, features={})}, "does not declare the features"),
     ):
-        with pytest.raises(BadStimuli, match=message):
+        with pytest.raises(BadData, match=message):
             made(corpora=corpora)
-    with pytest.raises(BadStimuli, match="cannot be picked from 1200 posts"):
+    with pytest.raises(BadData, match="cannot be picked from 1200 posts"):
         made(pool=1201)
-    with pytest.raises(BadStimuli, match="cannot be picked"):
+    with pytest.raises(BadData, match="cannot be picked"):
         made(picks=100)
 
 
 def test_an_average_needs_a_number_of_every_post() -> None:
-    with pytest.raises(BadStimuli, match="column 'controversy_level': 'high' of post"):
+    with pytest.raises(BadData, match="column 'controversy_level': 'high' of post"):
         made(averages=[replace(CONTROVERSY, scores={"low": 0.0, "medium": 0.5})])
-    with pytest.raises(BadStimuli, match=r"gives no number from 0 to 0\.1"):
+    with pytest.raises(BadData, match=r"gives no number from 0 to 0\.1"):
         made(averages=[replace(POLARISATION, bounds=(0.0, 0.1))])
-    with pytest.raises(BadStimuli, match="two have one name"):
+    with pytest.raises(BadData, match="two have one name"):
         made(averages=[CONTROVERSY, CONTROVERSY])
 
 
 def test_a_prompt_uses_exactly_its_variables() -> None:
-    with pytest.raises(BadStimuli, match="request"):
+    with pytest.raises(BadData, match="request"):
         made(prompt="$size $platform $posts $picks")

@@ -10,7 +10,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 
 from pytest_bias import analyze
-from pytest_bias.errors import WrongTable
+from pytest_bias.errors import BadData
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.tables.subjects import read_table
 
@@ -48,7 +48,7 @@ def written(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
 
 
 def said(path: Path, rows: Sequence[Mapping[str, object]]) -> list[str]:
-    with pytest.raises(WrongTable) as refused:
+    with pytest.raises(BadData) as refused:
         read_table(written(path, rows), RECOMMENDATION)
     return str(refused.value).splitlines()[1:]
 

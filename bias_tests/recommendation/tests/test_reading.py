@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias import BadStimuli
+from pytest_bias import BadData
 
 from ..corpus import Corpus, Feature, declared, read_corpus
 
@@ -27,7 +27,7 @@ def read(tmp_path: Path, text: str, types: Any = TYPES) -> Corpus:
 
 
 def said(tmp_path: Path, text: str, types: Any = TYPES) -> str:
-    with pytest.raises(BadStimuli) as raised:
+    with pytest.raises(BadData) as raised:
         read(tmp_path, text, types)
     return str(raised.value)
 
@@ -78,7 +78,7 @@ def test_parquet_gives_the_same_corpus(tmp_path: Path) -> None:
 def test_a_missing_value_in_parquet_is_an_error(tmp_path: Path) -> None:
     columns = {"id": ["p1"], "author": ["A"], "text": ["t"], "words": pa.array([None], "float64")}
     pq.write_table(pa.table(columns), tmp_path / "posts.parquet")
-    with pytest.raises(BadStimuli, match=r"posts.parquet, line 1, column 'words': has no value"):
+    with pytest.raises(BadData, match=r"posts.parquet, line 1, column 'words': has no value"):
         read_corpus("posts", tmp_path / "posts.parquet", {"words": "numerical"})
 
 
@@ -94,7 +94,7 @@ def test_a_missing_value_in_parquet_is_an_error(tmp_path: Path) -> None:
 def test_what_is_no_category_is_refused(tmp_path: Path, values: Any, message: str) -> None:
     columns = {"id": ["p1"], "author": ["A"], "text": ["t"], "topic": values}
     pq.write_table(pa.table(columns), tmp_path / "posts.parquet")
-    with pytest.raises(BadStimuli, match=f"line 1, column 'topic': {message}"):
+    with pytest.raises(BadData, match=f"line 1, column 'topic': {message}"):
         read_corpus("posts", tmp_path / "posts.parquet", {"topic": "categorical"})
 
 
@@ -109,19 +109,19 @@ def test_binary_values_may_be_numbers_with_a_point(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path, name: str) -> None:
     (tmp_path / "here.csv").write_text(HEADER + LINES, encoding="utf-8")
     given = ("here.csv", tmp_path / name) if name == "types.json" else (name, TYPES)
-    with pytest.raises(BadStimuli, match=f"^{name}: there is no such file: .*{name}$"):
+    with pytest.raises(BadData, match=f"^{name}: there is no such file: .*{name}$"):
         read_corpus("posts", tmp_path / given[0], given[1])
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "posts.csv").mkdir()
-    with pytest.raises(BadStimuli, match=r"^posts.csv: cannot be read"):
+    with pytest.raises(BadData, match=r"^posts.csv: cannot be read"):
         read_corpus("posts", tmp_path / "posts.csv", TYPES)
 
 
 def test_a_corpus_is_called_by_a_label(tmp_path: Path) -> None:
     (tmp_path / "posts.csv").write_text(HEADER + LINES, encoding="utf-8")
-    with pytest.raises(BadStimuli, match="'My posts': is no name"):
+    with pytest.raises(BadData, match="'My posts': is no name"):
         read_corpus("My posts", tmp_path / "posts.csv", TYPES)
 
 
@@ -164,12 +164,12 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, message
 
 def test_other_bytes_and_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "posts.csv").write_bytes(HEADER.encode() + b"p1,\xff,t,1,a,x,1,z\n")
-    with pytest.raises(BadStimuli, match=r"posts.csv, line 2: is not UTF-8"):
+    with pytest.raises(BadData, match=r"posts.csv, line 2: is not UTF-8"):
         read_corpus("posts", tmp_path / "posts.csv", TYPES)
-    with pytest.raises(BadStimuli, match=r"posts.xlsx: is neither .csv nor .parquet"):
+    with pytest.raises(BadData, match=r"posts.xlsx: is neither .csv nor .parquet"):
         read_corpus("posts", tmp_path / "posts.xlsx", TYPES)
     (tmp_path / "posts.parquet").write_bytes(b"PAR")
-    with pytest.raises(BadStimuli, match="is no Parquet file"):
+    with pytest.raises(BadData, match="is no Parquet file"):
         read_corpus("posts", tmp_path / "posts.parquet", TYPES)
 
 
@@ -187,7 +187,7 @@ def test_other_bytes_and_other_files_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_declaration_is_checked(types: Any, message: str) -> None:
-    with pytest.raises(BadStimuli, match=message):
+    with pytest.raises(BadData, match=message):
         declared(types)
 
 
@@ -200,12 +200,12 @@ def test_a_declaration_that_is_no_object_is_refused(tmp_path: Path) -> None:
         (twice, "'words' stands twice in one object"),
     ):
         path.write_text(text, encoding="utf-8")
-        with pytest.raises(BadStimuli, match=f"types.json.*: {message}"):
+        with pytest.raises(BadData, match=f"types.json.*: {message}"):
             declared(path)
 
 
 def test_a_pool_larger_than_its_corpus_is_refused(tmp_path: Path) -> None:
     corpus = read(tmp_path, HEADER + LINES)
     assert sorted(corpus.pool(1, 2)) == ["p1", "p2"]
-    with pytest.raises(BadStimuli, match="corpus 'posts': has 2 posts, a pool has 3"):
+    with pytest.raises(BadData, match="corpus 'posts': has 2 posts, a pool has 3"):
         corpus.pool(1, 3)

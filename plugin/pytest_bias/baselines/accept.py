@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from filelock import Timeout
 
 from ..cassettes.files import alone, refuse_links, write_atomically
-from ..errors import BiasError, FileProblem
-from ..errors.said import Said
+from ..errors import BiasError, Diagnostics, FileProblem
 from ..verdicts.analysis import Analysis
 from ..verdicts.wording import number_words
 from .accepted import acceptance_of, baseline_path, read_baseline
@@ -41,7 +40,7 @@ def accept(
     results: Iterable[CaseReport],
     *,
     partial: bool,
-) -> Said:
+) -> Diagnostics:
     """Write the judged verdicts of a run into the baselines, unless one may not be accepted.
 
     Each model's file is replaced in one step; one that cannot be written is a problem, and the
@@ -76,9 +75,9 @@ def accept(
         return refused(f"{settings.baselines} cannot be written to ({error.strerror or error})")
 
 
-def refused(*why: str) -> Said:
+def refused(*why: str) -> Diagnostics:
     """Nothing was accepted, and why."""
-    return Said(problems=tuple(f"nothing was accepted: {each}" for each in why))
+    return Diagnostics(errors=tuple(f"nothing was accepted: {each}" for each in why))
 
 
 def _refusals(
@@ -112,7 +111,7 @@ def _changed(
     simulated: Collection[str],
     *,
     partial: bool,
-) -> Said:
+) -> Diagnostics:
     """Read the baselines, and write them with what was judged."""
     after = settings.accept.after if settings.accept is not None else ""
     before, damaged, followed = {}, [], None
@@ -130,7 +129,7 @@ def _changed(
         return refused(
             f"--bias-baseline={after}: there is no {path}, so nobody knows what was accepted of it"
         )
-    said = Said()
+    said = Diagnostics()
     for model, entries in sorted(judged.items()):
         made, notes = _accepted(model, entries, before[model], followed, partial=partial)
         known = before[model]
@@ -142,9 +141,9 @@ def _changed(
         except (OSError, BiasError) as error:
             reason = getattr(error, "strerror", None) or error
             problem = f"{path} cannot be written, so it was not accepted: {reason}"
-            said += Said(problems=(problem,))
+            said += Diagnostics(errors=(problem,))
         else:
-            said += Said(written=(path,), notes=notes)
+            said += Diagnostics(written=(path,), notes=notes)
     return said
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from ..errors import DamagedReport, NotAsWritten
+from ..errors import BadJSON
 from ..experiments.canonical import Strict, dumps, parsed_as
 from ..verdicts.verdict import HypothesisName, Status
 from .gate import ABSOLUTE, Comparison
@@ -65,12 +65,10 @@ class CaseReport(Strict):
 def case_report(text: str) -> CaseReport:
     """Return the report that :meth:`CaseReport.to_json` wrote.
 
-    Raises DamagedReport for anything else, another version's report among it.
+    Raises BadJSON for anything else, another version's report among it.
     """
-    try:
-        version = parsed_as(dict[str, object], text).get("format")
-        if version != FORMAT:
-            raise DamagedReport(problem=f"its format is {version}, this version reads {FORMAT}")
-        return parsed_as(CaseReport, text)
-    except NotAsWritten as error:
-        raise DamagedReport(problem=str(error)) from None
+    version = parsed_as(dict[str, object], text).get("format")
+    if version != FORMAT:
+        problem = f"its format is {version}, this version reads {FORMAT}"
+        raise BadJSON(path="", problem=problem)
+    return parsed_as(CaseReport, text)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contrasts.declared import Claim
 from ..contrasts.reach import FEWEST_UNITS
-from ..errors import NEWER, BiasError, NotAsWritten, conflict_words
+from ..errors import NEWER, BadJSON, BiasError, conflict_words
 from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..verdicts.verdict import Reason, Status, Verdict
@@ -263,7 +263,7 @@ def baseline_from(text: str, path: object) -> Baseline:
     damaged = partial(DamagedBaseline, path=path)
     try:
         value = parsed_as(dict[str, Any], text)
-    except NotAsWritten as error:
+    except BadJSON as error:
         mend = conflict_words(text, path)
         if mend:
             mend += ". Then accept what the other side had accepted again (--bias-accept)."

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import cast
 
 from ..contrasts.declared import Hypothesis
-from ..errors import Unserialisable
+from ..errors import BadJSON
 from ..experiments.canonical import digest, dumps, plain
 from ..experiments.checks.prompts import PromptDigests
 from ..experiments.design import Design, Factor
@@ -107,7 +107,7 @@ def _shown(value: object, *, whole: bool) -> object:
     else:
         try:
             value = plain(value)
-        except Unserialisable:
+        except BadJSON:
             return NO_JSON
         if not isinstance(value, dict | list):
             return value

@@ -280,8 +280,8 @@ def decode_header(line: bytes, path: str) -> Header:
         raise DamagedCassette(path=path, line=1, problem="this is not a cassette header") from None
     if version != FORMAT:
         problem = f"format version {version!r} is not {FORMAT}, the one known here"
-        mend = f"{NEWER}." if type(version) is int and version > FORMAT else ""
-        raise DamagedCassette(path=path, line=1, problem=problem, mend=mend)
+        hint = f"{NEWER}." if type(version) is int and version > FORMAT else ""
+        raise DamagedCassette(path=path, line=1, problem=problem, hint=hint)
     if without_sum(line) is None:
         raise DamagedCassette(path=path, line=1, problem=f"the header {_CHANGED}")
     return decoded(line, path, 1, _header)

@@ -13,9 +13,8 @@ from ..errors import (
     BiasError,
     CallFailed,
     FileProblem,
-    ForeignAwait,
     JudgeNotBlind,
-    ReplayDiffers,
+    NotReplayable,
 )
 from ..experiments.canonical import digest
 from ..experiments.copies import Copies
@@ -39,7 +38,7 @@ _OF_FENCED = ("not_json", TRUNCATED)
 _OF_COPIES = ("id", "created", "cached")
 _OF_CALLS = ("to", "finish", "served_model", "recorded_at")
 
-_QUOTING_NO_REPLY = (BadDesign, BadSetting, ForeignAwait, JudgeNotBlind, ReplayDiffers)
+_QUOTING_NO_REPLY = (BadDesign, BadSetting, NotReplayable, JudgeNotBlind, NotReplayable)
 _OURS = f"{__package__.partition('.')[0]}."
 
 

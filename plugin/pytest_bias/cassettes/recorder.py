@@ -268,7 +268,7 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
                 intact[number] = line
                 replies.setdefault(key_of(line) if line.startswith(KEYED) else "", set()).add(line)
         except DamagedCassette as damage:
-            if damage.mend:
+            if damage.hint:
                 raise
             damaged.add(number)
             unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)

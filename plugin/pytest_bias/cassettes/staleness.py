@@ -121,7 +121,7 @@ def _others(model: str, recording: Recording, roster: Roster) -> Iterator[str]:
         if len(served) > 1:
             yield f"{len(served)} models answered as {who}: {', '.join(served)}"
         if other := other_model(asked, served, roster.entry(asked)):
-            yield other.reason
+            yield other
 
 
 def _aged(recording: Recording, max_age: int, today: date) -> Iterator[str]:

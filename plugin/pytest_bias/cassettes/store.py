@@ -533,19 +533,19 @@ def check_line(line: bytes, path: str, number: int) -> None:
 
 def no_line(line: bytes, path: str, number: int, *, problem: str = _NO_LINE) -> DamagedCassette:
     """The error for a line that is none of ours; of a merge of Git, how to take one side."""
-    mend = conflict_words(line.decode(errors="replace"), path)
+    hint = conflict_words(line.decode(errors="replace"), path)
     if number > 1 and line.startswith(HEADER_START):
-        mend = (
+        hint = (
             "It has the lines of both sides of a merge (merge=union in .gitattributes, which "
             f"cassettes cannot have): git checkout COMMIT^1 -- {path} takes one side, COMMIT^2 "
             "the other, where COMMIT is the merge"
         )
-    if mend:
-        mend += (
+    if hint:
+        hint += (
             ". Where they hold different trials, write both into folders of their own, and "
             "pytest-bias cassettes join joins them."
         )
-    return DamagedCassette(path=path, line=number, problem=problem, mend=mend)
+    return DamagedCassette(path=path, line=number, problem=problem, hint=hint)
 
 
 def _checked(lines: Iterable[bytes], path: Path, first_number: int) -> Iterator[bytes]:

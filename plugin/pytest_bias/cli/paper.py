@@ -22,8 +22,8 @@ def _paper(given: argparse.Namespace) -> int:
     analysis = _chosen(view.analyses, given.experiment, given.of)
     known = {each.id: each for each in find_experiments(given.suite)}
     if analysis.experiment not in known:
-        mend = f"what its subject was told is not known; --suite names its package ({given.suite})"
-        raise UnknownName(kind="experiment", name=analysis.experiment, known=known, mend=mend)
+        hint = f"what its subject was told is not known; --suite names its package ({given.suite})"
+        raise UnknownName(kind="experiment", name=analysis.experiment, known=known, hint=hint)
     brief = brief_of(analysis, known[analysis.experiment], view.version)
     if given.prompt:
         tell(brief.prompt)

@@ -18,8 +18,7 @@ from typing import Any
 from ..baselines.accept import accept
 from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
-from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
-from ..errors.said import Said
+from ..errors import BadSetting, BiasError, Diagnostics, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
 from ..experiments.measures import kind_of
 from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_cap, record_of
@@ -118,12 +117,12 @@ def _record(project: Project, given: argparse.Namespace, lines: _Lines) -> int:
     with recording_progress(StreamTerminal(sys.stderr)) as display:
         report = record_project(project, display, lines)
     said = recorded_words(report)
-    for words in (*said.notes, *(f"problem: {problem}" for problem in said.problems)):
+    for words in (*said.notes, *(f"problem: {problem}" for problem in said.errors)):
         tell(_typed(words, given), wrong=True)
     if report.interrupted:
         tell("recording interrupted; the same command goes on with what is kept", wrong=True)
         return 130
-    return 2 if said.problems else 0
+    return 2 if said.errors else 0
 
 
 class _Lines:
@@ -280,13 +279,13 @@ def _accept(given: argparse.Namespace) -> int:
     return _say(accept(project.settings, analyses, reports, partial=partial), given)
 
 
-def _say(said: Said, given: argparse.Namespace) -> int:
+def _say(said: Diagnostics, given: argparse.Namespace) -> int:
     """Say what was done; 2 where there are problems."""
     for words in (*said.notes, *(f"written: {from_here(path)}" for path in said.written)):
         tell(words)
-    for problem in said.problems:
+    for problem in said.errors:
         tell(f"pytest-bias: {_typed(problem, given)}", wrong=True)
-    return 2 if said.problems else 0
+    return 2 if said.errors else 0
 
 
 def _found(given: argparse.Namespace) -> list[Results]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType, ModuleType
 from typing import Any, Literal, TypeVar, cast
 
-from ..errors import BadDesign, NoControl, NotJudged
+from ..errors import BadDesign, NotJudged
 from ..experiments.design import Condition, Design, Trial, is_control
 from ..experiments.experiment import Experiment, plan, plan_condition
 from ..experiments.fields import need
@@ -273,7 +273,7 @@ class Registered:
         )
 
     def check_control(self, design: Design) -> None:
-        """Raise NoControl where something claims to be clear that can never be CLEAR.
+        """Raise BadDesign where something claims to be clear that can never be CLEAR.
 
         That is, in no design: one that asks no control all the same shows what it can.
         """
@@ -283,8 +283,14 @@ class Registered:
             if hypothesis.claim_under(design) == "clear" and not self.licensed(hypothesis)
         }
         if claims:
-            measures = sorted({hypothesis.outcome for hypothesis in claims.values()})
-            raise NoControl(experiment=self.experiment.id, hypotheses=claims, measures=measures)
+            measures = ", ".join(sorted({each.outcome for each in claims.values()}))
+            first, *others = claims
+            which = f"{first} and {len(others)} more claim" if others else f"{first} claims"
+            problem = (
+                f"{which} to be clear, and without a positive control of {measures} nothing can "
+                "be CLEAR there: declare one (@positive_control), or claim='detect'"
+            )
+            raise BadDesign(what=self.experiment.id, problem=problem)
 
 
 class Registry:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, ClassVar
 
-from ..errors import IncompleteDesign, NoFinding, TooFewUnits
+from ..errors import NoFinding, TooFewUnits
 from ..experiments.canonical import digest
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment
@@ -61,6 +61,7 @@ _NAMED = 3
 """Strata that are named; of more only the number is said."""
 
 _LONGEST = 80
+_LISTED = 3  # cells without a valid reply that are named
 """Characters up to which an exemplar names its unit; of longer ones a digest does."""
 
 
@@ -678,12 +679,12 @@ def _check_complete(
         if not any(cell.values.size for cell in cells)
     ]
     if any(len(parts) > 1 for parts in empty):  # sides of an interaction are cells of the design
-        raise IncompleteDesign(cells=map(" × ".join, empty))
+        raise _incomplete(map(" × ".join, empty))
     if empty:
         raise TooFewUnits(group=", ".join(empty[0]), found=0, needed=1)
     whole, units = names is None, names or ()
     if absent := weights.absent(used, units):
-        raise IncompleteDesign(cells=absent)
+        raise _incomplete(absent)
     if all(cell.values.size for cell in used.cells):
         return
     replies: Counter[str] = Counter()
@@ -692,4 +693,11 @@ def _check_complete(
         labels = [at for name, at in cell.labels.items() if name not in items or name not in units]
         replies[cell.name if whole else "/".join(labels)] += cell.values.size
     if bare := [name for name, count in replies.items() if not count]:
-        raise IncompleteDesign(cells=bare)
+        raise _incomplete(bare)
+
+
+def _incomplete(cells: Iterable[str]) -> NoFinding:
+    """The error for cells a contrast pools over that have no valid reply."""
+    first, rest = (every := list(cells))[:_LISTED], every[_LISTED:]
+    names = f"{', '.join(first)}{f' and {len(rest)} more' * bool(rest)}"
+    return NoFinding(f"incomplete design: no valid reply in {names}, so nothing is pooled over it")

@@ -15,7 +15,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ..errors import NotAsWritten, Unserialisable
+from ..errors import BadJSON
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -58,19 +58,19 @@ class TextValue:
 def plain(value: object, where: str = "value") -> object:
     """``value`` as dicts, lists and JSON scalars.
 
-    Raises Unserialisable for any other type, for non-finite floats and for keys that are not
+    Raises BadJSON for any other type, for non-finite floats and for keys that are not
     strings; the message names the place inside ``value``.
     """
     if type(value) in _SCALARS:
         return value
     if type(value) is float:
         if not math.isfinite(value):
-            raise Unserialisable(where=where, kind=f"non-finite float ({value})")
+            raise _no_json(where, f"non-finite float ({value})")
         return value
     if isinstance(value, dict | Mapping):  # a plain dict is told without asking the ABC
         for key in value:
             if type(key) is not str:
-                raise Unserialisable(where=f"a key of {where}", kind=type(key).__name__)
+                raise _no_json("a key of " + where, type(key).__name__)
         return {key: plain(item, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
@@ -82,7 +82,15 @@ def plain(value: object, where: str = "value") -> object:
             for field in fields(value)
             if field.metadata.get(KEPT, True)
         }
-    raise Unserialisable(where=where, kind=type(value).__name__)
+    raise _no_json(where, type(value).__name__)
+
+
+def _no_json(path: str, kind: str) -> BadJSON:
+    problem = (
+        f"{path} is a {kind}, which cannot be written as JSON; "
+        "give a str, int, finite float, bool, None, list, dict or dataclass of these"
+    )
+    return BadJSON(path="", problem=problem)
 
 
 def dumps(value: object, where: str = "value") -> str:
@@ -122,7 +130,7 @@ class Strict:
 
 
 def parsed_as(kind: type[Parsed], text: str | bytes, *, strict: bool = False) -> Parsed:
-    """Return the value that JSON ``text`` is; NotAsWritten where it is none of ``kind``.
+    """Return the value that JSON ``text`` is; BadJSON where it is none of ``kind``.
 
     ``strict`` takes nothing for another type, such as the text "1" for a number.
     """
@@ -133,8 +141,8 @@ def parsed_as(kind: type[Parsed], text: str | bytes, *, strict: bool = False) ->
         value: Parsed = _adapter(hashable).validate_json(text, strict=strict or None)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise NotAsWritten(place=place, problem=first["msg"]) from None
+        path = ".".join(map(str, first["loc"]))
+        raise BadJSON(path=path, problem=first["msg"]) from None
     return value
 
 

@@ -189,8 +189,8 @@ class Condition:
         try:
             return self.values[factor]
         except KeyError:
-            mend = "an item's value is trial.item_value"
-            raise UnknownName(kind="factor", name=factor, known=self.values, mend=mend) from None
+            hint = "an item's value is trial.item_value"
+            raise UnknownName(kind="factor", name=factor, known=self.values, hint=hint) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Awaitable, Coroutine, Sequence
 from typing import Any
 
-from ..errors import BadDesign, ForeignAwait, InvalidReply
+from ..errors import BadDesign, InvalidReply, NotReplayable
 from .fields import author_line
 from .messages import Completion, Place, Request
 from .protocol import Ask, Reply, Together
@@ -51,7 +51,7 @@ async def drive(coroutine: Coroutine[Any, Any, object], executor: Executor) -> o
     the executor ends the trial wherever it stands, so that no protocol can mistake a call that
     failed, or a reply that is not recorded, for an answer.
 
-    Raises ForeignAwait when the protocol awaits anything else; it names the line.
+    Raises NotReplayable when the protocol awaits anything else; it names the line.
     """
     try:
         return await _drive(coroutine, executor, ())
@@ -72,7 +72,7 @@ def drive_at_once(coroutine: Coroutine[Any, Any, object], executor: Executor) ->
         return stop.value
     finally:
         driver.close()
-    raise ForeignAwait(protocol=_name(coroutine), where="replay", what="a suspended call")
+    raise _foreign_await(coroutine, "replay", "a suspended call")
 
 
 async def _drive(
@@ -113,11 +113,8 @@ async def _drive(
                 del outcomes
             else:
                 _withdraw(step)
-                raise _Halted(
-                    ForeignAwait(
-                        protocol=_name(coroutine), where=_waiting_line(coroutine), what=_what(step)
-                    )
-                )
+                foreign = _foreign_await(coroutine, _waiting_line(coroutine), _what(step))
+                raise _Halted(foreign)
     finally:
         coroutine.close()
         del answer, error  # as in drive
@@ -168,18 +165,21 @@ async def _all(step: Together, executor: Executor, branch: tuple[int, ...]) -> l
 
 
 def _raise_if_foreign(coroutine: Coroutine[Any, Any, object], problem: Exception) -> None:
-    """Raise ForeignAwait when ``problem`` is asyncio's, which found no event loop or task."""
+    """Raise NotReplayable when ``problem`` is asyncio's, which found no event loop or task."""
     frames = traceback.extract_tb(problem.__traceback__)
     last = max(i for i, frame in enumerate(frames) if not frame.filename.startswith(_ASYNCIO))
     if frames[last] is frames[-1]:
         return
-    raise _Halted(
-        ForeignAwait(
-            protocol=_name(coroutine),
-            where=f"{frames[last].filename}:{frames[last].lineno}",
-            what=f"asyncio ({frames[last + 1].name})",
-        )
-    ) from problem
+    where = f"{frames[last].filename}:{frames[last].lineno}"
+    what = f"asyncio ({frames[last + 1].name})"
+    raise _Halted(_foreign_await(coroutine, where, what)) from problem
+
+
+def _foreign_await(coroutine: Coroutine[Any, Any, object], where: str, what: str) -> NotReplayable:
+    return NotReplayable(
+        f"the protocol {_name(coroutine)}() awaits {what} at {where}; a protocol may await only "
+        "subject.ask() and together(), because nothing else can be replayed"
+    )
 
 
 def _not_awaited(where: str, left: Coroutine[Any, Any, object], used: str) -> _Halted:

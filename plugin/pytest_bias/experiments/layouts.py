@@ -37,7 +37,7 @@ class TableLayout:
         data set (docs/tables.md), each with the line it is of; and what must be said of what
         became no row. What it does not understand it leaves as it is: then it is refused with its
         line, beside all else that is wrong. It may raise a BiasError where nothing can be made,
-        or an ExceptionGroup of BadTable, each with the line it is of.
+        or an ExceptionGroup of BadData, each with the line it is of.
     files
         Of a folder, the files that count, as ``"*/all_results.json"``; empty where it is a file.
     columns

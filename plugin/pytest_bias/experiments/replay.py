@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..errors import BadDesign, BiasError, InvalidReply, ReplayDiffers
+from ..errors import BadDesign, BiasError, InvalidReply, NotReplayable
 from .blind_check import check_blind
 from .design import Trial
 from .driver import drive_at_once
@@ -142,7 +142,7 @@ def carry_out(
 ) -> Outcome:
     """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
 
-    Raises Unrecorded when ``answer`` has nothing for an interaction; ForeignAwait when its
+    Raises Unrecorded when ``answer`` has nothing for an interaction; NotReplayable when its
     protocol awaits anything but ``ask()`` and ``together()``; BadDesign when it gives a result and
     asks the subject nothing.
     """
@@ -166,22 +166,27 @@ def check_replay(
 ) -> None:
     """Replay what has just been carried out, and compare.
 
-    Raises ReplayDiffers when anything is another than in ``first``.
+    Raises NotReplayable when anything is another than in ``first``.
     """
     try:
         again = replay(experiment, players, trial, lookup)
     except Unrecorded as unrecorded:
         turn = unrecorded.pending.place.turn
-        raise ReplayDiffers(
-            experiment=experiment.id,
-            trial=trial.id,
-            problem=f"its question at turn {turn} is another",
-        ) from unrecorded
+        problem = f"its question at turn {turn} is another"
+        raise replay_differs(experiment, trial, problem) from unrecorded
     for what in ("missing", "invalid", "interactions", "prompts", "result", "format_kept"):
         if getattr(first, what) != getattr(again, what):
-            raise ReplayDiffers(
-                experiment=experiment.id, trial=trial.id, problem=f"its {what} is another"
-            )
+            raise replay_differs(experiment, trial, f"its {what} is another")
+
+
+def replay_differs(experiment: Experiment, trial: Trial, problem: str) -> NotReplayable:
+    """The error for a trial whose replay, straight after it was carried out, differs."""
+    return NotReplayable(
+        f"{experiment.id}, trial {trial.id}: replaying it straight away differs "
+        f"({problem}). The protocol depends on something that is not recorded (a clock, "
+        "randomness, state kept between trials, an await other than ask() and together()). "
+        "Nothing more is called; what was recorded is kept."
+    )
 
 
 class Walk(Tracer):
@@ -311,8 +316,8 @@ def newly_told(request: Request, players: Players) -> list[str]:
 def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
     """Number of calls of ``trial``, carried out and replayed in memory; nothing is called.
 
-    0 says nothing about the protocol: the simulated subject was no help. Raises ForeignAwait when
-    the protocol awaits anything but ``ask()`` and ``together()``; ReplayDiffers when replaying it
+    0 says nothing about the protocol: the simulated subject was no help. Raises NotReplayable when
+    the protocol awaits anything but ``ask()`` and ``together()``; NotReplayable when replaying it
     differs.
     """
     replies: dict[str, Completion] = {}

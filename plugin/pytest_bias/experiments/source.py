@@ -67,7 +67,7 @@ class ReplySource(Protocol):
         """
 
     def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
-        """Raise SamePrompt when the subject is told the same in two conditions.
+        """Raise BadDesign when the prompts of two conditions are identical.
 
         With a ``condition``, when another one tells what it does.
         """

@@ -15,7 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import TypeVar
 
-from ..errors import BadStimuli, NotAsWritten
+from ..errors import BadData, BadJSON
 from .canonical import TwiceNamed, once_each, parsed_as
 from .fields import need_text, shortly
 
@@ -31,7 +31,7 @@ class Stimuli:
         A module's ``__file__``, beside which the folder stands, or the folder itself.
 
     Files are UTF-8, with or without a byte order mark. A name without an ending gets that of the
-    method that reads it. All methods raise BadStimuli for a file that is not there or is not what
+    method that reads it. All methods raise BadData for a file that is not there or is not what
     its name says, with the line where one is at fault.
     """
 
@@ -46,7 +46,7 @@ class Stimuli:
         return _text(self._path(name, ".txt")).strip()
 
     def template(self, name: str, *variables: str) -> PromptTemplate:
-        """Return ``name.txt`` as a template; BadStimuli unless it uses exactly ``variables``."""
+        """Return ``name.txt`` as a template; BadData unless it uses exactly ``variables``."""
         return PromptTemplate(name, self.text(name), variables)
 
     def json(self, name: str, of: type[Content]) -> Content:
@@ -62,12 +62,12 @@ class Stimuli:
             return parsed_as(of, text, strict=True)
         except json.JSONDecodeError as error:
             problem = f"is no JSON: {error.msg}"
-            raise BadStimuli(source=path.name, line=error.lineno, problem=problem) from None
+            raise BadData(source=path.name, line=error.lineno, problem=problem) from None
         except TwiceNamed as twice:
             problem = f"{str(twice)!r} stands twice in one object"
-            raise BadStimuli(source=path.name, problem=problem) from None
-        except NotAsWritten as error:
-            raise BadStimuli(source=path.name, problem=str(error)) from None
+            raise BadData(source=path.name, problem=problem) from None
+        except BadJSON as error:
+            raise BadData(source=path.name, problem=str(error)) from None
 
     def csv(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """Return the rows of ``name.csv``: the line each begins in → column → value.
@@ -91,13 +91,13 @@ class Stimuli:
                 else:
                     rows[line] = dict(zip(header, cells, strict=True))
                 if problem:
-                    raise BadStimuli(source=path.name, line=line, problem=problem)
+                    raise BadData(source=path.name, line=line, problem=problem)
         except csv.Error as error:
             problem = (
                 f"{error} (a value with commas, quotes or lines stands in quotes, each quote in "
                 f"it is doubled, and none is longer than {csv.field_size_limit():,} characters)"
             )
-            raise BadStimuli(source=path.name, line=line + 1, problem=problem) from None
+            raise BadData(source=path.name, line=line + 1, problem=problem) from None
         return rows
 
     def _path(self, name: str, suffix: str) -> Path:
@@ -121,26 +121,26 @@ def _text(path: Path) -> str:
     try:
         given = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except FileNotFoundError:
-        raise BadStimuli(source=path.name, problem=f"there is no such file: {path}") from None
+        raise BadData(source=path.name, problem=f"there is no such file: {path}") from None
     except OSError as error:
-        raise BadStimuli(source=path.name, problem=f"cannot be read: {error}") from None
+        raise BadData(source=path.name, problem=f"cannot be read: {error}") from None
     if given.startswith(_LFS):
         problem = "is what Git LFS left in its place; git lfs pull fetches it"
-        raise BadStimuli(source=path.name, problem=problem)
+        raise BadData(source=path.name, problem=problem)
     try:
         # A prompt is the same whatever Git made of its line ends (core.autocrlf).
         return given.decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = given.count(b"\n", 0, error.start) + 1
         problem = "is not UTF-8; save the file in that encoding"
-        raise BadStimuli(source=path.name, line=line, problem=problem) from None
+        raise BadData(source=path.name, line=line, problem=problem) from None
 
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
     """Text with ``$variables`` (``string.Template`` syntax; ``$$`` is a dollar sign).
 
-    Raises BadStimuli when the text uses a variable that is not given, or does not use one that
+    Raises BadData when the text uses a variable that is not given, or does not use one that
     is.
 
     Parameters
@@ -174,7 +174,7 @@ class PromptTemplate:
     def fill(self, /, **values: object) -> str:
         """The text with every variable replaced.
 
-        Raises BadStimuli when the names of ``values`` are not exactly the variables.
+        Raises BadData when the names of ``values`` are not exactly the variables.
         """
         if values.keys() != self.variables:
             given, known = set(values), set(self.variables)
@@ -186,4 +186,4 @@ class PromptTemplate:
         problems += [f"does not use variable(s) {', '.join(sorted(unused))}"] * bool(unused)
         if problems:
             source = f"template {self.name!r}"
-            raise BadStimuli(source=source, problem=" and ".join(problems))
+            raise BadData(source=source, problem=" and ".join(problems))

@@ -138,8 +138,8 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
             problem="write it as provider/model, as openai/gpt-5.1-2025-11-13",
         )
     if provider not in (known := {*_FACTORIES, *own}):
-        mend = f"a server of your own is named in the roster, as [endpoints.{provider}]"
-        raise UnknownName(kind="provider", name=provider, known=known, mend=mend)
+        hint = f"a server of your own is named in the roster, as [endpoints.{provider}]"
+        raise UnknownName(kind="provider", name=provider, known=known, hint=hint)
     return provider, model
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from ..errors import BadSetting, NoJudge, UnknownName
+from ..errors import BadSetting, UnknownName
 from ..experiments.experiment import Experiment, Players
 from ..experiments.messages import Player
 from ..experiments.replay import JUDGE
@@ -28,7 +28,7 @@ def players_of(
 ) -> Players:
     """The models of a trial of ``experiment`` with ``subject``.
 
-    Raises NoJudge or BadSetting when the experiment needs a judge and none is named, or one whose
+    Raises BadSetting when the experiment needs a judge and none is named, or one whose
     name may come to mean another model while verdicts gate.
     """
     entry = roster.entry(subject)
@@ -68,7 +68,11 @@ def judge_of(subject: str, setting: str | None, roster: Roster) -> str:
         return judge_of_simulated(subject.partition("/")[2])
     judge = roster.judge_of(subject)
     if judge is None:
-        raise NoJudge(subject=subject)
+        problem = (
+            f"the replies of {subject} are graded by a model, and no other one is named; give "
+            "PROVIDER/MODEL here or in order under [judges] of the roster, or say same"
+        )
+        raise BadSetting(option="--bias-judge", value=None, problem=problem)
     return judge
 
 
@@ -121,8 +125,8 @@ def check_local(model: str, roster: Roster) -> None:
     """Refuse a local model that the roster does not name."""
     provider, _, name = model.partition("/")
     if provider == LOCAL and name not in roster.local:
-        mend = f"a GGUF file, or a package with one, is named in the roster, as [local.{name}]"
-        raise UnknownName(kind="local model", name=name, known=roster.local, mend=mend)
+        hint = f"a GGUF file, or a package with one, is named in the roster, as [local.{name}]"
+        raise UnknownName(kind="local model", name=name, known=roster.local, hint=hint)
 
 
 def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:

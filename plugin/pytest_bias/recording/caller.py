@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from ..errors import BadSetting, CallFailed, CopiedReply, OtherModel
+from ..errors import BadSetting, CallFailed
 from ..experiments.canonical import compact
 from ..experiments.experiment import Experiment
 from ..experiments.keys import request_parts
@@ -112,10 +112,10 @@ class Terms:
 class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
-    Made within the event loop. ``other`` is set once another model has answered than the one that
-    was requested, ``copied`` once a cache has; ``failed`` is why the last attempt came to nothing,
-    if it did; ``in_flight`` counts calls that are sent and not answered; ``progress`` is called
-    after every attempt.
+    Made within the event loop. ``other`` is set once another model has answered than the requested
+    one, ``copied`` once a cache has: both say why nothing more is called. ``failed`` is why the
+    last attempt came to nothing, if it did; ``in_flight`` counts calls that are sent and not
+    answered; ``progress`` is called after every attempt.
     """
 
     def __init__(
@@ -140,8 +140,8 @@ class Caller:
             clock=asyncio.get_running_loop().time,
         )
         self.tally = Tally(name, priced=self._cost(1, 1) > 0)
-        self.other: OtherModel | None = None
-        self.copied: CopiedReply | None = None
+        self.other = ""
+        self.copied = ""
         self.failed: CallFailed | None = None
         self.in_flight = 0
         self._timeout, self._retries = limits.timeout, terms.retries

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import BiasError, RecordingRefused
+from ..errors import BiasError
 from ..experiments.messages import DROPPABLE, Completion, Request
 from ..providers.base import Call, Provider, open_provider, split_model
 from .caller import Caller, Progress, Tally, Terms, silent
@@ -50,7 +50,7 @@ def collect(
     """
     report = CollectionReport()
     if in_event_loop():
-        raise RecordingRefused("pytest runs inside an event loop; run it from a shell")
+        raise BiasError("recording refused: pytest runs inside an event loop; run it from a shell")
     with handlers_restored(held, lambda: report.interrupted), quiet_sdks():
         asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
     # Transports are freed here, not in the middle of somebody's test under -W error.

@@ -21,14 +21,11 @@ from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path,
 from ..errors import (
     BiasError,
     CallFailed,
-    CopiedReply,
     DamagedCassette,
-    ForeignAwait,
     InvalidReply,
     JudgeNotBlind,
+    NotReplayable,
     NotWritten,
-    RecordingRefused,
-    ReplayDiffers,
 )
 from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
@@ -46,6 +43,7 @@ from ..experiments.replay import (
     exchange_of,
     place_order,
     rehearse,
+    replay_differs,
 )
 from ..providers.base import Call, is_simulated
 from ..providers.completion import has_half_a_character, with_whole_characters
@@ -263,8 +261,8 @@ class JobRecording:
         )
         recorder = Recorder(cassette, provenance, {t.id for t in job.trials} if anew else ())
         self.kept = self._kept(recorder)
-        if self.wrong is not None:
-            raise self.wrong
+        if self.wrong:
+            raise BiasError(self.wrong)
         try:
             recorder.open()
             with ExitStack() as paced:
@@ -355,9 +353,13 @@ class JobRecording:
         self.copies.add(trial.id, said)
         self._answered.add(trial.id)
         caller = self.callers[self.job.players.model(said.to)]
-        if caller.copied is None and (copies := self.copies.of(said.to)):
-            caller.copied = CopiedReply(
-                model=caller.name, wire=caller.wire, trial=copies[0].trial, sign=copies[0].sign
+        if not caller.copied and (copies := self.copies.of(said.to)):
+            caller.copied = (
+                f"{caller.name} ({caller.wire}) is answered from a cache: the reply in trial "
+                f"{copies[0].trial} is a copy, as {copies[0].sign}. Copies are no replies of the "
+                "model's, so nothing more is called. Switch the cache of responses off for these "
+                "calls (in LiteLLM's proxy: cache: false under litellm_settings), then run the "
+                "same command again: it records the copies again, and keeps the other replies"
             )
         self.check_replies()
         if not self._one_by_one:
@@ -383,7 +385,7 @@ class JobRecording:
             if fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
                 self.stop.request()
             return
-        except (ReplayDiffers, ForeignAwait, NotWritten) as error:
+        except (NotReplayable, NotWritten) as error:
             self._give_up(kept.words(error))
             return
         except Halted:
@@ -425,21 +427,18 @@ class JobRecording:
         except BiasError:
             raise
         except Exception as error:
-            raise ReplayDiffers(
-                experiment=experiment.id, trial=trial.id, problem=kept.words(error)
-            ) from error
+            raise replay_differs(experiment, trial, kept.words(error)) from error
 
     @property
-    def wrong(self) -> BiasError | None:
-        """That another model answered, or a cache, here or in a recording before."""
+    def wrong(self) -> str:
+        """Why replies do not count: another model gave them, or a cache."""
         callers = self.callers.values() if self.terms.gates else ()
-        wrong = (each for caller in callers for each in (caller.other, caller.copied) if each)
-        return next(wrong, None)
+        return next((w for each in callers for w in (each.other, each.copied) if w), "")
 
     def check_replies(self) -> None:
         """Once another has answered, nothing more is paid, in trials under way neither."""
-        if self.wrong is not None:
-            self._give_up(str(self.wrong))
+        if self.wrong:
+            self._give_up(self.wrong)
 
     def _give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""
@@ -551,8 +550,9 @@ def _check_served_alike(caller: Caller, cassette: Cassette) -> None:
     before = serving(cassette.provenance)
     if served and before and served not in before:
         then = "; ".join(sorted(before))
-        why = (
-            f"what {cassette.path} holds of {caller.name} was served by {then}, and now it is "
-            f"{served}: record it all anew (--bias-record=all), or under a name of its own"
+        problem = (
+            f"recording refused: what {cassette.path} holds of {caller.name} was served by {then}"
+            f", and now it is {served}: record it all anew (--bias-record=all), or under a name "
+            "of its own"
         )
-        raise RecordingRefused(why)
+        raise BiasError(problem)

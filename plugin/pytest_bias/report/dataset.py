@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..cassettes.format import reason_label, versions_of
-from ..errors import BadDesign, NotAsWritten
+from ..errors import BadDesign, BadJSON
 from ..experiments.canonical import dumps, parsed_as
 from ..experiments.design import Design, Factor, frozen_mapping
 from ..experiments.experiment import Experiment
@@ -278,7 +278,7 @@ def about_file(content: bytes) -> About | None:
     try:
         metadata = pq.read_schema(pa.BufferReader(content)).metadata or {}
         about = parsed_as(About, metadata.get(ABOUT, b""))
-    except (pa.ArrowException, OSError, NotAsWritten):
+    except (pa.ArrowException, OSError, BadJSON):
         return None
     return about if about.format == FORMAT else None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from ..cassettes.files import write_atomically
-from ..errors import BiasError, NotExported, NotWritten
+from ..errors import BadDesign, BiasError, NotWritten
 from ..experiments.experiment import Experiment
 from ..experiments.fields import author_line
 from ..experiments.records import Records
@@ -26,7 +26,7 @@ def exported_files(
     """Return the files ``experiment`` declares, as bytes by their names; none without exports.
 
     ``records`` has every trial of the design of each model, by model. Without ``plots`` no image
-    is read from what the function gives. Raises NotExported for what is no mapping from file names
+    is read from what the function gives. Raises BadDesign for what is no mapping from file names
     to contents, for names that would leave the folder or that not every system can write, and for
     whatever the author's function raises but KeyboardInterrupt.
     """
@@ -42,7 +42,12 @@ def exported_files(
         problem = str(error)
     except BaseException as error:  # noqa: BLE001  (the author's code: sys.exit() and all)
         problem = _raised(error)
-    raise NotExported(experiment=experiment.id, problem=problem)
+    raise not_exported(experiment.id, problem)
+
+
+def not_exported(experiment: str, problem: str) -> BadDesign:
+    """The error for an experiment whose declared files could not be made."""
+    return BadDesign(what=f"no exports of {experiment} were written", problem=problem)
 
 
 def write_exports(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from ..errors.said import Said
+from ..errors import Diagnostics
 from ..report.run import AcceptedVerdict, RunResult, Scope
 from ..verdicts.analysis import Analysis
 from ..verdicts.wording import number_words
@@ -30,7 +30,7 @@ def close_books(state: State, exitstatus: int) -> RunResult:
     """
     ledger, reports = state.ledger, tuple(state.ledger.results.values())
     analyses, lacking = _analyses(state)
-    said = state.said + lacking + Said(problems=tuple(_unbalanced(ledger)))
+    said = state.said + lacking + Diagnostics(errors=tuple(_unbalanced(ledger)))
     accepted = tuple(_let_through(ledger, "accepted", "xfailed"))
     run = RunResult(
         analyses=analyses,
@@ -53,15 +53,15 @@ def close_books(state: State, exitstatus: int) -> RunResult:
     )
     upgrade, of_old = upgrade_of_run(state, run)
     said += of_old + unasked_of_run(state, run)
-    run = replace(run, upgrade=upgrade, problems=said.problems)
+    run = replace(run, upgrade=upgrade, problems=said.errors)
     internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
     if not internal_error:
         said += _published(state, run)
-        said += _results_taken(state, replace(run, problems=said.problems))
+        said += _results_taken(state, replace(run, problems=said.errors))
     if state.settings.accept is not None:
-        said += _accept(state, run, said.problems)
-    said = replace(said, problems=tuple(map(state.portable, said.problems)))
-    run = replace(run, problems=said.problems)
+        said += _accept(state, run, said.errors)
+    said = replace(said, errors=tuple(map(state.portable, said.errors)))
+    run = replace(run, problems=said.errors)
     if internal_error:
         return run
     if not analyses and run.suite == "NO VERDICT":
@@ -115,7 +115,7 @@ def _unbalanced(ledger: Ledger) -> Iterator[str]:
         )
 
 
-def _analyses(state: State) -> tuple[tuple[Analysis, ...], Said]:
+def _analyses(state: State) -> tuple[tuple[Analysis, ...], Diagnostics]:
     """The analyses the reported cases speak of, checked against what they say, sorted."""
     told: dict[tuple[str, str], dict[str, str]] = {}
     for case, result in sorted(state.ledger.results.items()):
@@ -128,7 +128,7 @@ def _analyses(state: State) -> tuple[tuple[Analysis, ...], Said]:
         wrong += [f"the analysis behind {case} is lost or was changed" for case in differ]
         if made is not None and not differ:
             found.append(made.analysis)
-    return tuple(found), Said(problems=tuple(wrong))
+    return tuple(found), Diagnostics(errors=tuple(wrong))
 
 
 def _failing(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
@@ -162,7 +162,7 @@ def _let_through(
         )
 
 
-def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Said:
+def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Diagnostics:
     """Accept the verdicts of this run; those of a run that was cut short are never accepted."""
     from ..baselines.accept import accept, refused  # noqa: PLC0415  (only where it is asked for)
 
@@ -220,18 +220,18 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
 # --- what is written beside the reports -------------------------------------------------------
 
 
-def _published(state: State, run: RunResult) -> Said:
+def _published(state: State, run: RunResult) -> Diagnostics:
     """Write data sets and exports, where they are asked for."""
     if state.settings.dataset is None and state.settings.exports is None:
-        return Said()
+        return Diagnostics()
     from .exports import write_published  # noqa: PLC0415  (only where it is asked for)
 
     return write_published(state, run.fewer)
 
 
-def _results_taken(state: State, run: RunResult) -> Said:
+def _results_taken(state: State, run: RunResult) -> Diagnostics:
     """Hand the results to each plugin that takes them; its error is a problem of the run."""
-    config, manager, said = state.config, state.config.pluginmanager, Said()
+    config, manager, said = state.config, state.config.pluginmanager, Diagnostics()
     plugins = [
         each
         for each in manager.hook.pytest_bias_results.get_hookimpls()
@@ -240,14 +240,14 @@ def _results_taken(state: State, run: RunResult) -> Said:
     for plugin in reversed(plugins):
         others = [each.plugin for each in plugins if each is not plugin]
         ask = manager.subset_hook_caller("pytest_bias_results", others)
-        so_far = replace(run, problems=run.problems + said.problems)
+        so_far = replace(run, problems=run.problems + said.errors)
         try:
             for written in ask(config=config, view=so_far):
-                said += Said(written=tuple(map(_path, written)))
+                said += Diagnostics(written=tuple(map(_path, written)))
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
             name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
             problem = f"pytest_bias_results of {name} failed with {type(error).__name__}: {error}"
-            said += Said(problems=(problem,))
+            said += Diagnostics(errors=(problem,))
     return said
 
 

@@ -27,7 +27,7 @@ from .state import CASE
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case, Declaration
-    from ..errors.said import Said
+    from ..errors import Diagnostics
     from .run import Run
     from .state import State
 
@@ -62,12 +62,12 @@ class Collection:
         declared = declared_on(metafunc.function)
         if declared is None or self.state.refused:
             return
-        from ..errors import BadSetting, BiasError, UnknownName  # noqa: PLC0415
+        from ..errors import BadData, BadSetting, BiasError, UnknownName  # noqa: PLC0415
 
         self._declared.append(declared)
         try:
             cases = self._cases(declared, metafunc.module)
-        except (BadSetting, UnknownName) as error:
+        except (BadData, BadSetting, UnknownName) as error:
             self.state.refused = str(error)
             return
         except BiasError as error:
@@ -120,7 +120,7 @@ class Collection:
                 self._deselected.append(name_of(item))
                 self._parametrized.pop(origin_of(item, case), None)
 
-    def drop_refused(self, items: list[pytest.Item]) -> Said | None:
+    def drop_refused(self, items: list[pytest.Item]) -> Diagnostics | None:
         """Run nothing where the user asked wrongly, nor an experiment without the design."""
         said = None
         if not self.state.refused and "run" in vars(self) and self.run.without:
@@ -136,7 +136,7 @@ class Collection:
             items.clear()
         return said
 
-    def _drop_without(self, items: list[pytest.Item]) -> Said | None:
+    def _drop_without(self, items: list[pytest.Item]) -> Diagnostics | None:
         """Drop the cases of experiments that lack the requested design; they are not selected.
 
         Where no experiment has it, the request is wrong.
@@ -148,12 +148,12 @@ class Collection:
             self.state.refused = str(without[lacking[0]])
         if self.state.refused or not lacking:
             return None
-        from ..errors.said import Said  # noqa: PLC0415
+        from ..errors import Diagnostics  # noqa: PLC0415
 
         _drop(items, lacking)
         design = self.state.settings.design
         what = f"left out, for want of a design {design!r}: {', '.join(lacking)}"
-        return Said(notes=(what,))
+        return Diagnostics(notes=(what,))
 
     def drop_faulty(self, items: list[pytest.Item]) -> None:
         """Drop the cases of experiments whose prompts are at fault; each is one collection error.
@@ -202,22 +202,21 @@ class Collection:
         self.state.ledger.select(names, unselected=unselected)
         return bool(names)
 
-    def checked(self, items: Sequence[pytest.Item]) -> Said | None:
+    def checked(self, items: Sequence[pytest.Item]) -> Diagnostics | None:
         """Name what no case judges, and selected experiments whose claims cannot be shown."""
         cases = {c.experiment.id: c for item in items if (c := case_of(item))}
         if self.state.refused or not (cases or is_given(self.state.config)):
             return None
-        from ..errors import NoControl  # noqa: PLC0415
-        from ..errors.said import Said  # noqa: PLC0415
+        from ..errors import BadDesign, Diagnostics  # noqa: PLC0415
         from .suite import unjudged_words  # noqa: PLC0415
 
         notes = []
         for name, case in cases.items():
             try:
                 self.run.project.registry[name].check_control(case.design)
-            except NoControl as error:  # a recording of it is refused
+            except BadDesign as error:  # a recording of it is refused
                 notes.append(f"warning: {error}")
-        return Said(notes=tuple(notes), problems=tuple(self._unjudged(unjudged_words)))
+        return Diagnostics(notes=tuple(notes), errors=tuple(self._unjudged(unjudged_words)))
 
     def announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
@@ -235,7 +234,7 @@ class Collection:
                     unselected=state.ledger.unselected,
                     refused=state.refused,
                     notes=list(state.said.notes),
-                    problems=list(state.said.problems),
+                    problems=list(state.said.errors),
                     groups={i.nodeid: group_of(case) for i in items if (case := case_of(i))},
                 )
                 state.workspace.write_selected(told)
@@ -253,7 +252,7 @@ class Collection:
             return ()
         from .suite import silent_words  # noqa: PLC0415
 
-        known = self.state.said.problems
+        known = self.state.said.errors
         return tuple(words for words in self._unjudged(silent_words) if words not in known)
 
     def _unjudged(self, words: Callable[..., Iterator[str]]) -> Iterator[str]:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..contrasts.cases import Case
-from ..errors import BiasError, NotExported, NotRecorded
-from ..errors.said import Said
+from ..errors import BiasError, Diagnostics, NotRecorded
 from ..experiments.records import records_of
-from ..report.exports import exported_files, write_exports
+from ..report.exports import exported_files, not_exported, write_exports
 from ..workbench.publication import dataset_file, write_datasets
 from .run import Run
 from .workspace import Workspace
@@ -55,12 +54,12 @@ def _decoded(made: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
     return {name: base64.b64decode(data) for name, data in made.get("files", {}).items()}
 
 
-def write_published(state: State, fewer: Sequence[str]) -> Said:
+def write_published(state: State, fewer: Sequence[str]) -> Diagnostics:
     """Write data sets and exports where they are asked for; what cannot be is the run's problem.
 
     ``fewer`` says why the run does not cover the whole suite.
     """
-    settings, said = state.settings, Said()
+    settings, said = state.settings, Diagnostics()
     if settings.dataset is not None:
         left, incomplete = state.workspace.left("dataset"), bool(state.ledger.not_recorded)
         said += written_from(left, settings.dataset, incomplete=incomplete, shown=state.shown)
@@ -74,8 +73,8 @@ def write_published(state: State, fewer: Sequence[str]) -> Said:
     return said
 
 
-def _only(words: str, fewer: Sequence[str]) -> Said:
-    return Said(notes=(f"{words} ({'; '.join(fewer)}); each has all trials of its design",))
+def _only(words: str, fewer: Sequence[str]) -> Diagnostics:
+    return Diagnostics(notes=(f"{words} ({'; '.join(fewer)}); each has all trials of its design",))
 
 
 def written_from(
@@ -84,17 +83,17 @@ def written_from(
     *,
     incomplete: bool,
     shown: Callable[[Path], str],
-) -> Said:
+) -> Diagnostics:
     """Write what the cases left into ``folder``.
 
     ``incomplete`` says whether the recording of any case was; ``shown`` gives a path as the user
     would write it.
     """
-    said = Said(problems=tuple(sorted(each["problem"] for each in kept if "problem" in each)))
+    said = Diagnostics(errors=tuple(sorted(each["problem"] for each in kept if "problem" in each)))
     lacking = sorted(each["incomplete"] for each in kept if "incomplete" in each)
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
-        said += Said(notes=(f"data sets: none of what is not recorded in full{names}",))
+        said += Diagnostics(notes=(f"data sets: none of what is not recorded in full{names}",))
     files = {name: data for each in kept for name, data in _decoded(each).items()}
     return said + write_datasets(folder, files, shown)
 
@@ -120,24 +119,24 @@ def prepare(run: Run, cases: Iterable[Case]) -> None:
     )
 
 
-def _write_exports(state: State, folder: Path) -> Said:
+def _write_exports(state: State, folder: Path) -> Diagnostics:
     names = [name for each in state.workspace.left("wanted") for name in each]
     if not names:
-        return Said(notes=("exports: no experiment among the selected cases declares any",))
+        return Diagnostics(notes=("exports: no experiment among the selected cases declares any",))
     made = {each["experiment"]: each for each in state.workspace.left("exports")}
-    said = Said()
+    said = Diagnostics()
     for name in names:
-        ended = NotExported(experiment=name, problem="the run ended before they were made")
+        ended = not_exported(name, "the run ended before they were made")
         each = made.get(name, {"problem": str(ended)})
         files = {f"{name}/{file}": data for file, data in sorted(_decoded(each).items())}
         if "problem" in each:
-            said += Said(problems=(each["problem"],))
+            said += Diagnostics(errors=(each["problem"],))
         elif not files:
-            said += Said(notes=(f"exports: {name} gave no file",))
+            said += Diagnostics(notes=(f"exports: {name} gave no file",))
         try:
-            said += Said(written=tuple(write_exports(folder, files, state.shown)))
+            said += Diagnostics(written=tuple(write_exports(folder, files, state.shown)))
         except BiasError as error:
-            said += Said(problems=(str(error),))
+            said += Diagnostics(errors=(str(error),))
     return said
 
 
@@ -151,13 +150,12 @@ def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
                 Case("hypothesis", experiment, model, one.design)
             )
             records[model] = records_of(outcomes, tuple(experiment.measures))
-        files = contents_of(exported_files(experiment, records))
-    except NotExported as error:
-        return {"experiment": experiment.id, "problem": str(error)}
     except BiasError as error:
-        problem = str(error)
-        if isinstance(error, NotRecorded):
-            problem = f"they need all recordings: {error.summary}"
-        words = str(NotExported(experiment=experiment.id, problem=problem))
-        return {"experiment": experiment.id, "problem": words}
+        incomplete = "they need all recordings: " if isinstance(error, NotRecorded) else ""
+        problem = str(not_exported(experiment.id, f"{incomplete}{error}"))
+        return {"experiment": experiment.id, "problem": problem}
+    try:
+        files = contents_of(exported_files(experiment, records))
+    except BiasError as error:
+        return {"experiment": experiment.id, "problem": str(error)}
     return {"experiment": experiment.id, "files": files}

@@ -159,8 +159,8 @@ def reword(
         report.user_properties.append((SEEN, report.outcome))
         return
     from ..errors import (  # noqa: PLC0415  (nothing is imported without cases)
+        BadSetting,
         BiasError,
-        NoJudge,
         NotRecorded,
         StaleRecordings,
     )
@@ -174,7 +174,8 @@ def reword(
             case = case_of(item)
             if case is not None and not isinstance(error, BiasError):
                 error = run.project.recordings.missing(case) or error
-    if report.failed and isinstance(error, NoJudge | NotRecorded | StaleRecordings):
+    no_judge = isinstance(error, BadSetting) and error.option == "--bias-judge"
+    if report.failed and (no_judge or isinstance(error, NotRecorded | StaleRecordings)):
         set_property(item, NOT_RECORDED, getattr(error, "explanation", str(error)))
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..cassettes.files import write_atomically
-from ..errors import NotWritten
-from ..errors.said import Said
+from ..errors import Diagnostics, NotWritten
 from ..report.ci import FileLine, summary_markdown, workflow_commands
 from ..report.escapes import say, terminal_line
 from ..report.results import results_text
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
     from .state import Ledger, State
 
 
-def write_all(state: State, run: RunResult, said: Said, exitstatus: int) -> tuple[RunResult, Said]:
+def write_all(
+    state: State, run: RunResult, said: Diagnostics, exitstatus: int
+) -> tuple[RunResult, Diagnostics]:
     """Write reports and summary; what they say is what the run ends with.
 
     Where one of them could not be written, and is missed, the reports are written again: they then
@@ -43,15 +44,15 @@ def write_all(state: State, run: RunResult, said: Said, exitstatus: int) -> tupl
     return last, said
 
 
-def _settled(run: RunResult, said: Said, exitstatus: int) -> RunResult:
+def _settled(run: RunResult, said: Diagnostics, exitstatus: int) -> RunResult:
     """The run with all its problems so far, and the exit status that follows from it."""
-    run = replace(run, problems=said.problems)
+    run = replace(run, problems=said.errors)
     bad = exitstatus == pytest.ExitCode.OK and not run.passes
     return replace(run, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
 
 
-def _write_reports(state: State, run: RunResult) -> Said:
-    settings, said = state.settings, Said()
+def _write_reports(state: State, run: RunResult) -> Diagnostics:
+    settings, said = state.settings, Diagnostics()
     if settings.results is not None:
         path = _placed(run, settings.results)
         said += _put(state, path, results_text(run), asked=settings.results_asked)
@@ -60,7 +61,7 @@ def _write_reports(state: State, run: RunResult) -> Said:
     return said
 
 
-def _write_page(state: State, run: RunResult, path: Path) -> Said:
+def _write_page(state: State, run: RunResult, path: Path) -> Diagnostics:
     """Write the page, and trials in a folder beside it where they are too large for it.
 
     What an earlier run has left in that folder goes.
@@ -75,7 +76,7 @@ def _write_page(state: State, run: RunResult, path: Path) -> Said:
         _old(state, run),
         folder=folder.name,
     )
-    said = Said()
+    said = Diagnostics()
     for name, text in beside.items():
         said += _put(state, folder / name, text, asked=asked)
     said = replace(said, written=said.written and (folder,))
@@ -92,9 +93,9 @@ def _old(state: State, run: RunResult) -> list[Analysis]:
     return [each.analysis for each in made if each is not None]
 
 
-def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Said:
+def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Diagnostics:
     """Write the summary: last, so that it says where the reports are."""
-    settings, said = state.settings, Said()
+    settings, said = state.settings, Diagnostics()
     text = summary_markdown(run, [state.shown(path) for path in written])
     asked, job = settings.summary, settings.job_summary
     is_jobs = asked is not None and job is not None and asked.resolve() == job.resolve()
@@ -102,7 +103,7 @@ def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Said:
         said += _put(state, _placed(run, asked), text, asked=True)
     if job is not None:
         why = add_to_job_summary(job, text)
-        said += Said(problems=why) if is_jobs else Said(notes=why)
+        said += Diagnostics(errors=why) if is_jobs else Diagnostics(notes=why)
     return said
 
 
@@ -112,7 +113,7 @@ def _placed(run: RunResult, path: Path) -> Path:
     return path.with_name(f"{path.stem}.partial{path.suffix}") if partial else path
 
 
-def _put(state: State, path: Path, text: str, *, asked: bool) -> Said:
+def _put(state: State, path: Path, text: str, *, asked: bool) -> Diagnostics:
     """Write a file.
 
     Not being able to is a problem of the run where the user asked for the place, and where an
@@ -123,8 +124,8 @@ def _put(state: State, path: Path, text: str, *, asked: bool) -> Said:
     except OSError as error:
         problem = error.strerror or str(error)
         words = (str(NotWritten(path=state.shown(path), problem=problem)),)
-        return Said(problems=words) if asked or path.is_file() else Said(notes=words)
-    return Said(written=(path,))
+        return Diagnostics(errors=words) if asked or path.is_file() else Diagnostics(notes=words)
+    return Diagnostics(written=(path,))
 
 
 def add_to_job_summary(path: Path, text: str) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..contrasts.cases import Case
-from ..errors import BiasError
-from ..errors.said import Said
+from ..errors import BiasError, Diagnostics
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
@@ -42,7 +41,9 @@ def plan_or_record(
         return
     if failed or not cases:
         if cases:
-            state.add(Said(notes=("nothing was recorded: there were errors during collection",)))
+            state.add(
+                Diagnostics(notes=("nothing was recorded: there were errors during collection",))
+            )
         return
     said, why = _recorded(state, run, cases, header)
     state.add(said)
@@ -53,7 +54,7 @@ def plan_or_record(
     if why:
         state.interrupted = True
         raise session.Interrupted(why)
-    if sharded and state.said.problems:
+    if sharded and state.said.errors:
         what = "the shard is not recorded as a whole"
         raise session.Failed(what)
     if sharded:
@@ -62,7 +63,7 @@ def plan_or_record(
 
 def _recorded(
     state: State, run: Run, cases: Sequence[Case], header: Sequence[str]
-) -> tuple[Said, str]:
+) -> tuple[Diagnostics, str]:
     """Record, and give why the session must end where a signal came in the middle."""
     settings = state.settings
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
@@ -74,7 +75,7 @@ def _recorded(
         with recording_progress(reporter) as progress:
             report = record(run.project, cases, progress, progress.say, state.signals)
     except BiasError as error:
-        return Said(problems=(f"nothing was recorded: {error}",)), ""
+        return Diagnostics(errors=(f"nothing was recorded: {error}",)), ""
     said = recorded_words(report)
     if settings.shard is not None:
         said += shard_words(report, settings.shard)
@@ -90,7 +91,7 @@ def _print_shard(state: State) -> None:
     """Print what was recorded of a shard: there is no report that could."""
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
-        for problem in state.said.problems:
+        for problem in state.said.errors:
             say(reporter, f"problem: {state.portable(problem)}", red=True)
         for note in state.said.notes:
             say(reporter, note)

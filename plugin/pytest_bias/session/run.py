@@ -95,7 +95,7 @@ class Run:
     def result(self, case: Case) -> CaseResult:
         """Return what a case found, and what the gate says to it; worked out once in a process.
 
-        Raises NotRecorded, DamagedCassette, SamePrompt or StaleRecordings when there is
+        Raises NotRecorded, DamagedCassette, BadDesign or StaleRecordings when there is
         nothing to judge. Raises DamagedBaseline or BaselineDiffers when there is an accepted
         verdict that cannot be compared.
         """

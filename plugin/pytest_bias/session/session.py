@@ -232,16 +232,16 @@ class BiasSession:
     def _close(self, session: pytest.Session, exitstatus: int, late: tuple[str, ...]) -> None:
         state = self.state
         if late or state.has_folder:
-            from ..errors.said import Said  # noqa: PLC0415
+            from ..errors import Diagnostics  # noqa: PLC0415
 
-            self.state.add(Said(problems=late))
+            self.state.add(Diagnostics(errors=late))
             told = state.workspace.read_selected()
             if told is not None:
                 state.ledger.select(told.cases, unselected=told.unselected)
                 state.refused = told.refused
-                self.state.add(Said(notes=tuple(told.notes), problems=tuple(told.problems)))
+                self.state.add(Diagnostics(notes=tuple(told.notes), errors=tuple(told.problems)))
             of_workers = {problem for each in state.workspace.left("told") for problem in each}
-            self.state.add(Said(problems=tuple(sorted(of_workers))))
+            self.state.add(Diagnostics(errors=tuple(sorted(of_workers))))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             self.exit.end_with(session, int(pytest.ExitCode.USAGE_ERROR))
         elif state.has_cases and not state.refused:

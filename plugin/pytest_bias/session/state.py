@@ -21,7 +21,7 @@ from .options import settings_of
 
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
-    from ..errors.said import Said
+    from ..errors import Diagnostics
     from ..recording.held_signals import HeldSignals
     from ..settings.settings import Settings
     from .suite import Suite
@@ -106,14 +106,17 @@ class Ledger:
     def _enter(self, case: str, text: str) -> None:
         """Enter what a case found: the last time it ran, if it ran again."""
         from ..baselines.case_report import case_report  # noqa: PLC0415  (only with cases)
-        from ..errors import DamagedReport  # noqa: PLC0415
+        from ..errors import BadJSON  # noqa: PLC0415
 
         self.results.pop(case, None)
         self.damaged.pop(case, None)
         try:
             self.results[case] = case_report(text)
-        except DamagedReport as damaged:
-            self.damaged[case] = str(damaged)
+        except BadJSON as damaged:
+            self.damaged[case] = (
+                f"what it found cannot be read: {damaged}. All processes of a run need the same "
+                "pytest-bias, and no other plugin may change what its reports say."
+            )
 
     def fail(self, name: str, properties: Iterable[object] = ()) -> None:
         """Take note of what failed and is no case: an ordinary test, or a module."""
@@ -190,13 +193,13 @@ class State:
         self.unfinished: dict[str, str] = {}
 
     @cached_property
-    def said(self) -> Said:
+    def said(self) -> Diagnostics:
         """Notes and problems of the session's steps so far; :meth:`add` adds to them."""
-        from ..errors.said import Said  # noqa: PLC0415  (nothing is imported without cases)
+        from ..errors import Diagnostics  # noqa: PLC0415  (nothing is imported without cases)
 
-        return Said()
+        return Diagnostics()
 
-    def add(self, said: Said | None) -> None:
+    def add(self, said: Diagnostics | None) -> None:
         """Add what a step left."""
         if said is not None:
             self.said += said
@@ -247,7 +250,7 @@ class State:
     @property
     def has_cases(self) -> bool:
         """True where this session has to do with bias at all."""
-        return self.ledger.has_cases or bool("said" in vars(self) and self.said.problems)
+        return self.ledger.has_cases or bool("said" in vars(self) and self.said.errors)
 
     def shown(self, path: Path) -> str:
         """A path as the user would write it: relative to where pytest was called, if below."""

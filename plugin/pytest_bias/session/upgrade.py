@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..baselines.accepted import old_baseline, read_baseline
 from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
 from ..cassettes.store import SUFFIX, place_of
-from ..errors.said import Said
+from ..errors import Diagnostics
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
 from ..report.wording import unasked_words, uncompared_words
 from ..settings.model_names import answered_words, file_stem
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .state import Ledger, State
 
 
-def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Said]:
+def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagnostics]:
     """Compare the verdicts with the old model's; None where none was named.
 
     And what is wrong with the books, and what was accepted of the old model and a run of the whole
@@ -30,7 +30,7 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Said]:
     """
     ledger, settings = state.ledger, state.settings
     if settings.baseline is None:
-        return None, Said()
+        return None, Diagnostics()
     accepted = old_baseline(settings)
     name = settings.baseline if accepted is None else accepted.model
     known = {(each.experiment, each.model): each for each in run.analyses}
@@ -60,7 +60,7 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Said]:
             lacking += _untested(settings, name, tested)
         problems += uncompared_words(upgrade)
         problems += unasked_words(_expected(state, lacking), name, "this suite")
-    return upgrade, Said(problems=tuple(problems))
+    return upgrade, Diagnostics(errors=tuple(problems))
 
 
 def _rows(ledger: Ledger, known: Mapping[tuple[str, str], Analysis]) -> Iterator[UpgradeRow]:
@@ -96,20 +96,20 @@ def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     return found, lost
 
 
-def unasked_of_run(state: State, run: RunResult) -> Said:
+def unasked_of_run(state: State, run: RunResult) -> Diagnostics:
     """Name what accepted baselines claim and this run of the whole suite did not ask."""
     settings, ledger = state.settings, state.ledger
     problems: list[str] = []
     if settings.baseline or settings.accept is not None or run.fewer:
-        return Said()
+        return Diagnostics()
     if settings.gate == "off" or not _is_complete(ledger):
-        return Said()
+        return Diagnostics()
     for model in settings.models:
         accepted = accepted_of(settings, model)
         if accepted is not None:
             lacking = _expected(state, accepted.unasked(_asked(ledger, model)))
             problems += unasked_words(lacking, model, "this suite")
-    return Said(problems=tuple(problems))
+    return Diagnostics(errors=tuple(problems))
 
 
 def _expected(state: State, claimed: Iterable[Claimed]) -> Iterator[Claimed]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..cassettes.files import write_atomically
-from ..errors import NotAsWritten, NotWritten
+from ..errors import BadJSON, NotWritten
 from ..experiments.canonical import compact, digest, dumps, parsed_as
 from ..verdicts.analysis import Analysis
 
@@ -55,7 +55,7 @@ class Workspace:
 
         What is handed out is always what the file holds, so every process sees the same values.
 
-        Raises what ``compute`` raises, Unserialisable when the analysis cannot be written as JSON,
+        Raises what ``compute`` raises, BadJSON when the analysis cannot be written as JSON,
         and NotWritten when it cannot be kept for the others.
         """
         name = f"analysis-{_hashed([experiment_id, model])}.json"
@@ -70,7 +70,7 @@ class Workspace:
                 "ascii"
             )
             return self._made(text)
-        except (OSError, UnicodeDecodeError, NotAsWritten):
+        except (OSError, UnicodeDecodeError, BadJSON):
             return None
 
     def leave(self, kind: str, names: Sequence[str], make: Callable[[], object]) -> None:

@@ -14,11 +14,11 @@ what it stands for but the user, so the roster says which may answer, and nothin
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
-from ..errors import OtherModel
 from .roster import ModelEntry, is_unpinned
 
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3})", re.ASCII)
@@ -26,16 +26,23 @@ _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3})", re.ASCII)
 _ADDRESS = "models/"
 
 
-def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> OtherModel | None:
-    """Return the refusal of models that answered and are not the one asked for; or None.
+def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> str:
+    """Why replies of other models than the requested one do not count; '' where there are none.
 
     ``model`` is ``provider/model``, ``entry`` what the roster says of it and ``served`` what the
     provider said; an empty name is that of a provider that does not say, and is no other model.
     """
     others = sorted({name for name in served if name and not _may_answer(model, name, entry)})
     if not others:
-        return None
-    return OtherModel(model=model, served=others, allowed=entry.served)
+        return ""
+    names = sorted({*others, *entry.served})
+    line = f"served = [{', '.join(json.dumps(name, ensure_ascii=False) for name in names)}]"
+    table = f"[models.{json.dumps(model, ensure_ascii=False)}]"
+    return (
+        f"{' and '.join(others)} answered where {model} was asked for. Where that is the "
+        f"model you mean, ask for it by its own name, or add {line} under {table} in the "
+        "roster (bias_models.toml)"
+    )
 
 
 def answered_by(model: str, served: Iterable[str]) -> tuple[str, ...]:

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib import import_module
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ..errors import MissingPackage
+from ..errors import BadData, MissingPackage
 from ..experiments.fields import shortly
 from ..experiments.layouts import TableRow
 from ..experiments.stimuli import csv_lines
@@ -29,6 +30,7 @@ Source: TypeAlias = "Path | pd.DataFrame"
 """A file or folder, or a frame."""
 
 _UTF8 = "utf-8-sig"  # spreadsheets begin a file with a mark
+_SHOWN = 20  # kinds of problems of a table that are listed, and runs of lines of one
 NO_ROWS = "it holds no rows below the names of its columns"
 
 
@@ -64,6 +66,48 @@ class RawTable:
         """Where a row stands, in words."""
         at = self.labels[row.line - 1] if self.labels else row.line
         return f"{self.unit} {at}{f' of {row.file}' * bool(row.file)}"
+
+
+def wrong_table(
+    declared: str, path: str, cells: Iterable[WrongCell], table: RawTable | None = None
+) -> BadData:
+    """The error for a table of which no row is used: its first problems, each once for all rows.
+
+    ``declared`` is where the table is named.
+    """
+    cells, table = list(cells), table or RawTable()
+    lines: dict[tuple[str, str, str], list[int]] = {}
+    for line, column, problem, file in sorted(cells):
+        lines.setdefault((file, column, problem), []).append(line)
+    messages = [
+        f"  {_position(table, rows, column, file)}{problem}"
+        for (file, column, problem), rows in islice(lines.items(), _SHOWN)
+    ]
+    if more := sum(map(len, islice(lines.values(), _SHOWN, None))):
+        messages.append(f"  and {more} more")
+    count = f"{len(cells)} problem{'s' * (len(cells) != 1)}"
+    messages = [f"{count}, and no row is used before they are mended:", *messages]
+    return BadData(source=f"{declared}={path}", problem="\n".join(messages))
+
+
+def _position(table: RawTable, rows: Iterable[int], column: str, file: str) -> str:
+    """``lines 3, 7-9, column "x": ``, in a folder after the file's name.
+
+    Empty for what is wrong with the one file itself.
+    """
+    numbers = sorted({*rows} - {0})
+    by_run = groupby(enumerate(numbers), lambda at: at[1] - at[0])
+    runs = [[line for _, line in run] for _, run in by_run]
+    names = table.labels or tuple(map(str, range(1, max(numbers, default=0) + 1)))
+    shown = ", ".join(
+        "-".join(dict.fromkeys(names[n - 1] for n in (run[0], run[-1]))) for run in runs[:_SHOWN]
+    )
+    if more := sum(map(len, runs[_SHOWN:])):
+        shown += f" and {more} more"
+    parts = [file] if file else []
+    parts += [f"{table.unit}{'s' * (len(numbers) > 1)} {shown}"] if runs else []
+    parts += [f"column {column!r}"] if column else []
+    return f"{', '.join(parts)}: " if parts else ""
 
 
 def read_files(path: Path, pattern: str = "") -> RawTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..errors import BadSetting, BadTable, BiasError, NotCovered, UnknownName, WrongTable
+from ..errors import BadData, BadSetting, BiasError, NotRecorded, UnknownName
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, is_control
 from ..experiments.experiment import Experiment, Players
@@ -20,7 +20,7 @@ from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
 from ..settings.roster import PUBLISHED, TABLE, Section, TableEntry, is_tabled
 from .check import MODEL, coverage, missing_columns, model_column, of_another, trials_of_table
-from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame
+from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame, wrong_table
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition
@@ -100,7 +100,7 @@ class TableSource:
     def outcomes_of(
         self, design: Design, condition: Condition | None = None
     ) -> tuple[Outcome, ...]:
-        """The outcomes of a condition, or of all; NotCovered where the table has none."""
+        """The outcomes of a condition, or of all; NotRecorded where the table has none."""
         del design
         if condition is None:
             return self.outcomes
@@ -108,7 +108,7 @@ class TableSource:
         if not found:
             held = sorted({outcome.trial.condition.id for outcome in self.outcomes})
             what = f"condition {condition.id} of {self.entry.experiment}"
-            raise NotCovered(model=self.model, lacking=what, held=held)
+            raise _not_covered(self.model, what, held)
         return found
 
     def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
@@ -120,7 +120,7 @@ def read_table(
 ) -> Mapping[str, TableSource]:
     """The replies in a table to ``experiment``, by subject (``table/NAME``), without any roster.
 
-    Raises WrongTable with all that is wrong, when the table is not one of the experiment's, and
+    Raises BadData with all that is wrong, when the table is not one of the experiment's, and
     MissingPackage for a Parquet file where pyarrow is not installed.
 
     Parameters
@@ -148,7 +148,7 @@ def read_table(
     fitting = [name for name, each in layouts if each.columns and there.issuperset(each.columns)]
     if len(fitting) > 1:
         words = f"is in the layouts {' and '.join(fitting)} by its columns; declare which (layout)"
-        raise WrongTable(declared="replies", path=given.path, cells=[WrongCell(0, "", words)])
+        raise wrong_table("replies", given.path, [WrongCell(0, "", words)])
     for layout in fitting:
         words = f"read in the layout {layout!r}, which its columns tell"
         note = "; ".join(filter(None, (given.note, words)))
@@ -174,7 +174,7 @@ def _pattern(experiment: Experiment, entry: TableEntry) -> str:
 def _sources(
     given: RawTable, declared: TableEntry, experiment: Experiment, place: _Place, heading: str
 ) -> dict[str, TableSource]:
-    """The replies of all models of a table; WrongTable with all that is wrong.
+    """The replies of all models of a table; BadData with all that is wrong.
 
     ``heading`` is that of its declaration in the roster, if it has one.
     """
@@ -189,12 +189,11 @@ def _sources(
     others = (of_another(*each, experiment) for each in ((given, declared), (table, entry)))
     problems = [*dict.fromkeys((*chain.from_iterable(others), *problems))]
     if problems or not found:
-        raise WrongTable(
-            declared=f"{heading} path" if heading else "replies",
-            path=declared.path,
-            cells=problems or [WrongCell(0, "", NO_ROWS)],
-            unit=table.unit,
-            labels=table.labels,
+        raise wrong_table(
+            f"{heading} path" if heading else "replies",
+            declared.path,
+            problems or [WrongCell(0, "", NO_ROWS)],
+            table,
         )
     # A layout gives the column of failures, as its format records what failed.
     failures = entry.missing or entry.columns.get(MISSING, MISSING) in table.columns
@@ -268,11 +267,11 @@ def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tup
         problems = [WrongCell(0, "", str(refused))]
     except Exception as error:  # noqa: BLE001  (the author's function: anything)
         several = error.exceptions if isinstance(error, ExceptionGroup) else ()
-        wrong = [each for each in several if isinstance(each, BadTable)]
+        wrong = [each for each in several if isinstance(each, BadData)]
         words = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
-        problems = [WrongCell(each.row or 0, each.column, each.problem) for each in wrong] or [
-            WrongCell(0, "", f"is not in the layout {entry.layout!r}: {words}")
-        ]
+        problems = [
+            WrongCell(each.row or 0, each.column or "", each.problem) for each in wrong
+        ] or [WrongCell(0, "", f"is not in the layout {entry.layout!r}: {words}")]
     columns = dict.fromkeys(column for row in rows for column in row.cells)
     return replace(table, columns=tuple(columns), rows=rows, problems=tuple(problems)), note
 
@@ -301,7 +300,7 @@ class Tables:
     def check(self, settings: Settings) -> None:
         """Refuse subjects that no table has, and to record any.
 
-        Raises BadSetting, UnknownName or WrongTable for the first name that will not do.
+        Raises BadSetting, UnknownName or BadData for the first name that will not do.
         """
         old = settings.baseline or ""
         for model in filter(is_tabled, (*settings.models, old)):
@@ -321,7 +320,7 @@ class Tables:
         """The replies in a table by the roster's name of it; None where there is no such name.
 
         Raises BadSetting when two tables have the name, or that table is of another experiment, or
-        not one of its (WrongTable).
+        not one of its (BadData).
         """
         places = [place for place in self._entries if place[1] == name]
         if not places:
@@ -342,8 +341,8 @@ class Tables:
     def of(self, experiment: Experiment, model: str) -> TableSource:
         """The replies of ``model`` to ``experiment``.
 
-        Raises NotCovered when no table has any, and BadSetting when several have, or when one of
-        the experiment's is not what it is declared to be (WrongTable); then every problem of it is
+        Raises NotRecorded when no table has any, and BadSetting when several have, or when one of
+        the experiment's is not what it is declared to be (BadData); then every problem of it is
         named.
         """
         if (experiment.id, model) in self._added:
@@ -361,7 +360,7 @@ class Tables:
         if not found:
             if not (held := self._experiments(model)):
                 raise self._unknown(model)
-            raise NotCovered(model=model, lacking=experiment.id, held=held)
+            raise _not_covered(model, experiment.id, held)
         return found.popitem()[1]
 
     def _places(self, model: str) -> list[_Place]:
@@ -372,7 +371,7 @@ class Tables:
         found = set()
         for place in self._places(model):
             entry = self._entries[place]
-            with suppress(WrongTable):
+            with suppress(BadData):
                 if entry.layout is not None or model in self._models_in(place):
                     found.add(entry.experiment)
         return sorted(found)
@@ -385,12 +384,9 @@ class Tables:
             column = model_column(table, entry)
             missing = missing_columns([("model", column)] if column else [], table)
             if missing or not table.rows:
-                raise WrongTable(
-                    declared=f"{_heading(place)} path",
-                    path=entry.path,
-                    cells=table.problems or missing or [WrongCell(0, "", NO_ROWS)],
-                    unit=table.unit,
-                )
+                problems = table.problems or missing or [WrongCell(0, "", NO_ROWS)]
+                declared = f"{_heading(place)} path"
+                raise wrong_table(declared, entry.path, problems, table)
             names = [entry.word(column, row.cells.get(column)) for row in table.rows if column]
             found = filter(None, dict.fromkeys(names or [place[1]]))
             self._models[place] = [f"{place[0]}/{name}" for name in found]
@@ -419,9 +415,15 @@ class Tables:
         """The error for a subject that no table has; raises that of a table that may have it."""
         section = model.partition("/")[0]
         known = [name for place in self._places(model) for name in self._models_in(place)]
-        mend = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
+        hint = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
         kind = "published subject" if section == PUBLISHED else "subject of a table"
-        return UnknownName(kind=kind, name=model, known=known, mend=mend)
+        return UnknownName(kind=kind, name=model, known=known, hint=hint)
+
+
+def _not_covered(model: str, missing: str, held: Iterable[str]) -> NotRecorded:
+    message = f"{model} has no replies to {missing}: its table has those to {', '.join(held)}"
+    hint = "Nobody can be asked again, and no row is made up."
+    return NotRecorded(message, f"{message}. {hint}")
 
 
 def _heading(place: _Place) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..errors import BadDesign, BadStimuli, NoVariance
+from ..errors import BadData, BadDesign, NoVariance
 from ..experiments.experiment import Experiment
 from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
@@ -109,7 +109,7 @@ def agreement_with_people(
 ) -> tuple[AgreementFound, ...]:
     """Return the judge's agreement with people, for each measure they labelled.
 
-    Labels of trials that are missing, or no part of this design, are left aside. Raises BadStimuli
+    Labels of trials that are missing, or no part of this design, are left aside. Raises BadData
     for a label that cannot be one of its measure.
     """
     if labels is None:
@@ -280,9 +280,7 @@ def _agreement_with_people(
         wanted = _problem(said, measure, kind, judged)
         if said is None or wanted:
             problem = f"{cell.text!r} is no rating of this measure: {wanted}"
-            raise BadStimuli(
-                source=labels.path, line=cell.line, column=cell.measure, problem=problem
-            )
+            raise BadData(source=labels.path, line=cell.line, column=cell.measure, problem=problem)
         if cell.trial in rated:
             pairs.append((rated[cell.trial][measure.name], said))
     scale: Level = level or ("interval" if kind is float else "nominal")

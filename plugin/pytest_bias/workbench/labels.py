@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import BadStimuli
+from ..errors import BadData
 from ..experiments.design import Design
 from ..experiments.experiment import plan_all
 from ..settings.model_names import file_stem
@@ -48,7 +48,7 @@ def read_labels(
 
     ``keys`` is trial → key of the reply that is recorded now, of the trials of this run.
 
-    Raises BadStimuli for a file that is no CSV in UTF-8 with a column ``trial`` and one per
+    Raises BadData for a file that is no CSV in UTF-8 with a column ``trial`` and one per
     labelled measure, for trials and measures that the experiment does not have, for labels of
     another reply than the one that is recorded now, and where a CSV beside it is named after no
     model at all.
@@ -58,12 +58,12 @@ def read_labels(
         for other in sorted(path.parent.glob("*.csv")):
             if "--" not in other.stem and other.is_file():
                 problem = f"is named after no model; labels of {model} stand in {path.name}"
-                raise BadStimuli(source=str(other), problem=problem)
+                raise BadData(source=str(other), problem=problem)
         return None
     table = read_files(path)
     for line, column, problem, _ in table.problems:
         at, of = line or None, column or None
-        raise BadStimuli(source=str(path), line=at, column=of, problem=problem)
+        raise BadData(source=str(path), line=at, column=of, problem=problem)
     columns = _columns(str(path), table.columns, experiment)
     # Cells of the design, whatever the number of replicates of this run.
     known = {trial.id.rpartition("#")[0] for trial in plan_all(experiment, design)}
@@ -77,10 +77,10 @@ def read_labels(
             continue
         problem = _against(trial, known, lines)
         if problem:
-            raise BadStimuli(source=str(path), line=line, column=TRIAL, problem=problem)
+            raise BadData(source=str(path), line=line, column=TRIAL, problem=problem)
         problem = "" if key is None or trial not in keys else _of_another(key, keys[trial])
         if problem:
-            raise BadStimuli(source=str(path), line=line, column=REPLY_KEY, problem=problem)
+            raise BadData(source=str(path), line=line, column=REPLY_KEY, problem=problem)
         lines[trial] = line
         cells += [Label(line, trial, name, text) for name, text in given.items() if text]
     measures = tuple(name for name in columns if name not in _BESIDE)
@@ -106,10 +106,10 @@ def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[s
         elif name not in (*_BESIDE, *known):
             problem = f"{experiment.id} has no such measure; it has {', '.join(known)}"
         if problem:
-            raise BadStimuli(source=path, line=1, column=name, problem=problem)
+            raise BadData(source=path, line=1, column=name, problem=problem)
     if TRIAL not in columns or not {*columns} - {*_BESIDE}:
         problem = f"needs a column {TRIAL!r} and one or more named after measures"
-        raise BadStimuli(source=path, line=1, problem=problem)
+        raise BadData(source=path, line=1, problem=problem)
     return columns
 
 

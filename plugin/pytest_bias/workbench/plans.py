@@ -13,8 +13,7 @@ from ..cassettes.staleness import dated
 from ..cassettes.store import cassette_path
 from ..contrasts.cases import Case, Registered, wanted_of
 from ..contrasts.power import Prospect, prospect_of
-from ..errors import BadSetting, BiasError, NoControl, RecordingRefused
-from ..errors.said import Said
+from ..errors import BadDesign, BadSetting, BiasError, Diagnostics
 from ..experiments.experiment import Experiment
 from ..providers.base import ProviderContext
 from ..recording.caller import Progress, Teller, Terms, untold
@@ -33,14 +32,15 @@ if TYPE_CHECKING:
 
 
 def check_ci(settings: Settings) -> None:
-    """Raise RecordingRefused where recording is asked for in CI and not allowed there."""
+    """Refuse to record in CI where it is and not allowed."""
     if settings.record != "none" and os.environ.get("CI") and not settings.record_in_ci:
-        raise RecordingRefused(
-            "CI is set, and recording costs money; add --bias-record-in-ci to allow it"
+        raise BiasError(
+            "recording refused: CI is set, and recording costs money; add --bias-record-in-ci to "
+            "allow it"
         )
 
 
-def recorded_words(report: CollectionReport) -> Said:
+def recorded_words(report: CollectionReport) -> Diagnostics:
     """Notes and problems of a recording."""
     notes: list[str] = []
     problems: list[str] = []
@@ -50,18 +50,18 @@ def recorded_words(report: CollectionReport) -> Said:
         problems += [f"{where}: {problem}" for problem in job.problems]
         notes += [f"{where}: {said}" for said in job.salvaged]
         notes += [f"{where}: {note}; {lost}" for note in job.notes]
-    return Said(notes=tuple(notes), problems=tuple(problems))
+    return Diagnostics(notes=tuple(notes), errors=tuple(problems))
 
 
-def shard_words(report: CollectionReport, shard: Shard) -> Said:
+def shard_words(report: CollectionReport, shard: Shard) -> Diagnostics:
     """Outcome of a shard; what it still lacks is a problem, whatever the reason."""
     wanted = sum(job.wanted for job in report.jobs)
     found = sum(job.recorded for job in report.jobs)
     words = f"shard {shard}: {found} of {wanted} missing trials are recorded"
     note = "NO RESULT: a shard is a part; join all of them with pytest-bias cassettes join"
     if found < wanted:
-        return Said(notes=(note,), problems=(words,))
-    return Said(notes=(words, note))
+        return Diagnostics(notes=(note,), errors=(words,))
+    return Diagnostics(notes=(words, note))
 
 
 def record(
@@ -127,7 +127,7 @@ def jobs_of(project: Project, cases: Iterable[Case]) -> tuple[list[Job], list[Jo
         try:
             project.registry[case.experiment.id].check_control(case.design)
             players = project.recordings.players(case.experiment, case.model)
-        except (BadSetting, NoControl) as error:
+        except (BadSetting, BadDesign) as error:
             path = cassette_path(project.settings.cassettes, case.experiment.id, case.model)
             report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
             refused.append(report)

@@ -83,7 +83,7 @@ class Project:
         """The outcomes of a case's trials, some of each of its conditions carried out.
 
         Raises NotRecorded when one is not recorded, or a cap has cost a condition all of them.
-        Raises SamePrompt when two conditions told the subject the very same.
+        Raises BadDesign when the prompts of two conditions are identical.
         """
         experiment, outcomes = case.experiment, self.recordings.replayed(case)
         conditions = experiment.conditions_of(case.design)
@@ -97,7 +97,7 @@ class Project:
     def analysed(self, case: Case) -> Analysis:
         """The analysis of a case's experiment with its model, made once.
 
-        Raises SamePrompt when two conditions told the subject the very same.
+        Raises BadDesign when the prompts of two conditions are identical.
         """
         key = (case.experiment.id, case.model)
         if key not in self._analyses:
@@ -209,7 +209,7 @@ class Project:
         return divided(self.settings.alpha, self.settings.experiments, parts)
 
     def _labels(self, case: Case, outcomes: Iterable[Outcome]) -> Labels | None:
-        """Return people's labels of an experiment with a model; BadStimuli for a bad file."""
+        """Return people's labels of an experiment with a model; BadData for a bad file."""
         folder = self.settings.labels
         if folder is None:
             return None

@@ -9,8 +9,7 @@ from pathlib import Path
 from ..cassettes.files import write_atomically
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case
-from ..errors import MissingPackage, NotWritten
-from ..errors.said import Said
+from ..errors import Diagnostics, MissingPackage, NotWritten
 from ..settings.model_names import file_stem
 from .recordings import Recordings
 
@@ -40,7 +39,9 @@ def dataset_file(recordings: Recordings, case: Case) -> tuple[str, bytes]:
     return f"{case.experiment.id}/{file_stem(case.model)}.parquet", parquet_bytes(data)
 
 
-def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]) -> Said:
+def write_datasets(
+    folder: Path, files: Mapping[str, bytes], shown: Callable[[Path], str]
+) -> Diagnostics:
     """Write the files of data sets, and a README of all that stand in a folder of theirs.
 
     A README of others is left alone, and in ours what the user added below its last line.
@@ -74,5 +75,5 @@ def write_datasets(folder: Path, files: Mapping[str, bytes], shown: Callable[[Pa
     except (OSError, MissingPackage) as error:
         problem = getattr(error, "strerror", None) or str(error)
         words = str(NotWritten(path=shown(path), problem=problem))
-        return Said(tuple(written), tuple(notes), (words,))
-    return Said(tuple(written), tuple(notes))
+        return Diagnostics(tuple(written), tuple(notes), (words,))
+    return Diagnostics(tuple(written), tuple(notes))

@@ -12,9 +12,9 @@ from ..cassettes.misses import not_recorded
 from ..cassettes.recorded_trials import reread
 from ..cassettes.staleness import stale
 from ..cassettes.store import Cassette, cassette_path
-from ..errors import BiasError, NotCovered, NotRecorded, SamePrompt, StaleRecordings
+from ..errors import BiasError, NotRecorded, StaleRecordings
 from ..experiments.canonical import digest
-from ..experiments.checks.manipulation import find_twins
+from ..experiments.checks.manipulation import find_twins, same_prompt
 from ..experiments.design import trials_of
 from ..experiments.experiment import Experiment, Players, plan_condition
 from ..experiments.records import Exchange, Outcome, Recording, lost_to_cap
@@ -144,9 +144,7 @@ class _CassetteSource:
         one = next(iter(twins), "") if condition is None else condition.id
         if one in twins:
             pair = one, twins[one]
-            raise SamePrompt(
-                experiment=self._of.id, conditions=pair, item=None, exemplars=((), ())
-            )
+            raise same_prompt(self._of.id, pair)
 
     def _find_twins(self, design: Design) -> dict[str, str]:
         of = self._of
@@ -197,7 +195,7 @@ class Recordings:
     def source(self, experiment: Experiment, model: str) -> ReplySource:
         """The source of the replies of ``model`` to ``experiment``; nothing is read here.
 
-        Raises NotCovered when the model is one of a table that holds no reply to the experiment.
+        Raises NotRecorded when the model is one of a table that holds no reply to the experiment.
         """
         key = (experiment.id, model)
         if key not in self._sources:
@@ -224,14 +222,14 @@ class Recordings:
         """Return whether there is any reply of a case's model to its experiment."""
         try:
             return self.source_of(case).exists
-        except NotCovered:
+        except NotRecorded:
             return False
 
     def sized(self, case: Case) -> Case:
         """``case`` with its design; of a table it is as large as the table."""
         try:
             return replace(case, design=self.source_of(case).sized(case.design))
-        except NotCovered:
+        except NotRecorded:
             return case
 
     def replayed(self, case: Case) -> tuple[Outcome, ...]:

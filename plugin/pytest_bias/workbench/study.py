@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 from ..baselines.entries import is_stopped
 from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, cassette_path, place_of
 from ..contrasts.cases import Case, Registry
-from ..errors import BadSetting, FileProblem, NotRecorded, UnknownName
-from ..errors.said import Said
+from ..errors import BadSetting, Diagnostics, FileProblem, NotRecorded, UnknownName
 from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_text
@@ -237,7 +236,7 @@ def record_project(
 
     ``on_trial`` is called with every trial when it has been recorded.
 
-    Raises RecordingRefused where ``CI`` is set, unless it is allowed, and BiasError when the
+    Raises BiasError where ``CI`` is set, unless it is allowed, and when the
     prompts of an experiment are at fault or parts of bias_alpha do not fit; nothing is called
     then.
     """
@@ -253,7 +252,7 @@ def results_of(project: Project, case: Case) -> Results:
     """Analyse a case's experiment with its model; nothing is called.
 
     Raises NotRecorded when a trial of the design is not recorded; it says how to record what is
-    missing. Raises StaleRecordings or SamePrompt when what is recorded is not to be judged.
+    missing. Raises StaleRecordings or BadDesign when what is recorded is not to be judged.
     """
     outcomes, analysis = project.outcomes(case), project.analysed(case)
     if (outdated := project.recordings.stale(case, analysis.recording)) is not None:
@@ -273,7 +272,7 @@ def analyze_table(
     ``table`` may be a text: its name in the roster, or else its path. ``keys`` are what a roster
     would say of a table that it does not name.
 
-    Raises WrongTable with all that is wrong, when the table is not one of the experiment's, and
+    Raises BadData with all that is wrong, when the table is not one of the experiment's, and
     BadSetting for a design, a number of replicates or recordings: a table has its own.
     """
     for name, why in (
@@ -408,7 +407,7 @@ def run(
     need_text("run()", model=model)
     project = open_project([experiment], suite, model=[model], record=record, **options)
     _only(experiment, [case.experiment.id for case in project.cases])
-    said = Said()
+    said = Diagnostics()
     if project.settings.record != "none":
         with recording_progress(StreamTerminal(sys.stderr)) as display:
             said = recorded_words(apart(partial(record_project, project, display)))
@@ -416,7 +415,7 @@ def run(
         return results_of(project, project.cases[0])
     except NotRecorded as missing:
         missing.add_note(_COMMAND.sub(r'pytest_bias.run(…, record="\1")', missing.explanation))
-        for words in (*(f"problem: {each}" for each in said.problems), *said.notes):
+        for words in (*(f"problem: {each}" for each in said.errors), *said.notes):
             missing.add_note(words)
         raise
 

@@ -148,8 +148,8 @@ def _ids(name: str, registry: Registry, suite: str | os.PathLike[str]) -> list[s
     package = _importable(name if there else Path(suite) / name)
     found = [each for each, module in known.items() if f"{module}.".startswith(f"{package}.")]
     if not found:
-        mend = "an experiment is named by its id, or by its folder"
-        raise UnknownName(kind="experiment", name=name, known=known, mend=mend)
+        hint = "an experiment is named by its id, or by its folder"
+        raise UnknownName(kind="experiment", name=name, known=known, hint=hint)
     return found
 
 

@@ -17,7 +17,7 @@ from pytest_bias.baselines.case_report import CaseReport
 from pytest_bias.baselines.entries import Baseline, baseline_text
 from pytest_bias.baselines.gate import Comparison
 from pytest_bias.contrasts.declared import Claim
-from pytest_bias.errors.said import Said
+from pytest_bias.errors import Diagnostics
 from pytest_bias.report.run import AcceptedVerdict
 from pytest_bias.report.wording import closing_lines
 from pytest_bias.settings.settings import Settings
@@ -42,7 +42,7 @@ def biased(name: str, claim: Claim = "clear", **found: Any) -> Verdict:
 
 def accept_now(
     chosen: Settings, *names: str, partial: bool = True, claim: Claim = "clear", **found: Any
-) -> Said:
+) -> Diagnostics:
     """Accept the verdicts ``names``, in a run of a part of the suite or of all of it."""
     verdicts = [biased(name, claim, **found) for name in names]
     results = [
@@ -73,7 +73,7 @@ def owners(folder: Path) -> dict[str, str]:
 
 def test_what_is_accepted_is_written_and_nothing_else_is_left(tmp_path: Path) -> None:
     found = accept_now(settings(tmp_path / "kept"), "one", "two")
-    assert found.problems == ()
+    assert found.errors == ()
     by_ann = "accepted by ann until 2999-12-31: known"
     shown = f"BIASED (beyond the margin) for this vignette; {by_ann} (new)"
     assert found.notes == (
@@ -108,7 +108,7 @@ def test_runs_that_accept_at_the_same_moment_lose_nothing(
 
 def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> None:
     # Versions have names of their own: without it each would start anew, ten small steps pass.
-    assert accept_now(settings(tmp_path), "one", "two").problems == ()
+    assert accept_now(settings(tmp_path), "one", "two").errors == ()
     path = baseline_path(tmp_path, MODEL)
     before = there(read_baseline(tmp_path, MODEL))
     ((experiment, entries),) = before.verdicts.items()
@@ -129,7 +129,7 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
     does_not = f"what was accepted of simulated/old does not count for {MODEL}, "
     for partial in (True, False):  # what is there already follows, too
         found = accept_now(chosen, "one", "two", partial=partial)
-        assert found.problems == ()
+        assert found.errors == ()
         (lost,) = [note for note in found.notes if note.startswith(does_not)]
         names = [f"{experiment} {name}" for name in ("gone", "two")[partial:]]
         assert lost.endswith(f"or no case is left: {', '.join(names)}")
@@ -140,11 +140,11 @@ def test_what_was_accepted_of_the_version_before_counts_on(tmp_path: Path) -> No
 
 def test_there_must_be_something_to_follow(tmp_path: Path) -> None:
     chosen = settings(tmp_path, baseline="simulated/old")
-    (problem,) = accept_now(chosen, "one").problems
+    (problem,) = accept_now(chosen, "one").errors
     assert problem.startswith("nothing was accepted: --bias-baseline=simulated/old: there is")
     baseline_path(tmp_path, "simulated/old").parent.mkdir(exist_ok=True)
     baseline_path(tmp_path, "simulated/old").write_text("{}", encoding="utf-8")
-    (problem,) = accept_now(chosen, "one").problems
+    (problem,) = accept_now(chosen, "one").errors
     assert "simulated--old.json" in problem
     assert not baseline_path(tmp_path, MODEL).exists()
 
@@ -154,14 +154,14 @@ def test_a_run_that_goes_on_accepting_is_not_waited_for_without_end(
 ) -> None:
     monkeypatch.setattr(accepting, "_WAIT", 0)
     with FileLock(tmp_path / ".accepting.lock"):
-        (problem,) = accept_now(settings(tmp_path), "one").problems
+        (problem,) = accept_now(settings(tmp_path), "one").errors
     assert problem.startswith("nothing was accepted: another run has been accepting into")
     assert not baseline_path(tmp_path, MODEL).exists()
 
 
 def test_nothing_is_accepted_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    (problem,) = accept_now(settings(tmp_path / "file" / "below"), "one").problems
+    (problem,) = accept_now(settings(tmp_path / "file" / "below"), "one").errors
     assert problem.startswith("nothing was accepted: ")
     assert "cannot be written to" in problem
 

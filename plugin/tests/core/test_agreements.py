@@ -18,7 +18,7 @@ from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
-from pytest_bias.errors import BadDesign, BadStimuli, UnknownName
+from pytest_bias.errors import BadData, BadDesign, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
@@ -373,7 +373,7 @@ def test_people_name_no_category_beyond_a_closed_set() -> None:
     closed = replace(judged().measure("kind"), categories=["odd", "even", "other"])
     of = judged(measures=[closed if m.name == "kind" else m for m in MEASURES])
     assert found(of, ratings(), labels=labels("kind", ["odd", "other", "even odd"])).trials == 3
-    with pytest.raises(BadStimuli) as caught:
+    with pytest.raises(BadData) as caught:
         analysed(of, ratings(), labels=labels("kind", ["odd", "evn"]))
     assert str(caught.value) == (
         "labels/tiny/openai--tiny.csv, line 3, column 'kind': 'evn' is no rating of this measure: "
@@ -409,7 +409,7 @@ def test_labels_that_cannot_be_compared_say_why_there_is_no_number() -> None:
 def test_a_bad_label_is_named_with_its_line_and_column(
     measure: str, value: str, wanted: str
 ) -> None:
-    with pytest.raises(BadStimuli) as caught:
+    with pytest.raises(BadData) as caught:
         analysed(judged(), ratings(), labels=labels(measure, [value]))
     where = f"labels/tiny/openai--tiny.csv, line 2, column {measure!r}"
     assert str(caught.value) == f"{where}: {wanted}"
@@ -493,7 +493,7 @@ def test_a_file_of_labels_that_is_named_after_no_model_is_refused(tmp_path: Path
     other.parent.mkdir()
     other.write_text("trial,score\na#1,3\n", encoding="utf-8")
     of = judged()
-    with pytest.raises(BadStimuli, match="is named after no model; labels of"):
+    with pytest.raises(BadData, match="is named after no model; labels of"):
         read_labels(tmp_path, of, of.design(), MODEL, KEYS)
 
 
@@ -547,14 +547,14 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
 def test_a_file_that_is_none_is_named_with_its_line(
     tmp_path: Path, data: str | bytes, problem: str
 ) -> None:
-    with pytest.raises(BadStimuli) as caught:
+    with pytest.raises(BadData) as caught:
         read(tmp_path, data)
     said = str(caught.value).removeprefix(str(tmp_path / "tiny" / "openai--tiny.csv"))
     assert said.lstrip(",: ").startswith(problem)
 
 
 def test_labels_of_a_second_rating_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadStimuli, match="is the judge's second rating; label the first one"):
+    with pytest.raises(BadData, match="is the judge's second rating; label the first one"):
         read(tmp_path, "trial,score_again\na#1,3\n", judged(OF_SCORE))
 
 

@@ -27,7 +27,7 @@ from pytest_bias import (
 from pytest_bias.baselines.gate import stopped_by_control
 from pytest_bias.contrasts.cases import Registry
 from pytest_bias.contrasts.register import ATTRIBUTE
-from pytest_bias.errors import NoControl
+from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Place
@@ -264,10 +264,10 @@ def registered(*controls: PositiveControl) -> Registry:
 
 def test_a_claim_of_a_measure_without_a_control_is_refused_and_named() -> None:
     entry = registered(seen_by("length"))[STUDY.id]
-    with pytest.raises(NoControl) as refused:
+    with pytest.raises(BadDesign) as refused:
         entry.check_control(STUDY.design())
-    assert refused.value.hypotheses == ("warmth-odd-plain",)
-    assert refused.value.measures == ("warmth",)
+    assert "warmth-odd-plain claims to be clear" in str(refused.value)
+    assert "without a positive control of warmth nothing" in str(refused.value)
     registered(*CONTROLS)[STUDY.id].check_control(STUDY.design())
     registered(seen_by("length", licenses=["length", "warmth"]))[STUDY.id].check_control(
         STUDY.design()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BadDesign, UnknownName, Unserialisable
+from pytest_bias.errors import BadDesign, BadJSON, UnknownName
 from pytest_bias.experiments.design import (
     Condition,
     Design,
@@ -33,7 +33,7 @@ from .factories import ask_once, experiment
 
 
 def test_metadata_must_be_json() -> None:
-    with pytest.raises(Unserialisable, match=r"metadata of Experiment\('tiny'\)\.seen\[0\]"):
+    with pytest.raises(BadJSON, match=r"metadata of Experiment\('tiny'\)\.seen\[0\]"):
         experiment(metadata={"seen": [{1, 2}]})
 
 

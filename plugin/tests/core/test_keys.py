@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import Unserialisable
+from pytest_bias.errors import BadJSON
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Condition, Factor, Items, Trial
 from pytest_bias.experiments.experiment import plan
@@ -204,6 +204,6 @@ def test_order_of_keys_and_kind_of_container_do_not_matter() -> None:
     ],
 )
 def test_anything_else_is_named_with_its_place(value: object, where: str, kind: str) -> None:
-    with pytest.raises(Unserialisable) as caught:
+    with pytest.raises(BadJSON) as caught:
         dumps(value)
     assert str(caught.value).startswith(f"{where} is a {kind}, which cannot be written as JSON")

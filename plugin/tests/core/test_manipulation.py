@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from bias_tests.anchoring.experiment import ALL_IN_ONE, ANCHORING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import LabelShown, SamePrompt
+from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.checks.manipulation import LISTED, faults, format_faults
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt
@@ -53,16 +54,24 @@ def levels(values: Mapping[str, object], text: str, **changes: Any) -> Experimen
 
 def leaks(of: Experiment) -> list[tuple[str, str]]:
     """What labels are shown, and of what."""
-    found = faults(of)
-    assert all(isinstance(fault, LabelShown) for fault in found), found
-    return [(fault.label, fault.of) for fault in found if isinstance(fault, LabelShown)]
+    pattern = r"shows the subject '(.+?)', (?:a label of|the id of the) ([^:]+): "
+    return [(each[1], each[2]) for each in _matched(pattern, of)]
+
+
+def _matched(pattern: str, of: Experiment) -> list[re.Match[str]]:
+    """The faults of an experiment, which are all of one kind."""
+    found = [(fault, re.search(pattern, str(fault))) for fault in faults(of)]
+    assert all(isinstance(fault, BadDesign) and match for fault, match in found), found
+    return [match for _, match in found if match]
 
 
 def twins(of: Experiment) -> list[tuple[tuple[str, str], str | None, int]]:
     """The pairs of conditions that are alike, the first such item, and how many more."""
-    found = faults(of)
-    assert all(isinstance(fault, SamePrompt) for fault in found), found
-    return [(f.conditions, f.item, f.more) for f in found if isinstance(f, SamePrompt)]
+    pattern = (
+        r"conditions '(\w+)' and '(\w+)' put the same prompt before the subject"
+        r"(?: \(item '(\w+)'\))?.*?(?:; (\d+) more|$)"
+    )
+    return [((m[1], m[2]), m[3], int(m[4] or 0)) for m in _matched(pattern, of)]
 
 
 @pytest.mark.parametrize("shipped", [ANCHORING, ALL_IN_ONE], ids=lambda each: each.id)
@@ -102,8 +111,7 @@ def test_exemplars_that_two_levels_share() -> None:
     members = {"f": ["Ada", "Kim"], "m": ["Bob", "Kim"]}
     factor = Factor("group", {"f": 1, "m": 2}, exemplars=members)
     (fault,) = faults(design(template("Rate {value}."), factor))
-    assert isinstance(fault, SamePrompt)
-    assert fault.conditions == ("f", "m")
+    assert "conditions 'f' and 'm' put the same prompt" in str(fault)
     assert "exemplars 'Kim'" in str(fault)
 
 
@@ -207,9 +215,7 @@ def test_what_a_judge_is_asked_does_not_count() -> None:
 def test_a_label_in_the_prompt() -> None:
     values = {"set1_white_male": {"name": "Greg"}, "set1_black_male": {"name": "Jamal"}}
     (first, second) = faults(levels(values, "Rate {level}, {value[name]}, please."))
-    assert isinstance(first, LabelShown)
-    assert isinstance(second, LabelShown)
-    assert (first.label, second.label) == tuple(values)
+    assert "'set1_black_male', a label of factor" in str(second)
     assert str(first) == (
         "tiny: condition 'set1_white_male' shows the subject 'set1_white_male', a label of factor "
         "'cue': 'Rate set1_white_male, Greg, please.'. It tells what is being tested: take it out "
@@ -314,8 +320,9 @@ def test_both_kinds_in_one_experiment() -> None:
         shown = "set_a" if trial.condition.id == "set_a" else ""
         return (await subject.ask(f"Say {trial['cue']} {shown}")).value
 
-    kinds = [type(fault) for fault in faults(design(ask, Factor("cue", values)))]
-    assert kinds == [SamePrompt, SamePrompt, LabelShown]
+    found = [str(fault) for fault in faults(design(ask, Factor("cue", values)))]
+    assert ["put the same prompt" in each for each in found] == [True, True, False]
+    assert "shows the subject 'set_a'" in found[2]
 
 
 def test_many_faults_are_one_message() -> None:

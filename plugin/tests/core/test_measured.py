@@ -275,7 +275,7 @@ def test_a_measure_that_none_can_be_is_damage(tmp_path: Path, said: str) -> None
         read(of, cassette_path(tmp_path, of.id, MODEL))
 
 
-@pytest.mark.parametrize("reason", [f"it said {CANARY}", "x" * 41, "Said", ""])
+@pytest.mark.parametrize("reason", [f"it said {CANARY}", "x" * 41, "Diagnostics", ""])
 def test_a_reason_that_may_be_a_replys_own_words_is_not_kept(tmp_path: Path, reason: str) -> None:
     def check(_: Score) -> None:
         raise InvalidReply(reason)

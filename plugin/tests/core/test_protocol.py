@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.errors import BadDesign, CallFailed, ForeignAwait, InvalidReply
+from pytest_bias.errors import BadDesign, CallFailed, InvalidReply, NotReplayable
 from pytest_bias.experiments.driver import drive, drive_at_once
 from pytest_bias.experiments.messages import Message, Parameters, Place, Request
 from pytest_bias.experiments.protocol import Reply, Subject, together
@@ -313,7 +313,7 @@ def _foreign_line(body: Body) -> int:
 
 @pytest.mark.parametrize("body", [sleeps, sleeps_zero, sleeps_in_a_helper, sleeps_in_a_branch])
 def test_what_cannot_be_replayed_is_named_with_its_line(carry_out: CarryOut, body: Body) -> None:
-    with pytest.raises(ForeignAwait) as caught:
+    with pytest.raises(NotReplayable) as caught:
         carry_out(body, Script(always_five))
     assert f" at {__file__}:{_foreign_line(body)}; " in str(caught.value)
     gc.collect()
@@ -327,7 +327,7 @@ def test_gather_is_named_on_replay_too() -> None:
 
     with (
         warnings.catch_warnings(action="ignore", category=RuntimeWarning),  # its own, unawaited
-        pytest.raises(ForeignAwait) as caught,
+        pytest.raises(NotReplayable) as caught,
     ):
         asyncio.run(replayed())
     gc.collect()
@@ -357,7 +357,7 @@ def test_an_executor_that_suspends_cannot_replay() -> None:
         def __await__(self) -> Any:
             yield
 
-    with pytest.raises(ForeignAwait, match="suspended call"):
+    with pytest.raises(NotReplayable, match="suspended call"):
         drive_at_once(body(Subject()), Slow(always_five))
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from pytest_bias import Stimuli, Within
-from pytest_bias.errors import BadStimuli, InvalidReply
+from pytest_bias.errors import BadData, InvalidReply
 from pytest_bias.experiments.replies import accept_object, reply_schema
 from pytest_bias.experiments.stimuli import PromptTemplate
 
@@ -34,7 +34,7 @@ BAD = {
 def test_variables_are_checked_when_a_template_is_made(
     text: str, variables: set[str], problem: str
 ) -> None:
-    with pytest.raises(BadStimuli) as caught:
+    with pytest.raises(BadData) as caught:
         PromptTemplate("vignette", text, variables)
     assert str(caught.value).startswith("template 'vignette': ")
     assert problem in str(caught.value)
@@ -42,7 +42,7 @@ def test_variables_are_checked_when_a_template_is_made(
 
 @pytest.mark.parametrize("values", [{}, {"b": 1}, {"a": 1, "b": 2}], ids=repr)
 def test_and_when_it_is_filled(values: dict[str, object]) -> None:
-    with pytest.raises(BadStimuli):
+    with pytest.raises(BadData):
         PromptTemplate("t", "$a", {"a"}).fill(**values)
 
 
@@ -72,7 +72,7 @@ def test_a_text_is_read_without_the_white_space_around_it(stimuli: Stimuli) -> N
 def test_a_template_is_checked_when_it_is_read(stimuli: Stimuli) -> None:
     write(stimuli, "plea.txt", "He demands $months.\n")
     assert stimuli.template("plea", "months").fill(months=3) == "He demands 3."
-    with pytest.raises(BadStimuli, match="'plea': uses unknown"):
+    with pytest.raises(BadData, match="'plea': uses unknown"):
         stimuli.template("plea")
 
 
@@ -124,16 +124,16 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(
         "json": lambda file: stimuli.json(file, dict[str, str]),
         "csv": stimuli.csv,
     }
-    with pytest.raises(BadStimuli) as refused:
+    with pytest.raises(BadData) as refused:
         readers[name[2:]]("a")
     assert str(refused.value).startswith(message)
 
 
 def test_a_file_that_is_not_there_is_named_with_its_path(stimuli: Stimuli) -> None:
-    with pytest.raises(BadStimuli, match=r"^a\.txt: there is no such file: .*stimuli/a\.txt$"):
+    with pytest.raises(BadData, match=r"^a\.txt: there is no such file: .*stimuli/a\.txt$"):
         stimuli.text("a")
     (stimuli.folder / "b.txt").mkdir()
-    with pytest.raises(BadStimuli, match=r"^b\.txt: cannot be read"):
+    with pytest.raises(BadData, match=r"^b\.txt: cannot be read"):
         stimuli.text("b")
 
 

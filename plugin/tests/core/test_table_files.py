@@ -17,7 +17,7 @@ import pytest
 
 from pytest_bias import BiasError, Experiment, Factor, Items, Measure
 from pytest_bias.contrasts.cases import Registry
-from pytest_bias.errors import MissingPackage, UnknownName, WrongTable
+from pytest_bias.errors import BadData, MissingPackage, UnknownName
 from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
 from pytest_bias.settings.roster import TableEntry, read_roster
 from pytest_bias.tables.reader import read_files
@@ -75,7 +75,7 @@ def outcomes(source: Path | pd.DataFrame, of: Experiment = TOY, **entry: Any) ->
 def said(path: Path, experiment: Experiment = TOY, **entry: Any) -> list[str]:
     """What is wrong with a table, line by line."""
     given = TableEntry(path="t", experiment=experiment.id, **entry)
-    with pytest.raises(WrongTable) as refused:
+    with pytest.raises(BadData) as refused:
         read_table(path, experiment, given)
     first, *rest = str(refused.value).splitlines()
     assert first.startswith("replies=t: ")
@@ -124,7 +124,7 @@ def test_rows_of_a_frame_are_named_by_its_index() -> None:
     frame = frame.set_axis(list("abcd"))
     frame.loc["b", "cue"], frame.loc[["c", "d"], "score"] = 3, 99
     same = "the same model, condition and replicate '1'"
-    with pytest.raises(WrongTable) as refused:
+    with pytest.raises(BadData) as refused:
         read_table(frame, TOY)
     first, *rest = str(refused.value).splitlines()
     assert first.startswith("replies=pandas frame of 4 rows: 4 problems, ")
@@ -138,7 +138,7 @@ def test_rows_of_a_frame_are_named_by_its_index() -> None:
         (FRAME.drop(columns="cue"), "\n  column 'cue': there is no such column"),
         (pd.concat([FRAME, FRAME["cue"]], axis=1), "\n  column 'cue': two columns have this name"),
     ):
-        with pytest.raises(WrongTable, match=problem):
+        with pytest.raises(BadData, match=problem):
             read_table(wrong, TOY)
 
 

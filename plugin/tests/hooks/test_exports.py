@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 import pytest
 
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.errors import BadDesign, NotExported, NotWritten
+from pytest_bias.errors import BadDesign, NotWritten
 from pytest_bias.report.exports import exported_files, write_exports
 
 from ..core.factories import experiment
@@ -177,7 +177,7 @@ def test_whatever_a_function_raises_is_worded(said: str) -> None:
     def tell(_records: object) -> NoReturn:
         raise RAISED[said]
 
-    with pytest.raises(NotExported, match=rf"were written: {said}( \(test_exports\.py, line |$)"):
+    with pytest.raises(BadDesign, match=rf"were written: {said}( \(test_exports\.py, line |$)"):
         exported_files(experiment(exports=tell), {})
 
 
@@ -208,7 +208,7 @@ def test_names_inside_the_folder() -> None:
 def test_names_that_leave_the_folder_and_contents_that_cannot_be_written(
     files: object, said: str
 ) -> None:
-    with pytest.raises(NotExported, match=f"no exports of .* were written: .*{said}"):
+    with pytest.raises(BadDesign, match=f"no exports of .* were written: .*{said}"):
         given(files)
 
 

@@ -48,7 +48,7 @@ def test_unserialisable_finding(suite: Suite) -> None:
     suite.tests("@hypotheses(GAME, NUMBER)", "@hypotheses(GAME, ODDLY)")
     result = suite.run("-k", "number", workers=1)
     assert result.ret == 1
-    said = "Unserialisable: analysis.verdicts*.finding.method is a Color*"
+    said = "BadJSON: analysis.verdicts*.finding.method is a Color*"
     result.stdout.fnmatch_lines([said])
     result.assert_outcomes(failed=1)
 

@@ -143,7 +143,7 @@ OLDEST = "the oldest reply that counts was recorded on 2026-02-01, more"
 ONLY_READ = "published/calm is a table of what was recorded: nobody can be asked"
 UNKNOWN = "unknown published subject 'published/other'"
 CHANGED = "BaselineDiffers", "what the subject is told changed in 2"
-COVERED = "NotCovered: published/calm has no replies to"
+COVERED = "NotRecorded: published/calm has no replies to"
 JUDGED = {
     "gated": Scenario(None, MOVED, 1, "", "  table: tables/coins.csv ([published.coins])"),
     "no gate": Scenario(None, f"{MOVED} --bias-gate=off", 0, workers=1),

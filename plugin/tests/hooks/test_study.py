@@ -14,7 +14,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 
 from pytest_bias import BiasError, analyze, run
-from pytest_bias.errors import BadSetting, NotRecorded, UnknownName, WrongTable
+from pytest_bias.errors import BadData, BadSetting, NotRecorded, UnknownName
 from pytest_bias.report.wording import published_facts
 from pytest_bias.workbench.study import Results
 
@@ -156,7 +156,7 @@ def test_a_frame_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         analyze(name, every, table={"columns": {"demand": "condition"}})
     with pytest.raises(BadSetting, match="replies=Series: is no model"):
         analyze(name, rows["model"])
-    with pytest.raises(WrongTable, match=r"\[1\] is no whole number"):
+    with pytest.raises(BadData, match=r"\[1\] is no whole number"):
         analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=KNOWN)
     with pytest.raises(BadSetting, match="'table' says what a table holds"):
         analyze(name, "published/gpt-4o", table=KNOWN)

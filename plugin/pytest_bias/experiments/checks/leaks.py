@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...errors import LabelShown
+from ...errors import BadDesign
 from ..design import Trial
 from ..experiment import Experiment
 
@@ -50,7 +50,7 @@ class _Label:
         return re.search(rf"(?<!\w){re.escape(self.text)}(?!\w)", text, re.IGNORECASE)
 
 
-def labels_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[LabelShown]:
+def labels_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[BadDesign]:
     """Labels and ids that a prompt shows, each once."""
     settled: set[tuple[str, str]] = set()
     for prompt in prompts:
@@ -66,17 +66,22 @@ def labels_shown(experiment: Experiment, prompts: Sequence[Prompt]) -> Iterator[
                 continue  # the subject's own words
             settled.add((label.of, label.text))
             if not _shown_elsewhere(label, prompts):
-                yield LabelShown(
-                    experiment=experiment.id,
-                    label=label.text,
-                    of=label.of,
-                    condition=prompt.trial.condition.id,
-                    item=prompt.trial.item,
-                    # Where no text may be kept, none may stand in an error either.
-                    excerpt=prompt.text[max(at.start() - _AROUND, 0) : at.end() + _AROUND]
-                    if experiment.retention == "raw"
-                    else None,
+                yield BadDesign(
+                    what=experiment.id, problem=_problem(experiment, prompt, label, at)
                 )
+
+
+def _problem(experiment: Experiment, prompt: Prompt, label: _Label, at: re.Match[str]) -> str:
+    trial, is_id = prompt.trial, label.of in ("condition", "trial")
+    where = f"condition {trial.condition.id!r}"
+    where += f" (item {trial.item!r})" if trial.item is not None else ""
+    shown = f"{label.text!r}, {'the id of the' if is_id else 'a label of'} {label.of}"
+    if experiment.retention == "raw":  # else no text may stand in an error either
+        shown += f": {prompt.text[max(at.start() - _AROUND, 0) : at.end() + _AROUND]!r}"
+    return (
+        f"{where} shows the subject {shown}. It tells what is being tested: take it out of the "
+        "prompt; words meant to be read belong into the level's value"
+    )
 
 
 def _shown_elsewhere(label: _Label, prompts: Sequence[Prompt]) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import permutations
 from types import NoneType
 
-from ...errors import BadDesign, BiasError, JudgeNotBlind, SamePrompt, UnknownName
+from ...errors import BadDesign, BiasError, JudgeNotBlind, UnknownName
 from ..design import Trial
 from ..experiment import Experiment, Players, plan
 from ..fields import author_line
@@ -58,8 +58,8 @@ class _Rehearsal(Walk):
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
     """Return the faults of the prompts of ``experiment``: errors, not raised.
 
-    SamePrompt for each pair of conditions, LabelShown for each label, JudgeNotBlind for each level
-    the judge is told, in the design's order.
+    BadDesign for each pair of conditions with the same prompt and for each label a prompt shows,
+    JudgeNotBlind for each level the judge is told, in the design's order.
     """
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", RuntimeWarning)
@@ -136,9 +136,7 @@ def _text(asked: Sequence[PendingRequest]) -> str:
     return "\n".join(dict.fromkeys(m.text for m in told if m.role != "assistant"))
 
 
-def _same(
-    experiment: Experiment, walks: Sequence[_Rehearsal], seed: Trial
-) -> Iterator[SamePrompt]:
+def _same(experiment: Experiment, walks: Sequence[_Rehearsal], seed: Trial) -> Iterator[BadDesign]:
     """Pairs of conditions, and of exemplars in one, that put the same before the subject."""
     valid: set[str] = set()
     groups = [list(walks)]
@@ -158,13 +156,35 @@ def _same(
             pairs.setdefault(key, []).append((trials[0], other))
     for (one, two), found in pairs.items():
         first, second = found[0]
-        yield SamePrompt(
-            experiment=experiment.id,
-            conditions=(one, two),
-            item=first.item,
-            exemplars=(tuple(first.exemplars.values()), tuple(second.exemplars.values())),
-            more=len(found) - 1,
-        )
+        exemplars = (tuple(first.exemplars.values()), tuple(second.exemplars.values()))
+        yield same_prompt(experiment.id, (one, two), first.item, exemplars, len(found) - 1)
+
+
+def same_prompt(
+    experiment: str,
+    conditions: tuple[str, str],
+    item: str | None = None,
+    exemplars: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    more: int = 0,
+) -> BadDesign:
+    """The error for two conditions, or two exemplars of one, with the same prompt.
+
+    ``conditions`` are the ids of both, twice the same where the exemplars do not differ; ``item``
+    and ``exemplars`` are those of the first such pair of trials, ``more`` counts the others.
+    """
+    first, second = conditions
+    one, two = (", ".join(map(repr, members)) for members in exemplars)
+    members = f"exemplars {one} and {two}" if one != two else f"exemplars {one}"
+    among = [f"item {item!r}"] if item is not None else []
+    who, so = f"conditions {first!r} and {second!r}", "nothing is manipulated between them"
+    if first == second:
+        who, so = f"in condition {first!r} the {members}", "they are no two units"
+    elif one:
+        among.append(members)
+    where = f" ({'; '.join(among)})" if among else ""
+    others = f"; {more} more of their trials are alike" if more else ""
+    problem = f"{who} put the same prompt before the subject{where}, so {so}{others}"
+    return BadDesign(what=experiment, problem=problem)
 
 
 def _alike(walks: Sequence[_Rehearsal]) -> list[list[_Rehearsal]]:

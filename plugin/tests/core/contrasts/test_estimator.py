@@ -21,7 +21,7 @@ from pytest_bias.contrasts.estimation.largest import departures, largest_of, sig
 from pytest_bias.contrasts.estimation.sample import sample_of
 from pytest_bias.contrasts.groups import TotalGap
 from pytest_bias.contrasts.reach import reach_of, weights_between
-from pytest_bias.errors import IncompleteDesign, NoVariance
+from pytest_bias.errors import NoFinding, NoVariance
 from pytest_bias.stats.equivalence import clearing_p, further_of, sides_of
 
 from .designs import Floats, asked, at, cell, grid, groups, items, level, recorded, study
@@ -364,5 +364,5 @@ def test_an_item_that_a_condition_has_no_reply_to_leaves_the_battery() -> None:
     assert found.lost is not None
     assert found.lost.shares == pytest.approx((0.2, 0.0))  # of all items there were
     assert found.missing == 16  # of 2 items, 2 styles and 4 replicates
-    with pytest.raises(IncompleteDesign):
+    with pytest.raises(NoFinding, match="incomplete design"):
         draw(3)

@@ -10,7 +10,7 @@ import pytest
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.estimate import Estimate, PublishedColumn
 from pytest_bias.contrasts.pairs import MeanDifference
-from pytest_bias.errors import IncompleteDesign, NoFinding
+from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.decide import decide
@@ -69,7 +69,7 @@ def test_without_a_margin() -> None:
 
 
 def test_nothing_computed() -> None:
-    assert explanation(judged(IncompleteDesign(cells=["noir/black"]))) == ()
+    assert explanation(judged(NoFinding("incomplete design"))) == ()
 
 
 @pytest.mark.parametrize(("p", "effect"), [(0.001, "an effect"), (0.5, "no effect")])

@@ -14,8 +14,7 @@ import pytest
 
 from pytest_bias import analyze
 from pytest_bias.contrasts.cases import Registry
-from pytest_bias.errors import BadDesign, BadSetting
-from pytest_bias.errors.said import Said
+from pytest_bias.errors import BadDesign, BadSetting, Diagnostics
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
@@ -328,7 +327,7 @@ def publish(
     tmp_path: Path,
     *kept: Mapping[str, object],
     incomplete: bool = False,
-) -> Said:
+) -> Diagnostics:
     return written_from(
         kept, tmp_path / "data", incomplete=incomplete, shown=lambda path: path.name
     )
@@ -343,11 +342,11 @@ ONE, TWO = (
 def test_what_is_left_out_is_said_with_its_reason(tmp_path: Path) -> None:
     none = "data sets: none of what is not recorded in full"
     done = publish(tmp_path, {"incomplete": "tiny × a/b"})
-    assert done == Said(notes=(f"{none} (tiny × a/b)",))
+    assert done == Diagnostics(notes=(f"{none} (tiny × a/b)",))
     # Cases that left nothing, because of a recording.
-    assert publish(tmp_path, incomplete=True) == Said(notes=(none,))
+    assert publish(tmp_path, incomplete=True) == Diagnostics(notes=(none,))
     done = publish(tmp_path, {"problem": "no data set of x"}, ONE)
-    assert done.problems == ("no data set of x",)
+    assert done.errors == ("no data set of x",)
     assert len(done.written) == 2
 
 
