@@ -91,9 +91,9 @@ for trial in plan(THINGS, THINGS.design()):
         lines.append((order, form.encode_interaction(kept)))
 body = [*sorted(map(form.encode_text, texts.values())), *(line for _, line in sorted(lines))]
 made = form.Provenance(simulated=True, wire="none", recorded_with="a benchmark")
-head = form.encode_header(THINGS.id, MODEL, made, body)
+head = [form.encode_header(THINGS.id, MODEL), form.encode_provenance(made)]
 path = cassette_path(Path("cassettes"), THINGS.id, MODEL)
-write_content(path, (line + b"\\n" for line in (head, *body)))
+write_content(path, (line + b"\\n" for line in (*head, *body)))
 """
 
 _LOADING = """

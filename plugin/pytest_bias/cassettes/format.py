@@ -1,41 +1,36 @@
-"""The cassette file format: JSON Lines, sorted, checksummed. Text to values and back; no I/O.
+"""The cassette file format: JSON Lines, each with its checksum. Text to values and back; no I/O.
 
-Line 1 is the header: format version, experiment, model, provenance, number of lines, SHA-256 sums
-of all that follows and of itself. Then come the *texts*, every system or user message once
-(``{"text":<digest>,"value":…}``), so that a changed prompt is one changed line in a review; then
-the interactions, sorted by trial and place, one a line, each with its key in front (an index needs
-no JSON parsing) and a checksum of its own at the end (damage is found by line).
+Line 1 is the header: format version, experiment, model. Then come a line for each *provenance*;
+the *texts*, every system or user message once (``{"text":<digest>,"value":…}``), so that a changed
+prompt is one changed line in a review; then the interactions, sorted by trial and call index, each
+with its key in front, so that an index needs no JSON parsing. Every line ends in the checksum of
+its text. No line depends on another, and a reader accepts any order and repeated lines: Git merges
+two branches that record different trials.
 
 A journal, the file of a recording that has not ended, is the same without a header.
 
-Where only measures are kept, a *measured* line stands for a whole trial: what was measured, under
-which version of each measure, and how the calls went (tokens, latency, ends), without a word of
-what was asked or answered. Its key is made of that of the trial's opening interaction, so a
-changed prompt, parameter or model is a trial that is not recorded; of the measures' versions, so
-that a line measured otherwise is another line.
+A kind of line that this version does not know is refused, and not skipped. A later version may
+so add one that stands for many replicates, such as a distribution over replies.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from ..errors import NEWER, DamagedCassette
 from ..experiments.canonical import compact, digest, plain
-from ..experiments.design import LABEL, Condition, Trial
+from ..experiments.design import Condition, Trial
 from ..experiments.keys import parameters_of, request_parts
-from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
-from ..experiments.messages import Completion, identity_of
-from ..experiments.records import Outcome, record_of
+from ..experiments.messages import Completion
 from ..experiments.replay import PendingRequest
 from ..settings.model_names import SERVED_BY
 
 Decoded = TypeVar("Decoded")
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format; a reader refuses any other."""
 
 HEADER_START = b'{"format":'
@@ -47,7 +42,7 @@ SCOPE_START = b'{"scope":'
 PROVENANCE_START = b'{"provenance":'
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 _BETWEEN = "; "
-_CHANGED = "is truncated or was changed after recording"
+CHANGED = "is truncated or was changed after recording"
 _KEY_LENGTH = 64
 _TEXT_LENGTH = 24
 _SUM_LENGTH = 16
@@ -73,9 +68,6 @@ class Header:
 
     experiment: str
     model: str
-    provenance: Provenance
-    lines: int
-    checksum: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +138,7 @@ def texts_of(pending: PendingRequest) -> dict[str, str]:
 
 def encode_text(text: str) -> bytes:
     """A line of the table of texts, without the line feed."""
-    return compact({"text": text_digest(text), "value": text}).encode()
+    return encoded({"text": text_digest(text), "value": text})
 
 
 def encode_interaction(interaction: RecordedInteraction) -> bytes:
@@ -191,21 +183,17 @@ def key_of(line: bytes) -> str:
     return line[start : start + _KEY_LENGTH].decode("ascii", "replace")
 
 
-def checked_line(line: bytes, path: str, number: int) -> bytes:
-    """An interaction's line without its checksum; DamagedCassette when that is wrong."""
-    body = without_sum(line)
-    if body is None:
-        raise DamagedCassette(path=path, line=number, problem=f"the line {_CHANGED}")
-    return body
+def sum_of(line: bytes) -> bytes:
+    """The checksum at the end of a line."""
+    return line[-_SUM_LENGTH - 2 : -2]
 
 
 def decoded(
     line: bytes, path: str, number: int, read: Callable[[dict[str, Any]], Decoded]
 ) -> Decoded:
-    """Return what ``read`` makes of a line's JSON; DamagedCassette when either is none of ours."""
-    body = checked_line(line, path, number)
+    """Return what ``read`` makes of a line's JSON; DamagedCassette where it cannot."""
     try:
-        return read(json.loads(body))
+        return read(json.loads(line))
     except _UNREADABLE as error:
         problem = f"it has its checksum, and is no line of a cassette ({type(error).__name__})"
         raise DamagedCassette(path=path, line=number, problem=problem) from None
@@ -250,26 +238,18 @@ def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
 
 
 def decode_text(line: bytes, path: str, number: int) -> tuple[str, str]:
-    """Digest and text of a line of the table of texts; DamagedCassette when they disagree."""
-    try:
-        text = str(json.loads(line)["value"])
-        if encode_text(text) == line:
-            return text_digest(text), text
-    except _UNREADABLE:
-        pass
-    raise DamagedCassette(path=path, line=number, problem=f"the text {_CHANGED}")
+    """Digest and text of a line of the table of texts."""
+
+    def text(parsed: dict[str, Any]) -> tuple[str, str]:
+        _check_texts(parsed["text"], parsed["value"])
+        return parsed["text"], parsed["value"]
+
+    return decoded(line, path, number, text)
 
 
-def encode_header(
-    experiment: str, model: str, provenance: Provenance, lines: Iterable[bytes]
-) -> bytes:
-    """The header line for a body of ``lines``, without the line feed."""
-    number, checksum = 0, hashlib.sha256()
-    for line in lines:
-        number += 1
-        checksum.update(line + b"\n")
-    header = Header(experiment, model, provenance, number, checksum.hexdigest())
-    return encoded({"format": FORMAT, **cast("dict[str, object]", plain(header))})
+def encode_header(experiment: str, model: str) -> bytes:
+    """The header line, without the line feed."""
+    return encoded({"format": FORMAT, "experiment": experiment, "model": model})
 
 
 def decode_header(line: bytes, path: str) -> Header:
@@ -281,17 +261,17 @@ def decode_header(line: bytes, path: str) -> Header:
     if version != FORMAT:
         problem = f"format version {version!r} is not {FORMAT}, the one known here"
         hint = f"{NEWER}." if type(version) is int and version > FORMAT else ""
+        if version == 1 and type(version) is int:
+            hint = f"pytest-bias cassettes convert {path} converts it, with all its replies."
         raise DamagedCassette(path=path, line=1, problem=problem, hint=hint)
     if without_sum(line) is None:
-        raise DamagedCassette(path=path, line=1, problem=f"the header {_CHANGED}")
+        raise DamagedCassette(path=path, line=1, problem=f"the header {CHANGED}")
     return decoded(line, path, 1, _header)
 
 
 def _header(parsed: dict[str, Any]) -> Header:
-    _check_texts(parsed["experiment"], parsed["model"], parsed["checksum"])
-    provenance = _provenance(parsed)
-    names = ("experiment", "model", "lines", "checksum")
-    return Header(provenance=provenance, **{name: parsed[name] for name in names})
+    _check_texts(parsed["experiment"], parsed["model"])
+    return Header(parsed["experiment"], parsed["model"])
 
 
 def order_of(trial: Mapping[str, Any], place: Sequence[Any], key: str) -> tuple[object, ...]:
@@ -331,11 +311,17 @@ def condition_id(identity: Mapping[str, Any]) -> str:
 
 def decode_trials(line: bytes, path: str, number: int) -> frozenset[str]:
     """The ids of such a line; DamagedCassette when it is not what was written."""
-    return decoded(line, path, number, lambda parsed: frozenset(*parsed.values()))
+    kind = "scope" if line.startswith(SCOPE_START) else "lost"
+    return decoded(line, path, number, lambda parsed: frozenset(parsed[kind]))
+
+
+def encode_provenance(provenance: Provenance) -> bytes:
+    """The line of a provenance, without the line feed."""
+    return encoded({"provenance": plain(provenance)})
 
 
 def decode_provenance(line: bytes, path: str, number: int) -> Provenance:
-    """The provenance of a journal's line; DamagedCassette when it is not what was written."""
+    """The provenance of a line; DamagedCassette when it is not what was written."""
     return decoded(line, path, number, _provenance)
 
 
@@ -370,139 +356,6 @@ def combined(parts: Sequence[Provenance]) -> Provenance:
         wire=_BETWEEN.join(dict.fromkeys(wires)),
         recorded_with=parts[-1].recorded_with,
     )
-
-
-# --- trials of which only the measures are kept --------------------------------------------------
-
-_NOT_SEALED = {"sealed": False}  # part of every line and key; other text than none is not kept
-
-UNSPECIFIED = "unspecified"
-"""Stands for a reason of a missing reply that is no label: it may be a reply's own words."""
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredTrial:
-    """One trial without its text.
-
-    ``versions`` holds the version of every measure, ``judge`` says who graded it and how (see
-    :meth:`.Experiment.judged_by`), ``calls`` what is known of each reply beside its text, in
-    reading order: ``to`` whom the question was put, its ``place``, ``finish``, ``served_model``,
-    ``usage`` (tokens), ``latency`` (seconds), ``recorded_at``, ``dropped`` parameters, digests
-    of the reply's ``id`` and of when it was ``created``, ``cached`` (the header by which a cache
-    says that it gave it).
-    """
-
-    key: str
-    trial: Mapping[str, object]
-    values: Mapping[str, MeasureValue]
-    missing: str | None
-    invalid: tuple[str, ...]
-    versions: Mapping[str, int]
-    judge: str
-    calls: tuple[Mapping[str, object], ...] = field(repr=False)
-
-
-def versions_of(measures: Sequence[Measure]) -> dict[str, int]:
-    """Name → version of the measures, as they enter a measured line."""
-    return {measure.name: measure.version for measure in measures}
-
-
-def measured_key(opening: str, versions: Mapping[str, int], *, judge: str) -> str:
-    """The key of a measured trial.
-
-    ``opening`` is that of its first interaction, ``judge`` says who graded it and how (empty where
-    nobody did): another judge may find another measure.
-    """
-    parts = {"opening": opening, "versions": dict(versions), **_NOT_SEALED}
-    if judge:
-        parts["judge"] = judge
-    return digest(compact(parts, sort_keys=True))
-
-
-def measured_trial(
-    outcome: Outcome,
-    measures: Sequence[Measure],
-    exchanges: Sequence[tuple[PendingRequest, Completion]],
-    *,
-    judge: str,
-) -> MeasuredTrial:
-    """Return the measures and counts that are kept of a trial.
-
-    ``exchanges`` are all its questions with their replies, in reading order.
-    """
-    versions = versions_of(measures)
-    key = measured_key(exchanges[0][0].key, versions, judge=judge)
-    row = record_of(outcome, measures)
-    check_kept(measures, row.values)
-    return MeasuredTrial(
-        key=key,
-        trial=outcome.trial.identity,
-        values=row.values,
-        missing=None if row.missing is None else reason_label(row.missing),
-        invalid=tuple(map(reason_label, outcome.invalid)),
-        versions=versions,
-        judge=judge,
-        calls=tuple(_call(pending, completion) for pending, completion in exchanges),
-    )
-
-
-def reason_label(reason: str) -> str:
-    """A reason as it may be kept or published: a protocol can put a reply's words into one."""
-    return reason if len(reason) <= LONGEST_REASON and LABEL.fullmatch(reason) else UNSPECIFIED
-
-
-def _call(pending: PendingRequest, completion: Completion) -> dict[str, object]:
-    place = pending.place
-    name, created = identity_of(completion.body)
-    return {
-        "to": pending.request.to,
-        "place": [list(place.branch), place.turn, place.attempt],
-        **reply_facts(completion),
-        **({"dropped": list(completion.dropped)} if completion.dropped else {}),
-        **({"id": name, "created": created} if name else {}),
-    }
-
-
-def encode_measured(measured: MeasuredTrial) -> bytes:
-    """The line of a measured trial, without the line feed."""
-    return encoded(
-        {
-            "measured": measured.key,
-            "trial": dict(measured.trial),
-            "values": dict(measured.values),
-            "missing": measured.missing,
-            "invalid": list(measured.invalid),
-            "versions": dict(measured.versions),
-            **({"judge": measured.judge} if measured.judge else {}),
-            **_NOT_SEALED,
-            "calls": [dict(call) for call in measured.calls],
-        }
-    )
-
-
-def decode_measured(line: bytes, path: str, number: int) -> MeasuredTrial:
-    """The measured trial of a line; DamagedCassette when it is not what was written."""
-
-    def measured(parsed: Mapping[str, Any]) -> MeasuredTrial:
-        values: dict[str, MeasureValue] = {**parsed["values"]}
-        for name, value in values.items():
-            finite = finite_number(value) if type(value) in (int, float) else value
-            if finite is None:
-                problem = "a measure there is no number"
-                raise DamagedCassette(path=path, line=number, problem=problem)
-            values[name] = finite
-        return MeasuredTrial(
-            key=parsed["measured"],
-            trial=parsed["trial"],
-            values=values,
-            missing=parsed["missing"],
-            invalid=tuple(parsed["invalid"]),
-            versions=parsed["versions"],
-            judge=parsed.get("judge", ""),
-            calls=tuple(parsed["calls"]),
-        )
-
-    return decoded(line, path, number, measured)
 
 
 def replies_on(line: bytes) -> int:

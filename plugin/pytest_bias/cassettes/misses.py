@@ -12,7 +12,8 @@ from ..errors import NotRecorded
 from ..experiments.canonical import compact
 from ..experiments.design import Condition
 from ..experiments.replay import PendingRequest
-from .format import MeasuredTrial, RecordedInteraction, condition_id, interaction_of, text_digest
+from .format import RecordedInteraction, condition_id, interaction_of, text_digest
+from .measured import MeasuredTrial
 from .store import Cassette, cassettes_in
 
 _SHOWN = 3

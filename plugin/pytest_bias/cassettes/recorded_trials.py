@@ -27,7 +27,7 @@ from ..experiments.messages import (
 )
 from ..experiments.records import Exchange, Outcome, Records, record_of
 from ..experiments.replay import PendingRequest, Unrecorded, newly_told, opening, replay
-from .format import MeasuredTrial, measured_key, versions_of
+from .measured import MeasuredTrial, measured_key, versions_of
 from .store import Cassette, cassette_path
 
 SILENT = "this experiment keeps no text, so no more is said"
@@ -38,7 +38,7 @@ _OF_FENCED = ("not_json", TRUNCATED)
 _OF_COPIES = ("id", "created", "cached")
 _OF_CALLS = ("to", "finish", "served_model", "recorded_at")
 
-_QUOTING_NO_REPLY = (BadDesign, BadSetting, NotReplayable, JudgeNotBlind, NotReplayable)
+_QUOTING_NO_REPLY = (BadDesign, BadSetting, NotReplayable, JudgeNotBlind)
 _OURS = f"{__package__.partition('.')[0]}."
 
 

@@ -1,7 +1,6 @@
 """Recording into a cassette: one recorder at a time, each reply on disk before the next counts.
 
-It stands in a journal until it is merged. What is intact of a damaged file goes on, and the file
-as it was is kept beside it.
+It stands in a journal until it is merged.
 """
 
 from __future__ import annotations
@@ -12,59 +11,21 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
 
 from filelock import Timeout
 
-from ..errors import DamagedCassette, FileProblem, NotWritten
-from ..experiments.canonical import plain
+from ..errors import FileProblem, NotWritten
 from ..experiments.messages import Completion
 from ..experiments.replay import PendingRequest
-from ..settings.model_names import model_of
 from . import format as cassette_format
-from .files import (
-    alone,
-    is_there,
-    kept_aside,
-    make_folder,
-    refuse_links,
-    remove_leftovers,
-    sync_folder,
-)
-from .format import (
-    KEY_START,
-    MEASURED_START,
-    SCOPE_START,
-    TEXT_START,
-    MeasuredTrial,
-    Provenance,
-    combined,
-    encode_header,
-    encode_measured,
-    encoded,
-    key_of,
-    replies_on,
-)
-from .store import (
-    KEYED,
-    REJOURNAL_SUFFIX,
-    Cassette,
-    check_line,
-    check_place,
-    journals_of,
-    lines_in,
-    packed_path,
-    read_header,
-    standing,
-    write_cassette,
-    write_content,
-)
+from .files import alone, make_folder, sync_folder
+from .format import Provenance, encode_provenance, encoded, replies_on
+from .measured import MeasuredTrial, encode_measured
+from .store import Cassette
 
 LOCK_SUFFIX = ".lock"
-_SHOWN = 10
-_NO_SCOPE = (KEY_START, MEASURED_START, TEXT_START)
 
 
 @contextmanager
@@ -100,7 +61,7 @@ class Recorder:
         self._file: FileIO | None = None
         self._known_texts = set(cassette.texts())
         self._pending: deque[bytes] = deque()
-        self._opening = [encoded({"provenance": plain(provenance)})]
+        self._opening = [encode_provenance(provenance)]
         if scope := sorted(scope):
             self._opening.append(encoded({"scope": scope}))
         self._queued = 0
@@ -196,13 +157,7 @@ class Recorder:
             raise
 
     def close(
-        self,
-        experiment_id: str,
-        model: str,
-        *,
-        merge: bool = True,
-        lost: Iterable[str] = (),
-        requested: Iterable[str] = (),
+        self, *, merge: bool = True, lost: Iterable[str] = (), requested: Iterable[str] = ()
     ) -> None:
         """Close the journal, and merge it into the cassette.
 
@@ -222,7 +177,7 @@ class Recorder:
                     sync_folder(self.cassette.journal_path.parent)
         if merge:
             self.cassette.lost = (self.cassette.lost - set(requested)) | set(lost)
-            self.cassette.merge(experiment_id, model, self.provenance)
+            self.cassette.merge(self.provenance)
 
 
 def _opened(journal: Path) -> FileIO:
@@ -238,166 +193,3 @@ def _opened(journal: Path) -> FileIO:
     if rest:
         file.truncate(len(whole) + len(separator))
     return file
-
-
-def salvage(place: Path, *, anew: bool) -> list[str]:
-    """Skip the damaged lines of a cassette and its journals; says what became of each file.
-
-    Only for who holds the cassette's lock, and is about to record what is lost. ``anew`` is
-    whether everything is recorded anew.
-
-    Raises DamagedCassette when no reply of a file is intact (it may be something else altogether),
-    or Git has left both sides of a merge in it.
-    """
-    cassette = standing(place)
-    files = filter(is_there, journals_of(place)[: 2 if anew else 1])
-    notes = [_mended(cassette, place, is_cassette=True)] if cassette else []
-    notes += [_mended(each, place, is_cassette=False) for each in files]
-    return list(filter(None, notes))
-
-
-def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
-    intact, damaged, unscoped, header = dict[int, bytes](), set[int](), False, None
-    replies: dict[str, set[bytes]] = {}
-    for number, line in enumerate(lines_in(path), start=1):
-        try:
-            if is_cassette and number == 1:
-                header = read_header(line, str(path))
-            else:
-                check_line(line, str(path), number)
-                intact[number] = line
-                replies.setdefault(key_of(line) if line.startswith(KEYED) else "", set()).add(line)
-        except DamagedCassette as damage:
-            if damage.hint:
-                raise
-            damaged.add(number)
-            unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
-    # Of several replies under one key it is unknown which is the one.
-    disputed = {line for key, lines in replies.items() if key and len(lines) > 1 for line in lines}
-    damaged |= {number for number, line in intact.items() if line in disputed}
-    kept = [line for line in intact.values() if line not in disputed]
-    # Whether a program answered: its model's name is all that says so without a header.
-    simulated = model_of(place.stem).startswith("simulated/")
-    provenance = replace(combined([]), simulated=simulated)
-    if header is not None:
-        check_place(header, path, place)
-        provenance = header.provenance
-    lines = kept
-    if is_cassette:
-        kept = list(dict.fromkeys(kept))
-        head = encode_header(place.parent.name, model_of(place.stem), provenance, kept)
-        lines = [head, *kept]
-    elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
-        # What was to be replaced as a whole is unknown: all of the old recording then.
-        lines = [*kept, encoded({"scope": sorted(Cassette(place).trials())})]
-    if lines == list(lines_in(path)):
-        return ""
-    numbers = sorted(damaged)
-    count = sum(map(replies_on, kept))
-    if not count:
-        problem = "no reply in it is intact"
-        raise DamagedCassette(path=path, line=(numbers or [1])[0], problem=problem, whole=True)
-    refuse_links(path)
-    aside = kept_aside(path, "damaged")
-    write_content(path, (line + b"\n" for line in lines))
-    shown = ", ".join(map(str, numbers[:_SHOWN])) + ", …" * (len(numbers) > _SHOWN)
-    what = f"line {shown}: damaged" if numbers else "lines are missing, stand twice or elsewhere"
-    what += ", and the provenance of the recording is lost" * (is_cassette and not header)
-    return (
-        f"{path.name}, {what}; the {count} other replies count, and what is missing is recorded "
-        f"again. The file as it was is kept as {aside.name}"
-    )
-
-
-# --- recordings at rest --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
-    """A cassette into which ``parts`` others were joined.
-
-    ``lines`` stand in it now: interactions, or trials of which only measures are kept; ``added``
-    of them are new.
-    """
-
-    path: Path
-    parts: int
-    lines: int
-    added: int
-
-
-def join(places: Sequence[Path], folder: Path) -> list[Joined]:
-    """Join the cassettes at ``places`` into those of ``folder``, which are made where none is.
-
-    Nothing is written before all of them fit, and each is then replaced in one step; joining the
-    same again changes nothing. Replies that stand only in the journal of a recording that was
-    killed are joined as well.
-
-    Raises FileProblem where two do not fit together or a recording made anew has not come to its
-    end. Raises DamagedCassette or FileProblem where
-    one of them cannot be read or written.
-    """
-    found: dict[Path, list[Path]] = {}
-    for place in places:
-        target = folder / place.parent.name / place.name
-        parts = found.setdefault(target, [])
-        if place.resolve() != target.resolve():
-            parts.append(place)
-    with ExitStack() as locks:
-        joined = []
-        for target, parts in sorted(found.items()):
-            locks.enter_context(recording_lock(target, stays=False))
-            refuse_links(target, packed_path(target), *journals_of(target))
-            remove_leftovers(target)
-            whole = _finished(target)
-            joined.append((len(parts), whole, sum(whole.join(_finished(part)) for part in parts)))
-        for _, cassette, _ in joined:
-            place = cassette.place
-            cassette.merge(place.parent.name, model_of(place.stem))
-        return [
-            Joined(path=cassette.path, parts=parts, lines=len(cassette), added=added)
-            for parts, cassette, added in joined
-        ]
-
-
-def _finished(place: Path) -> Cassette:
-    cassette = Cassette(place)
-    if cassette.unfinished:
-        raise cassette.unfinished_error()
-    return cassette
-
-
-def prune(place: Path, keys: frozenset[str]) -> Path:
-    """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
-
-    Raises FileProblem where a recording of it has not come to its end, or nothing would be
-    removed or left. Raises FileProblem or DamagedCassette where it cannot be read or
-    written.
-    """
-    with recording_lock(place, stays=False):
-        for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
-            if is_there(journal):
-                problem = (
-                    f"is left as it is: {journal.name} beside it is left of a recording that has "
-                    f"not come to its end; finish that with --bias-record={mode}"
-                )
-                raise FileProblem(path=place, problem=problem)
-        refuse_links(place, packed_path(place))
-        cassette = Cassette(place)
-        header = cassette.header
-        if header is None or not keys or not cassette.keys - keys:
-            problem = (
-                "is left as it is: what no design asks for in it is of trials that are not "
-                "recorded whole, and what else those ask nobody knows; record what is missing "
-                "(--bias-record=missing), or give the suite, the judge and the roster it was "
-                "recorded with"
-                if not keys
-                else "is left as it is: no design asks for anything in it, so the suite, the "
-                "judge or the roster is another than it was recorded with; remove the "
-                "file yourself if you mean it"
-            )
-            raise FileProblem(path=cassette.path, problem=problem)
-        aside = kept_aside(cassette.path, "before")
-        cassette.without(keys)
-        write_cassette(cassette, header.experiment, header.model, header.provenance)
-        return aside

@@ -8,21 +8,20 @@ under the same name with ``.gz`` at its end.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from ..errors import DamagedCassette, FileProblem, NotReadable, conflict_words
+from ..errors import NEWER, DamagedCassette, FileProblem, NotReadable, conflict_words
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
-from ..settings.model_names import file_stem
+from ..settings.model_names import file_stem, model_of
 from . import format as cassette_format
 from .files import is_there, read_file, sync_folder, write_atomically
 from .format import (
+    CHANGED,
     HEADER_START,
     KEY_START,
     LOST_START,
@@ -31,22 +30,24 @@ from .format import (
     SCOPE_START,
     TEXT_START,
     Header,
-    MeasuredTrial,
     Provenance,
     RecordedInteraction,
     combined,
-    decode_measured,
     decode_provenance,
     decode_trials,
+    encode_header,
+    encode_provenance,
     encoded,
     replies_on,
     serving,
+    sum_of,
     trial_id,
+    without_sum,
 )
+from .measured import MeasuredTrial, decode_measured
 
 KEYED = (KEY_START, MEASURED_START)
-_SUMMED = (*KEYED, PROVENANCE_START, SCOPE_START, LOST_START)
-_NO_LINE = "this is no line of a cassette"
+_KINDS = (*KEYED, TEXT_START, PROVENANCE_START, SCOPE_START, LOST_START)
 
 SUFFIX = ".jsonl"
 PACKED_SUFFIX = ".gz"
@@ -169,7 +170,6 @@ class Cassette:
         self.recording_path, self.rerecording_path = journals_of(self.place)
         self.journal_path = self.rerecording_path if anew else self.recording_path
         self.header: Header | None = None
-        self._first_line = b""
         self.lost: frozenset[str] = frozenset()
         self.scope: frozenset[str] = frozenset()
         self.keeps_text = False
@@ -177,13 +177,13 @@ class Cassette:
         self._written_lost: frozenset[str] = frozenset()
         self._lines: dict[str, _Line] = {}
         self._text_lines: dict[bytes, _Line] = {}
-        self._journal_provenances: list[Provenance] = []
-        files = [] if found is None else [found]
+        self._provenances: dict[str, list[Provenance]] = {}
+        self._stamp = _stamp(self.place)
         try:
-            for file in files:
-                self._load(file)
+            if found is not None:
+                self._load(found)
             for file in filter(is_there, self._journals):
-                self._index(_checked(lines_in(file), file, 1), file, first_number=1)
+                self._index(lines_in(file), file)
         except DamagedCassette as damage:
             self._lines.clear()  # whoever keeps the error keeps nothing of what was read
             self._text_lines.clear()
@@ -225,18 +225,23 @@ class Cassette:
 
     @property
     def checksum(self) -> str:
-        """Checksum of what was read: the header's, or with a journal one of both."""
-        written = self.header.checksum if self.header is not None else ""
-        outside = self._outside()
-        return digest("\n".join([written, *map(digest, sorted(outside))])) if outside else written
+        """Checksum of all that is recorded, in whatever order and file it stands."""
+        sums = sorted(sum_of(line.data).decode() for line in self._lines.values())
+        return digest("\n".join(sums)) if sums else ""
+
+    @property
+    def provenances(self) -> list[Provenance]:
+        """The provenances of all interactions, those of journals included."""
+        parts = dict(self._provenances)
+        own = parts.pop(str(self.path), [])
+        replaced = len(self) and self.interrupted == len(self)
+        found = [each for part in parts.values() for each in part]
+        return sorted({*found, *([] if replaced else own)}, key=encode_provenance)
 
     @property
     def provenance(self) -> Provenance:
-        """Return the provenance of all interactions, those of journals included."""
-        parts = list(self._journal_provenances)
-        if self.header is not None and (not self._lines or self.interrupted < len(self)):
-            parts.insert(0, self.header.provenance)
-        return combined(parts)
+        """All provenances as one."""
+        return combined(self.provenances)
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -292,12 +297,9 @@ class Cassette:
         yield from self.measured_trials()
 
     def lines_in_order(self) -> Iterator[bytes]:
-        """The lines of a file that holds all of this, as they were read or recorded.
-
-        Raises DamagedCassette when one of them is not what was written.
-        """
-        texts = sorted(set(self.texts().values()), key=cassette_format.text_digest)
-        yield from (cassette_format.encode_text(text) for text in texts)
+        """The lines of a file that holds all of this, as they were read or recorded."""
+        yield from map(encode_provenance, self.provenances)
+        yield from sorted(self._text_lines)
         if self.lost:
             yield encoded({"lost": sorted(self.lost)})
         for line in sorted(
@@ -320,73 +322,53 @@ class Cassette:
         return [line.data for line in self._lines.values() if line.path != own]
 
     def _load(self, file: Path) -> None:
-        """Take up what stands in the cassette itself."""
-        lines, checksum = lines_in(file), hashlib.sha256()
-
-        def summed() -> Iterator[bytes]:
-            for line in lines:
-                checksum.update(line + b"\n")
-                yield line
-
+        """Add what stands in the cassette itself."""
+        lines = lines_in(file)
         first = next(lines, None)
         if first is None:
             raise DamagedCassette(path=file, line=1, problem="the file is empty", whole=True)
-        header = read_header(first, str(file))
-        check_place(header, file, self.place)
-        self._index(summed(), file, first_number=2)
-        if checksum.hexdigest() != header.checksum:
-            count = sum(1 for _ in _checked(islice(lines_in(file), 1, None), file, 2))
-            problem = "lines were added, removed or reordered after recording"
-            if count != header.lines:
-                problem = f"{count} of {header.lines} lines are there"
-            line = count + 1 + (count < header.lines)
-            raise DamagedCassette(path=file, line=line, problem=problem)
-        self.header, self._first_line = header, first
+        self.header = read_header(first, str(file))
+        check_place(self.header, file, self.place)
+        self._index((line for line in lines if line != first), file, first_number=2)
+        if self._lines and not self._provenances:
+            problem = "no line states how it was recorded (provenance)"
+            raise DamagedCassette(path=file, line=2, problem=problem)
         self._written_lost = self.lost
 
-    def _index(self, lines: Iterable[bytes], path: Path, first_number: int) -> None:
+    def _index(self, lines: Iterable[bytes], path: Path, first_number: int = 1) -> None:
         """Add ``lines``; DamagedCassette for one that cannot be any."""
         # What was missing when it was recorded replaces nothing, even if it is left behind.
         adds, where = path == self.recording_path, str(path)
         for number, line in enumerate(lines, start=first_number):
+            check_line(line, where, number)
             placed = _Line(line, where, number)
             if line.startswith(KEYED):
                 key = cassette_format.key_of(line)
                 known = self._lines.get(key)
-                if known is not None and known.path == where:
-                    differs = known.data != line
-                    if differs or path == self.path:
-                        what = "another reply" if differs else "the same"
-                        problem = f"{what} stands under its key on line {known.number}"
-                        raise DamagedCassette(path=path, line=number, problem=problem)
+                if known is not None and known.path == where and known.data != line:
+                    problem = f"another reply stands under its key on line {known.number}"
+                    hint = "Where two branches recorded this trial, remove one of the lines."
+                    raise DamagedCassette(path=path, line=number, problem=problem, hint=hint)
                 if not adds or known is None:
                     self._lines[key] = placed
                 elif known.data != line:
                     self.outdone += 1
                 self.keeps_text = self.keeps_text or line.startswith(KEY_START)
-            elif not self._take(placed, path):
+            elif line.startswith(TEXT_START):
+                self.keeps_text = True
+                self._text_lines.setdefault(line, placed)
+            elif line.startswith(PROVENANCE_START):
+                self._provenances.setdefault(where, []).append(decode_provenance(*placed))
+            elif line.startswith(LOST_START) and path == self.path:
+                self.lost |= decode_trials(*placed)
+            elif line.startswith(SCOPE_START) and path == self.rerecording_path:
+                self.scope |= decode_trials(*placed)
+            else:
                 raise no_line(line, where, number)
 
-    def _take(self, placed: _Line, path: Path) -> bool:
-        """Take a line that is no interaction; whether it is one of ours at all."""
-        line = placed.data
-        if line.startswith(TEXT_START):
-            self.keeps_text = True
-            return self._text_lines.setdefault(line, placed) is placed or path != self.path
-        if line.startswith(LOST_START) and path == self.path and not self.lost:
-            self.lost = decode_trials(*placed)
-            return bool(self.lost)
-        if line.startswith(SCOPE_START) and path == self.rerecording_path:
-            self.scope |= decode_trials(*placed)
-        elif line.startswith(PROVENANCE_START) and path != self.path:
-            self._journal_provenances.append(decode_provenance(*placed))
-        else:
-            return False
-        return True
-
     def journal(self, data: bytes) -> None:
-        """Take up lines that a recorder has just written to this cassette's journal."""
-        self._index(data.splitlines(), self.journal_path, first_number=0)
+        """Add lines that a recorder has just written to this cassette's journal."""
+        self._index(data.splitlines(), self.journal_path)
 
     def join(self, other: Cassette) -> int:
         """Take up what ``other`` holds beside this; the number of lines that are new here.
@@ -416,7 +398,7 @@ class Cassette:
         self._text_lines |= other._text_lines
         self.keeps_text |= other.keeps_text
         if new or not len(other):
-            self._journal_provenances.append(other.provenance)
+            self._provenances.setdefault("", []).extend(other.provenances)
         return len(new)
 
     def _check_alike(self, other: Cassette) -> None:
@@ -455,20 +437,13 @@ class Cassette:
         """The ids of all trials of which anything is recorded."""
         return frozenset(trial_id(each.trial) for each in self.recorded())
 
-    def drop(self, trials: Collection[str], experiment_id: str, model: str) -> None:
+    def drop(self, trials: Collection[str]) -> None:
         """Forget all that is recorded of ``trials``, here and on disk."""
         lines = [each for each in self.recorded() if trial_id(each.trial) in trials]
         self.without(frozenset(each.key for each in lines))
-        self.merge(experiment_id, model, changed=True)
+        self.merge(changed=True)
 
-    def merge(
-        self,
-        experiment_id: str,
-        model: str,
-        provenance: Provenance | None = None,
-        *,
-        changed: bool = False,
-    ) -> None:
+    def merge(self, provenance: Provenance | None = None, *, changed: bool = False) -> None:
         """Write what the journals hold into the cassette, atomically, and remove them.
 
         ``provenance`` is for a cassette that holds no reply. One that was ``changed`` is written
@@ -478,13 +453,15 @@ class Cassette:
         kept out by a lock, a pull is not), or it cannot be written.
         """
         if changed or self.interrupted or self.lost != self._written_lost:
-            if _first_line(self.place) not in (b"", self._first_line):
+            if _stamp(self.place) not in (None, self._stamp):
                 raise self._left("it was changed meanwhile, as by a pull")
-            known = self.provenance if self._lines else provenance
+            if provenance is not None and not self._lines:
+                self._provenances = {"": [provenance]}
             try:
-                write_cassette(self, experiment_id, model, known or self.provenance)
+                write_cassette(self)
             except OSError as error:
                 raise self._left(error.strerror or str(error)) from error
+            self._stamp = _stamp(self.place)
         if self.unmerged:
             for journal in self._journals:
                 journal.unlink(missing_ok=True)
@@ -520,50 +497,42 @@ def check_place(header: Header, path: Path, place: Path) -> None:
 
 
 def check_line(line: bytes, path: str, number: int) -> None:
-    """Raise DamagedCassette unless a line is one that was written, as far as its checksum says."""
-    if line.startswith(TEXT_START):
-        cassette_format.decode_text(line, path, number)
-    elif line.startswith(MEASURED_START):
-        decode_measured(line, path, number)
-    elif line.startswith(_SUMMED):
-        cassette_format.checked_line(line, path, number)
-    else:
-        raise no_line(line, path, number)
+    """Raise DamagedCassette unless a line is of a known kind and has its checksum."""
+    whole = without_sum(line) is not None
+    if line.startswith(_KINDS) and not whole:
+        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}")
+    if not line.startswith(_KINDS):
+        raise no_line(line, path, number, hint=f"{NEWER}." if whole else "")
 
 
-def no_line(line: bytes, path: str, number: int, *, problem: str = _NO_LINE) -> DamagedCassette:
-    """The error for a line that is none of ours; of a merge of Git, how to take one side."""
-    hint = conflict_words(line.decode(errors="replace"), path)
-    if number > 1 and line.startswith(HEADER_START):
-        hint = (
-            "It has the lines of both sides of a merge (merge=union in .gitattributes, which "
-            f"cassettes cannot have): git checkout COMMIT^1 -- {path} takes one side, COMMIT^2 "
-            "the other, where COMMIT is the merge"
-        )
-    if hint:
-        hint += (
-            ". Where they hold different trials, write both into folders of their own, and "
-            "pytest-bias cassettes join joins them."
+def no_line(
+    line: bytes,
+    path: str,
+    number: int,
+    *,
+    problem: str = "this is no line of a cassette",
+    hint: str = "",
+) -> DamagedCassette:
+    """The error for a line of no known kind; of a merge of Git, how to take one side."""
+    if conflict := conflict_words(line.decode(errors="replace"), path):
+        hint = conflict + (
+            ". Where they hold different trials, keep the lines of both sides and remove only the "
+            "marks (merge=union in .gitattributes does so)"
         )
     return DamagedCassette(path=path, line=number, problem=problem, hint=hint)
 
 
-def _checked(lines: Iterable[bytes], path: Path, first_number: int) -> Iterator[bytes]:
-    for number, line in enumerate(lines, start=first_number):
-        check_line(line, str(path), number)
-        yield line
+def _stamp(place: Path) -> tuple[int, int, int] | None:
+    """What tells one file at ``place`` from another; None where none is."""
+    if (found := standing(place)) is None or not found.exists():
+        return None
+    status = found.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _first_line(place: Path) -> bytes:
-    """Read what tells one file at ``place`` from another, the header; empty where none is."""
-    found = standing(place)
-    return next(lines_in(found), b"") if found else b""
-
-
-def write_cassette(
-    cassette: Cassette, experiment_id: str, model: str, provenance: Provenance
-) -> None:
+def write_cassette(cassette: Cassette) -> None:
     """Write all that ``cassette`` holds to its path: sorted, checksummed, in one atomic step."""
-    lines = list(cassette.lines_in_order())
-    header = cassette_format.encode_header(experiment_id, model, provenance, lines)
-    write_content(cassette.path, (line + b"\n" for line in (header, *lines)))
+    place = cassette.place
+    header = encode_header(place.parent.name, model_of(place.stem))
+    lines = (header, *cassette.lines_in_order())
+    write_content(cassette.path, (line + b"\n" for line in lines))

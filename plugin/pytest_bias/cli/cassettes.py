@@ -1,4 +1,4 @@
-"""The commands ``pytest-bias cassettes {verify, join, prune}``: recordings as files."""
+"""The commands ``pytest-bias cassettes {verify, join, prune, convert}``: recordings as files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..cassettes.files import is_there, unread
 from ..cassettes.format import condition_id, trial_id
-from ..cassettes.recorder import join, prune
+from ..cassettes.maintenance import convert, join, prune
 from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, begun_in, packed_path, place_of
 from ..errors import BadDesign, BadSetting, BiasError, FileProblem
 from ..experiments.experiment import Experiment, Players, plan_all
@@ -50,6 +50,13 @@ def _join(given: argparse.Namespace) -> int:
             f"{from_here(each.path)}: {each.lines:,} lines, {each.added:,} of them new, from "
             f"{each.parts} {'cassette' if each.parts == 1 else 'cassettes'}"
         )
+    return 0
+
+
+def _convert(given: argparse.Namespace) -> int:
+    for place in dict.fromkeys(place for path in given.paths for place in places_of(path)):
+        words = "converted" if convert(place.absolute()) else "is in the current format"
+        tell(f"{from_here(place)}: {words}")
     return 0
 
 

@@ -264,6 +264,14 @@ def _of_recordings(group: _Group[Any]) -> None:
     join.json()
 
 
+    convert = _Command(
+        cassettes, "convert", "cassettes._convert", "write older recordings in today's format",
+        "Write cassettes of format 1 in the current format. Keys and replies stay byte for byte, "
+        "and a recording that is in the current format stays as it is.",
+        "pytest-bias cassettes convert cassettes")
+    _paths(convert)
+
+
 def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:
     meaning = f"a cassette, or a folder of which all cassettes are meant, at any depth{default}"
     command.file("paths", "PATH", meaning, nargs=nargs)

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cassettes.format import MeasuredTrial
+from ..cassettes.measured import MeasuredTrial
 from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette, cassettes_in
 from ..errors import (

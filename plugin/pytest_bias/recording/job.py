@@ -14,9 +14,11 @@ from pathlib import Path
 from random import Random
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
-from ..cassettes.format import Provenance, combined, measured_trial, serving
+from ..cassettes.format import Provenance, combined, serving
+from ..cassettes.maintenance import salvage
+from ..cassettes.measured import measured_trial
 from ..cassettes.recorded_trials import is_recorded, own_words
-from ..cassettes.recorder import Recorder, recording_lock, salvage
+from ..cassettes.recorder import Recorder, recording_lock
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path, standing
 from ..errors import (
     BiasError,
@@ -208,7 +210,7 @@ class JobRecording:
             cassette, wanted, copies = missing(job, report.cassette, anew=anew)
         copied = {copy.trial for copy in copies.found}
         if copied and self.terms.gates and not anew:
-            cassette.drop(copied, job.experiment.id, job.model)
+            cassette.drop(copied)
             rest = "trial in {} rests" if len(copied) == 1 else "trials in {} rest"
             report.salvaged.append(
                 f"{len(copied)} {rest.format(cassette.path.name)} on copies that a cache gave, to "
@@ -227,7 +229,7 @@ class JobRecording:
             # All of it is there: a merge needs no provider, and so no key.
             cassette.lost -= {trial.id for trial in job.trials}
             if not anew or is_finished(job, cassette):
-                cassette.merge(job.experiment.id, job.model)
+                cassette.merge()
             else:
                 report.problem(_OLD_COUNTS)
         return cassette, wanted
@@ -281,8 +283,6 @@ class JobRecording:
                 # An unfinished "all" keeps its journal, or else its next run would pay again.
                 await asyncio.to_thread(
                     recorder.close,
-                    job.experiment.id,
-                    job.model,
                     merge=done,
                     lost=report.lost,
                     requested=[trial.id for trial in wanted],

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from ..cassettes.format import reason_label, versions_of
+from ..cassettes.measured import reason_label, versions_of
 from ..errors import BadDesign, BadJSON
 from ..experiments.canonical import dumps, parsed_as
 from ..experiments.design import Design, Factor, frozen_mapping

@@ -13,7 +13,7 @@ from base64 import b64encode
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..cassettes.format import reason_label
+from ..cassettes.measured import reason_label
 from ..experiments.canonical import plain
 from ..experiments.experiment import Experiment
 from ..experiments.measures import FORMAT_KEPT, Measure, MeasureValue

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.recorder import Recorder
-from pytest_bias.cassettes.store import Cassette, cassette_path, packed_path
+from pytest_bias.cassettes.store import Cassette, cassette_path, packed_path, write_cassette
 from pytest_bias.contrasts.estimate import Arm, Estimate
 from pytest_bias.contrasts.units import REPLIES
 from pytest_bias.errors import InvalidReply
@@ -164,7 +164,7 @@ def record(
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path), PROVENANCE)
     _take(recorder, of, plan(of, of.design()) if trials is None else trials, say)
-    recorder.close(of.id, MODEL, merge=merge)
+    recorder.close(merge=merge)
     return path
 
 
@@ -265,3 +265,10 @@ def recording(**changes: Any) -> Recording:
         "interactions": 240,
     }
     return Recording(**(given | changes))
+
+
+def rewrite(path: Path, provenance: Provenance) -> None:
+    """Write a cassette again as if all of it had another provenance."""
+    cassette = Cassette(path)
+    cassette._provenances = {"": [provenance]}
+    write_cassette(cassette)

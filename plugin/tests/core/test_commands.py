@@ -72,6 +72,7 @@ GOOD = {
     "cassettes verify": "lines, whole and asked for",
     "cassettes prune": "2 cassettes: every line is asked for",
     "cassettes join cassettes --into joined --json": '"parts": 1',
+    "cassettes convert cassettes": "is in the current format",
 }
 
 
@@ -125,6 +126,7 @@ WRONG = {
     "cassettes": "required: COMMAND",
     "cassettes verify no": "no",
     "cassettes prune no": "no",
+    "cassettes convert no": "no",
     "cassettes join cassettes": "required: --into",
 }
 WRONG |= dict.fromkeys(

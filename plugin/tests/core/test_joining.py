@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cassettes.format import SCOPE_START
-from pytest_bias.cassettes.recorder import join, recording_lock
+from pytest_bias.cassettes.maintenance import join
+from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, write_cassette
 from pytest_bias.cli.entry import main
 from pytest_bias.errors import (
@@ -26,7 +27,7 @@ from pytest_bias.settings.model_names import SERVED_BY, file_stem, model_of
 from pytest_bias.settings.settings import Shard, read_settings, read_shard
 
 from . import test_measured
-from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, pack, record
+from .factories import PROVENANCE, ask_twice, experiment, interrupt, pack, record, rewrite
 
 GAME = experiment(ask_twice, replicates=20)
 TRIALS = plan(GAME, GAME.design())
@@ -129,7 +130,7 @@ def test_what_one_lost_to_a_cap_and_another_has_is_lost_no_more(tmp_path: Path) 
     for path, lost in ((one, {"a#3", "a#4"}), (two, {"a#2"})):
         cassette = Cassette(path)
         cassette.lost = frozenset(lost)
-        write_cassette(cassette, GAME.id, MODEL, PROVENANCE)
+        write_cassette(cassette)
     (joined,) = join([one, two, three], tmp_path / "all")
     assert Cassette(joined.path).lost == {"a#4"}
 
@@ -141,14 +142,12 @@ def other_reply(path: Path) -> type[BiasError]:
 
 
 def other_weights(path: Path) -> type[BiasError]:
-    cassette = Cassette(path)
-    served = replace(PROVENANCE, wire=f"made{SERVED_BY}b.gguf")
-    write_cassette(cassette, GAME.id, MODEL, served)
+    rewrite(path, replace(PROVENANCE, wire=f"made{SERVED_BY}b.gguf"))
     return FileProblem
 
 
 def program(path: Path) -> type[BiasError]:
-    write_cassette(Cassette(path), GAME.id, MODEL, replace(PROVENANCE, simulated=True))
+    rewrite(path, replace(PROVENANCE, simulated=True))
     return FileProblem
 
 
@@ -182,9 +181,7 @@ def test_what_does_not_fit_is_named_and_nothing_is_written(
     good = record(tmp_path / "part1", replace(GAME, id="another"))
     first = record(tmp_path / "part1", GAME)
     if spoil is other_weights:
-        write_cassette(
-            Cassette(first), GAME.id, MODEL, replace(PROVENANCE, wire=f"made{SERVED_BY}a.gguf")
-        )
+        rewrite(first, replace(PROVENANCE, wire=f"made{SERVED_BY}a.gguf"))
     kind = spoil(parts[1])
     with pytest.raises(kind) as caught:
         join([good, first, parts[1]], tmp_path / "all")

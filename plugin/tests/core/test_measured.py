@@ -14,14 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.cassettes.format import (
+from pytest_bias.cassettes.format import replies_on, with_sum, without_sum
+from pytest_bias.cassettes.measured import (
     UNSPECIFIED,
     MeasuredTrial,
     decode_measured,
     encode_measured,
-    replies_on,
-    with_sum,
-    without_sum,
 )
 from pytest_bias.cassettes.misses import not_recorded
 from pytest_bias.cassettes.recorded_trials import is_recorded, own_words, reread
@@ -81,7 +79,7 @@ def record(
         except InvalidReply as invalid:
             missing = invalid.reason
         asyncio.run(each.end(taker.outcome(result, missing)))
-    recorder.close(of.id, MODEL, merge=merge)
+    recorder.close(merge=merge)
     return path
 
 
@@ -198,7 +196,7 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
 
     taker = factories.Taker(of, trial, always_five, each.keep, players)
     asyncio.run(each.end(taker.outcome(drive_at_once(taker.start(), taker), None)))
-    recorder.close(of.id, MODEL)
+    recorder.close()
     (measured,) = Cassette(path).measured_trials()
     assert [(call["to"], call["place"]) for call in measured.calls] == [
         ("subject", [[1, 1], 1, 1]),
@@ -262,7 +260,7 @@ def test_counts_and_times_in_a_journal_are_believed_only_as_far_as_they_can_be(
     path = cassette_path(tmp_path, of.id, MODEL)
     assert {said.latency for each in read(of, path) for said in each.exchanges} <= {None}
     assert {measured_use(each)[0, 1] for each in Cassette(path).measured_trials()} <= {0}
-    Cassette(path).merge(of.id, MODEL)
+    Cassette(path).merge()
     assert [outcome.missing for outcome in read(of, path)] == [None] * 6
 
 

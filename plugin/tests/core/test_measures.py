@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from pytest_bias.cassettes.format import reason_label
+from pytest_bias.cassettes.measured import reason_label
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
@@ -208,7 +208,7 @@ def test_a_replay_has_the_latency_that_was_recorded(tmp_path: Path, latency: flo
     first: Outcome = live.outcome(drive_at_once(live.start(), live), None)
     assert record_of(first, of.measures).values == {"latency": latency}
     check_replay(of, Players(MODEL), trial, recorder.cassette.lookup, first)
-    recorder.close(of.id, MODEL)
+    recorder.close()
     again = reread(of, MODEL, trial, Cassette(recorder.cassette.path))
     assert again == first
     assert record_of(again, of.measures).values == {"latency": latency}

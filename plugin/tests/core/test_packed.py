@@ -15,7 +15,7 @@ from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.recording.job import Job
 from pytest_bias.workbench import recordings
 
-from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, pack, record
+from .factories import MODEL, ask_twice, experiment, interrupt, pack, record
 from .test_settings import settings
 
 SMALL = experiment(ask_twice, replicates=1)
@@ -58,11 +58,11 @@ def test_what_was_packed_stays_packed(tmp_path: Path) -> None:
     interrupt(Cassette(packed), SMALL, [TRIALS[1]])
     cassette = Cassette(packed)
     assert (len(cassette), cassette.interrupted) == (4, 2)
-    cassette.merge(SMALL.id, MODEL)
+    cassette.merge()
     assert [path.name for path in packed.parent.iterdir()] == [packed.name]
     assert gzip.decompress(packed.read_bytes()) == whole
     before = packed.read_bytes()
-    write_cassette(Cassette(packed), SMALL.id, MODEL, PROVENANCE)
+    write_cassette(Cassette(packed))
     assert packed.read_bytes() == before
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.recorder import Recorder, salvage
+from pytest_bias.cassettes.maintenance import salvage
+from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import plan
@@ -146,7 +147,7 @@ def recording(disk: Disk, numbers: slice, *, anew: bool = False) -> None:
     for trial in TRIALS[numbers]:
         drive_at_once(OF.protocol(trial, Subject()), Taker(OF, trial, always_five, recorder.add))
         disk.kept += [line.key for line in Cassette(place, anew=anew).interactions()]
-    recorder.close(OF.id, MODEL)
+    recorder.close()
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")

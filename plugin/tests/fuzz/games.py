@@ -114,7 +114,7 @@ def _interrupted(folder: Path, source: Cassette, of: Experiment) -> Path:
 
     for trial in plan(of, of.design()):
         carry_out(of, MODEL, trial, say)
-    recorder.close(of.id, MODEL, merge=False)
+    recorder.close(merge=False)
     return path.with_name(path.name + JOURNAL_SUFFIX)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_bias.baselines.accepted import needed_baseline
 from pytest_bias.baselines.entries import Baseline, baseline_from, baseline_text
-from pytest_bias.cassettes.format import MeasuredTrial
+from pytest_bias.cassettes.measured import MeasuredTrial
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import (
     PACKED_SUFFIX,
@@ -39,7 +39,7 @@ TODAY = "2026-11-21"
 _HEALED = 0.5
 """Share of damaged files whose checksum is made right again."""
 
-Read = tuple[Outcome, tuple[Exchange, ...]]
+Read = tuple[Outcome, tuple[Exchange, ...]] | None
 Kept = Completion | MeasuredTrial
 
 
@@ -49,21 +49,23 @@ def _written(path: Path, data: bytes) -> Path:
     return path
 
 
-class Cassettes(Target[object]):
+Whole = tuple[list[Read], dict[str, str]]
+
+
+class Cassettes(Target[Whole]):
     """A damaged cassette, plain or packed, gives the very replies that were recorded, or an error.
 
-    The error names the file. Never is a reply altered, or a trial not recorded any more, and what
-    is said of where the replies come from stays the same. A file that became another one of the
-    corpus, of the same experiment, gives that one's.
+    The error names the file, or the trial that is not recorded any more. Never is a reply or a
+    text altered. Lines of another file of the corpus, of the same experiment, give that one's.
     """
 
     name = "cassettes"
 
     @cached_property
-    def _known(self) -> Mapping[str, object]:
+    def _known(self) -> Mapping[str, Whole]:
         return {name: self.read(name, data) for name, data in self.corpus.items()}
 
-    def read(self, origin: str, data: bytes) -> object:
+    def read(self, origin: str, data: bytes) -> Whole:
         of = GAMES[origin.partition(".")[0]]
         place = cassette_path(self.scratch, of.id, MODEL)
         is_packed = origin.endswith(PACKED_SUFFIX)
@@ -76,16 +78,20 @@ class Cassettes(Target[object]):
                 outcome = reread(of, MODEL, trial, cassette)
             except Unrecorded:
                 if trial.id not in cassette.lost:
-                    raise
+                    found.append(None)
+                    continue
                 outcome = lost_to_cap(trial)
             found.append((outcome, outcome.exchanges))
-        texts = sorted(cassette.texts().items())
-        return found, texts, cassette.lost, cassette.provenance, cassette.dropped
+        return found, cassette.texts()
 
-    def why_wrong(self, origin: str, data: bytes, found: object) -> str:  # noqa: ARG002
+    def why_wrong(self, origin: str, data: bytes, found: Whole) -> str:  # noqa: ARG002
         game = origin.partition(".")[0]
         known = [value for name, value in self._known.items() if name.startswith(game)]
-        return "" if found in known else "it gives other replies than were recorded"
+        for number, read in enumerate(found[0]):
+            if read is not None and read not in [reads[number] for reads, _ in known]:
+                return f"{read[0].trial.id} has another reply than was recorded"
+        texts = {pair for _, each in known for pair in each.items()}
+        return "" if texts.issuperset(found[1].items()) else "it has another text"
 
 
 class Journals(Target[Mapping[str, Kept]]):

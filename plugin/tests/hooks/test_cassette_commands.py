@@ -51,7 +51,7 @@ def test_verify_names_damage_and_what_is_asked_no_more(suite: Suite) -> None:
     whole = path(suite).read_bytes()
     path(suite).write_bytes(whole.replace(b"Game coin", b"Game join", 1))
     _, wrong = run(suite, "verify", status=1)
-    assert "simulated--even.jsonl, line 2: the text is truncated or was changed" in wrong
+    assert "simulated--even.jsonl, line 3: the line is truncated or was changed" in wrong
     path(suite).write_bytes(whole)
     ask_otherwise(suite)
     _, wrong = run(suite, "verify", status=1)

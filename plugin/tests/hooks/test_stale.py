@@ -51,7 +51,7 @@ def aged(
             return completion
 
         carry_out(of, MODEL, trial, answer)
-    recorder.close(of.id, MODEL, merge=True)
+    recorder.close(merge=True)
     return suite
 
 

@@ -109,7 +109,7 @@ def halved(suite: Suite) -> None:
     cassette = Cassette(recorded_of_old(suite))
     for key in list(cassette._lines)[:3]:
         del cassette._lines[key]
-    write_cassette(cassette, "game-many", OLD, cassette.provenance)
+    write_cassette(cassette)
 
 
 def damaged(suite: Suite) -> None:

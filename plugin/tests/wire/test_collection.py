@@ -144,11 +144,9 @@ def test_every_trial_is_recorded_and_paid_once(tmp_path: Path) -> None:
     places = [Place((), turn, 1) for turn in (1, 2)]
     seeds = {trial_seed(of.id, t, place) for t in plan(of, of.design()) for place in places}
     assert endpoint.answered == Counter(seeds)
-    header = Cassette(job.cassette).header
-    assert header is not None
-    assert header.provenance.simulated
-    assert header.provenance.wire == WIRE
-    assert header.provenance.recorded_with.startswith("pytest-bias ")
+    (provenance,) = Cassette(job.cassette).provenances
+    assert (provenance.simulated, provenance.wire) == (True, WIRE)
+    assert provenance.recorded_with.startswith("pytest-bias ")
     assert files(tmp_path) == {"simulated--even.jsonl"}
     before = cassette_path(tmp_path, of.id, MODEL).read_bytes()
     job, _ = recorded(of, tmp_path, endpoint)
@@ -335,10 +333,8 @@ def test_what_is_journalled_is_merged_without_a_provider(
             job, _ = recorded(of, tmp_path, None, mode=mode)
         assert (job.calls, job.wanted, job.problems) == (0, 0, [])
         assert files(tmp_path) == {"simulated--even.jsonl"}
-        header = Cassette(job.cassette).header
-        assert header is not None
-        assert header.provenance.simulated
-        assert header.provenance.wire == WIRE
+        (provenance,) = Cassette(job.cassette).provenances
+        assert (provenance.simulated, provenance.wire) == (True, WIRE)
 
 
 def test_an_analysis_says_what_stands_only_in_a_journal(

@@ -226,9 +226,9 @@ def _order(of: Experiment, folder: Path, order_seed: int) -> list[int | None]:
 
 
 def _timeless(path: Path) -> list[object]:
-    """The lines of a cassette but for its header, times and the sums over them."""
+    """The lines of a cassette without header, provenance, times and sums."""
     found = []
-    for line in path.read_bytes().splitlines()[1:]:
+    for line in path.read_bytes().splitlines()[2:]:
         parsed = json.loads(line)
         parsed.pop("sum", None)
         parsed.get("reply", {}).pop("latency", None)

@@ -1,0 +1,266 @@
+"""Recordings at rest: damaged lines skipped, cassettes joined, pruned and converted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import DamagedCassette, FileProblem
+from ..settings.model_names import model_of
+from .files import is_there, kept_aside, refuse_links, remove_leftovers
+from .format import (
+    CHANGED,
+    HEADER_START,
+    KEY_START,
+    MEASURED_START,
+    PROVENANCE_START,
+    SCOPE_START,
+    TEXT_START,
+    Provenance,
+    combined,
+    encode_header,
+    encode_provenance,
+    encoded,
+    key_of,
+    replies_on,
+    with_sum,
+    without_sum,
+)
+from .recorder import recording_lock
+from .store import (
+    KEYED,
+    REJOURNAL_SUFFIX,
+    Cassette,
+    check_line,
+    check_place,
+    journals_of,
+    lines_in,
+    packed_path,
+    read_header,
+    standing,
+    write_cassette,
+    write_content,
+)
+
+_SHOWN = 10
+_NO_SCOPE = (KEY_START, MEASURED_START, TEXT_START)
+
+
+def salvage(place: Path, *, anew: bool) -> list[str]:
+    """Skip the damaged lines of a cassette and its journals; says what became of each file.
+
+    Only for who holds the cassette's lock, and is about to record what is lost. ``anew`` is
+    whether everything is recorded anew.
+
+    Raises DamagedCassette when no reply of a file is intact (it may be something else altogether),
+    or Git has left both sides of a merge in it.
+    """
+    cassette = standing(place)
+    files = filter(is_there, journals_of(place)[: 2 if anew else 1])
+    notes = [_mended(cassette, place, is_cassette=True)] if cassette else []
+    notes += [_mended(each, place, is_cassette=False) for each in files]
+    return list(filter(None, notes))
+
+
+def _sorted_out(
+    path: Path, place: Path, *, is_cassette: bool
+) -> tuple[dict[int, bytes], set[int], bool]:
+    """The intact lines of a file by number, the damaged numbers, and if a scope may be lost.
+
+    Of several replies under one key it is unknown which is the one: none is intact.
+    """
+    intact, damaged, unscoped = dict[int, bytes](), set[int](), False
+    replies: dict[str, set[bytes]] = {}
+    for number, line in enumerate(lines_in(path), start=1):
+        header = None
+        try:
+            if is_cassette and (number == 1 or line.startswith(HEADER_START)):
+                header = read_header(line, str(path))
+            else:
+                check_line(line, str(path), number)
+        except DamagedCassette as damage:
+            if damage.hint:
+                raise
+            damaged.add(number)
+            unscoped |= SCOPE_START in line or not line.startswith(_NO_SCOPE)
+            continue
+        if header is not None:
+            check_place(header, path, place)
+            continue
+        intact[number] = line
+        if line.startswith(KEYED):
+            replies.setdefault(key_of(line), set()).add(line)
+    disputed = {line for lines in replies.values() if len(lines) > 1 for line in lines}
+    damaged |= {number for number, line in intact.items() if line in disputed}
+    whole = {number: line for number, line in intact.items() if line not in disputed}
+    return whole, damaged, unscoped
+
+
+def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
+    """Replace one file by its intact lines; a note on what became of it, empty if it is whole."""
+    intact, damaged, unscoped = _sorted_out(path, place, is_cassette=is_cassette)
+    kept = list(intact.values())
+    has_provenance = any(line.startswith(PROVENANCE_START) for line in kept)
+    lines = kept
+    if is_cassette:
+        # Whether a program answered: without a provenance only its model's name tells.
+        simulated = model_of(place.stem).startswith("simulated/")
+        unknown = encode_provenance(replace(combined([]), simulated=simulated))
+        lines = [encode_header(place.parent.name, model_of(place.stem))]
+        lines += [*([] if has_provenance else [unknown]), *kept]
+    elif unscoped and path.name.endswith(REJOURNAL_SUFFIX):
+        # What was to be replaced as a whole is unknown: all of the old recording then.
+        lines = [*kept, encoded({"scope": sorted(Cassette(place).trials())})]
+    if not damaged and (has_provenance or not is_cassette):
+        return ""
+    numbers = sorted(damaged)
+    count = sum(map(replies_on, kept))
+    if not count:
+        problem = "no reply in it is intact"
+        raise DamagedCassette(path=path, line=(numbers or [1])[0], problem=problem, whole=True)
+    refuse_links(path)
+    aside = kept_aside(path, "damaged")
+    write_content(path, (line + b"\n" for line in lines))
+    shown = ", ".join(map(str, numbers[:_SHOWN])) + ", …" * (len(numbers) > _SHOWN)
+    what = [f"line {shown}: damaged"] if numbers else []
+    if is_cassette and not has_provenance:
+        what.append("and the provenance of the recording is lost")
+    return (
+        f"{path.name}, {', '.join(what)}; the {count} other replies count, and what is missing is "
+        f"recorded again. The file as it was is kept as {aside.name}"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """A cassette into which ``parts`` others were joined.
+
+    ``lines`` stand in it now: interactions, or trials of which only measures are kept; ``added``
+    of them are new.
+    """
+
+    path: Path
+    parts: int
+    lines: int
+    added: int
+
+
+def join(places: Sequence[Path], folder: Path) -> list[Joined]:
+    """Join the cassettes at ``places`` into those of ``folder``, which are made where none is.
+
+    Nothing is written before all of them fit, and each is then replaced in one step; joining the
+    same again changes nothing. Replies that stand only in the journal of a recording that was
+    killed are joined as well.
+
+    Raises FileProblem where two do not fit together or a recording made anew has not come to its
+    end. Raises DamagedCassette or FileProblem where
+    one of them cannot be read or written.
+    """
+    found: dict[Path, list[Path]] = {}
+    for place in places:
+        target = folder / place.parent.name / place.name
+        parts = found.setdefault(target, [])
+        if place.resolve() != target.resolve():
+            parts.append(place)
+    with ExitStack() as locks:
+        joined = []
+        for target, parts in sorted(found.items()):
+            locks.enter_context(recording_lock(target, stays=False))
+            refuse_links(target, packed_path(target), *journals_of(target))
+            remove_leftovers(target)
+            whole = _finished(target)
+            joined.append((len(parts), whole, sum(whole.join(_finished(part)) for part in parts)))
+        for _, cassette, _ in joined:
+            cassette.merge()
+        return [
+            Joined(path=cassette.path, parts=parts, lines=len(cassette), added=added)
+            for parts, cassette, added in joined
+        ]
+
+
+def _finished(place: Path) -> Cassette:
+    cassette = Cassette(place)
+    if cassette.unfinished:
+        raise cassette.unfinished_error()
+    return cassette
+
+
+def prune(place: Path, keys: frozenset[str]) -> Path:
+    """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
+
+    Raises FileProblem where a recording of it has not come to its end, or nothing would be
+    removed or left. Raises FileProblem or DamagedCassette where it cannot be read or
+    written.
+    """
+    with recording_lock(place, stays=False):
+        for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
+            if is_there(journal):
+                problem = (
+                    f"is left as it is: {journal.name} beside it is left of a recording that has "
+                    f"not come to its end; finish that with --bias-record={mode}"
+                )
+                raise FileProblem(path=place, problem=problem)
+        refuse_links(place, packed_path(place))
+        cassette = Cassette(place)
+        if cassette.header is None or not keys or not cassette.keys - keys:
+            problem = (
+                "is left as it is: what no design asks for in it is of trials that are not "
+                "recorded whole, and what else those ask nobody knows; record what is missing "
+                "(--bias-record=missing), or give the suite, the judge and the roster it was "
+                "recorded with"
+                if not keys
+                else "is left as it is: no design asks for anything in it, so the suite, the "
+                "judge or the roster is another than it was recorded with; remove the "
+                "file yourself if you mean it"
+            )
+            raise FileProblem(path=cassette.path, problem=problem)
+        aside = kept_aside(cassette.path, "before")
+        cassette.without(keys)
+        write_cassette(cassette)
+        return aside
+
+
+def convert(place: Path) -> bool:
+    """Write a cassette of format 1 and its journals in format 2; True if anything was changed.
+
+    Keys and replies stay byte for byte. Raises DamagedCassette, before anything is written, where
+    a file is not what was recorded.
+    """
+    with recording_lock(place, stays=False):
+        files = [*filter(None, [standing(place)]), *filter(is_there, journals_of(place))]
+        before = {path: list(lines_in(path)) for path in files}
+        after = {path: _converted(lines, path) for path, lines in before.items()}
+        refuse_links(*files)
+        for path, lines in after.items():
+            if lines != before[path]:
+                write_content(path, (line + b"\n" for line in lines))
+        return after != before
+
+
+def _converted(lines: Sequence[bytes], path: Path) -> list[bytes]:
+    """The lines of a file of format 1 as format 2 has them; others as they are."""
+    head: list[bytes] = []
+    if lines and lines[0].startswith(HEADER_START):
+        try:
+            header = json.loads(lines[0])
+            if header["format"] != 1:
+                return [*lines]
+            body = b"".join(line + b"\n" for line in lines[1:])
+            if hashlib.sha256(body).hexdigest() != header["checksum"]:
+                raise ValueError  # noqa: TRY301  (as any other wrong value here)
+            provenance = Provenance(**header["provenance"])
+            head = [encode_header(header["experiment"], header["model"])]
+        except (KeyError, TypeError, ValueError):
+            raise DamagedCassette(path=path, line=1, problem=f"the file {CHANGED}") from None
+        head.append(encode_provenance(provenance))
+    return [
+        *head,
+        *(
+            with_sum(line) if line.startswith(TEXT_START) and without_sum(line) is None else line
+            for line in lines[len(head[:1]) :]
+        ),
+    ]
