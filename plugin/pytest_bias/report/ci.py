@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..verdicts.verdict import HypothesisName, Verdict
 from ..verdicts.wording import number_words
-from .escapes import terminal_text
-from .jinja import rendered
+from .escapes import rendered, terminal_text
 from .run import RunResult
 from .terminal import (
     Row,

@@ -18,8 +18,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Outcome, Recording, known_sum, record_of
 from ..tables.reader import arrow
-from .escapes import flat_markdown
-from .jinja import rendered
+from .escapes import flat_markdown, rendered
 from .wording import published_facts, simulated_words
 
 FORMAT = 1

@@ -1,8 +1,8 @@
-r"""Escapes of text from outside, where it leaves: on a terminal, in a CI log, in Markdown, in CSV.
+r"""Escapes of text from outside on a terminal, in a CI log, Markdown and CSV; and templates.
 
 A served model's name, a vendor's error or a level's label may hold anything. What is shown of it
 stays as it is; what would be obeyed is shown instead (``\x1b[2K``). Markup of HTML is escaped
-where it is written, workflow commands in :mod:`.report.ci`.
+by the templates, workflow commands in :mod:`.report.ci`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,13 @@ import csv
 import io
 import re
 from collections.abc import Iterable
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 from unicodedata import category
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 CsvValue = str | int | float | bool | None
 
@@ -97,3 +102,50 @@ def _defused(cell: CsvValue) -> CsvValue:
         return cell
     runs = cell[:1] in {"\t", "\r", "\n"} or cell.lstrip()[:1] in _FORMULA
     return f"'{cell}" if runs else cell
+
+
+# --- templates --------------------------------------------------------------------------------
+
+
+def rendered(template: str, **given: object) -> str:
+    """Render a template: no clock, no path, no network; HTML escapes whatever it is given."""
+    return writable(_environment().get_template(template).render(given))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import (  # noqa: PLC0415  (only where a report is written)
+        Environment,
+        PackageLoader,
+        StrictUndefined,
+        nodes,
+        pass_eval_context,
+        select_autoescape,
+    )
+
+    from ..verdicts import wording as of_verdicts  # noqa: PLC0415
+    from ..verdicts.decide import open_cells  # noqa: PLC0415
+    from . import wording  # noqa: PLC0415
+
+    @pass_eval_context
+    def visible(context: nodes.EvalContext, value: object) -> object:
+        # What is markup already is of our own making; Markdown has escapes of its own.
+        own = not context.autoescape or hasattr(value, "__html__")
+        return value if own else "\n".join(map(visible_line, str(value).split("\n")))
+
+    environment = Environment(
+        loader=PackageLoader("pytest_bias", "report/templates"),
+        autoescape=select_autoescape(["html.j2"]),
+        finalize=visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        code=code_markdown,
+        flat=flat_markdown,
+        plain=plain_markdown,
+        quoted=partial(quote, safe=""),
+    )
+    environment.globals.update({**vars(of_verdicts), **vars(wording), "open_cells": open_cells})
+    return environment

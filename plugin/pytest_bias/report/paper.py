@@ -19,8 +19,7 @@ from ..recording.caller import Terms
 from ..recording.collector import answer_of
 from ..verdicts.analysis import Analysis
 from ..verdicts.wording import number_words
-from .escapes import writable
-from .jinja import rendered
+from .escapes import rendered, writable
 
 _MOST_CONDITIONS, _MOST_ANSWERS = 32, 10
 """Beyond these, conditions are not told one by one, and answers of a question not counted out."""

@@ -12,7 +12,7 @@ from ..contrasts.power import Prospect
 from ..recording.estimate import Mark
 from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
 from ..verdicts.wording import number_as_given
-from .jinja import rendered
+from .escapes import rendered
 from .wording import capital
 
 WIDTH = 100

@@ -10,7 +10,7 @@ from ..baselines.case_report import CaseReport
 from ..baselines.gate import stopped_by, stopped_by_control
 from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
-from ..report.junit import properties_of
+from ..report.results import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
 from ..workbench.project import Project
