@@ -26,12 +26,12 @@ ARGUMENT = "bias_case"
 """Argument that carries an item's case."""
 
 CALLED = pytest.StashKey[bool]()
-"""Whether an item's body was called."""
+"""True once an item's body was called."""
 
 JUDGED = pytest.StashKey[bool]()
-"""Whether an item's call has ended, its judging included."""
+"""True once an item's call has ended, its judging included."""
 
-_PLACE = pytest.StashKey[str]()
+_PATH = pytest.StashKey[str]()
 
 
 def declared_on(function: object) -> Declaration | None:
@@ -50,18 +50,15 @@ def case_of(item: pytest.Item) -> Case | None:
 
 
 def name_of(item: pytest.Item) -> str:
-    """The item's name in the books: the node id that pytest takes from rootdir.
-
-    Made from the path and the names below it: what other plugins add to a node id is no name.
-    """
+    """Name of an item in the results: its node id from rootdir, without what plugins add to it."""
     parent = item.parent
     assert parent is not None  # noqa: S101  (an item stands in a module or class)
-    if _PLACE not in parent.stash:
+    if _PATH not in parent.stash:
         root, path = item.config.rootpath, parent.path
-        place = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
-        within = [node.name for node in parent.listchain() if isinstance(node, pytest.Class)]
-        parent.stash[_PLACE] = "::".join((place, *within))
-    return f"{parent.stash[_PLACE]}::{item.name}"
+        file = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+        classes = [node.name for node in parent.listchain() if isinstance(node, pytest.Class)]
+        parent.stash[_PATH] = "::".join((file, *classes))
+    return f"{parent.stash[_PATH]}::{item.name}"
 
 
 def origin_of(item: pytest.Item, case: Case) -> str:
@@ -109,11 +106,9 @@ def call_noted(item: pytest.Function) -> Iterator[None]:
 
 
 def tolerate(item: pytest.Item, reason: str) -> None:
-    """Have what the gate will say to an item reported as an expected failure."""
+    """Have what the gate will raise reported as an expected failure."""
     if reason:
-        # strict is said for the mark to beat pytest's ini keys of that meaning.
-        shown = terminal_text(reason)
-        mark = pytest.mark.xfail(raises=AssertionError, strict=False, reason=shown)
+        mark = pytest.mark.xfail(raises=AssertionError, reason=terminal_text(reason))
         item.add_marker(mark, append=False)
 
 
@@ -124,21 +119,16 @@ def tolerate(item: pytest.Item, reason: str) -> None:
 def without_traceback(
     item: pytest.Item, call: pytest.CallInfo[None], portable: Callable[[str], str]
 ) -> Iterator[None]:
-    """Spare an error of ours the traceback that :func:`reword` would replace.
-
-    For it pytest parses every module that the error came through.
-    """
+    """Report an error of ours in its own words: for a traceback pytest parses every module."""
     from ..errors import BiasError  # noqa: PLC0415  (nothing is imported without cases)
 
     error = call.excinfo.value if call.excinfo is not None else None
-    spared = isinstance(error, BiasError) and item.stash.get(JUDGED, False)
-    if spared:
+    if isinstance(error, BiasError) and item.stash.get(JUDGED, False):
         vars(item)["repr_failure"] = lambda _: _in_words(item, error, portable)
     try:
         yield
     finally:
-        if spared:
-            del vars(item)["repr_failure"]
+        vars(item).pop("repr_failure", None)
 
 
 def reword(
@@ -148,11 +138,7 @@ def reword(
     run: Run,
     portable: Callable[[str], str],
 ) -> None:
-    """Word our own errors, and fail an xfail under which nothing was tested.
-
-    Errors become plain text, and short where there is a line for each failure alone: in the
-    summary, with ``--tb=line`` and as JUnit's message.
-    """
+    """Note what is not recorded, and fail an xfail under which nothing was tested."""
     if report.when == "call" and not item.stash.get(JUDGED, False):
         return  # a subtest's
     if report.passed:  # three times in most cases
@@ -186,8 +172,11 @@ def reword(
 def _in_words(
     item: pytest.Item, error: BaseException | None, portable: Callable[[str], str]
 ) -> ReprExceptionInfo:
-    """Show an error of ours as pytest does: whole, and in a line at the place of its test."""
-    # xdist carries nothing else that has a line of its own.
+    """An error of ours as pytest shows errors: in full, and in a line at its test.
+
+    The line stands in the summary, with ``--tb=line`` and in JUnit. xdist carries nothing else
+    that has a line of its own.
+    """
     from _pytest._code.code import (  # noqa: PLC0415  (only where something fails)
         ReprEntryNative,
         ReprExceptionInfo,
@@ -197,21 +186,15 @@ def _in_words(
 
     words = terminal_text(portable(f"{type(error).__name__}: {error}"))
     short = terminal_text(getattr(error, "short", "")) or words.partition("\n")[0]
-    # With --tb=line pytest prints the line below of each failure.
-    whole = (
-        [ReprEntryNative([f"{words}\n"])]
-        if item.config.getoption("tbstyle", "auto") != "line"
-        else []
-    )
+    in_full = item.config.getoption("tbstyle", "auto") != "line"
+    entries = [ReprEntryNative([f"{words}\n"])] * in_full
     file, line, _ = item.location
-    return ReprExceptionInfo(
-        ReprTraceback(whole, None, style="native"),
-        ReprFileLocation(file, (line or 0) + 1, short),
-    )
+    location = ReprFileLocation(file, (line or 0) + 1, short)
+    return ReprExceptionInfo(ReprTraceback(entries, None, style="native"), location)
 
 
 def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
-    """Return why a failure is none that somebody expected; empty where it is one."""
+    """Reason why a failure is no expected one; empty where it is."""
     if not any(item.iter_markers("xfail")) and not isinstance(error, pytest.xfail.Exception):
         return "reported as an expected failure, and nothing marks it as one"
     if not any(pair[:1] == (RESULT,) for pair in item.user_properties):
@@ -220,7 +203,7 @@ def _unexpected(item: pytest.Item, error: BaseException | None) -> str:
 
 
 def reword_collected(collector: pytest.Collector, report: pytest.CollectReport) -> None:
-    """Word our own errors that a module raised while it was imported: one line, and its place."""
+    """Report an error of ours that a module raised when imported in one line, with its place."""
     call = getattr(report, "call", None)
     error = call.excinfo.value if call is not None and call.excinfo is not None else None
     if error is None:
@@ -236,9 +219,9 @@ def reword_collected(collector: pytest.Collector, report: pytest.CollectReport) 
 
 
 def fail_unjudged(report: pytest.TestReport | pytest.CollectReport, refusals: list[str]) -> None:
-    """Fail a test or module in which a decorated function ran that nobody judges; takes the list.
+    """Fail a test or module in which a decorated function ran unjudged; empties the list.
 
-    Neither an xfail covers that, nor whoever catches the error: unittest, an ``except``.
+    No xfail covers that, nor code that catches the error: unittest, an ``except``.
     """
     taken = refusals[:]
     del refusals[: len(taken)]
