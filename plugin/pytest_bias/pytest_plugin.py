@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from .session import options
+from .session.distribution import limit_workers, note_distribution, undistribute
+
 if TYPE_CHECKING:
     from .contrasts.cases import Case, Recorded
     from .experiments.design import Condition
     from .session.run import Run
     from .session.session import BiasSession
+    from .verdicts.analysis import Analysis
     from .verdicts.verdict import Control, Verdict
 
 SESSION = "pytest-bias-session"
@@ -32,28 +36,22 @@ _OF_ANOTHER_RUN = pytest.StashKey[list[str]]()
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Offer the hooks of this plugin to others."""
-    from .session import hookspecs  # noqa: PLC0415
-
-    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.add_hookspecs(options)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options and their ini equivalents."""
-    from .session.options import add_options  # noqa: PLC0415
-
-    add_options(parser)
+    options.add_options(parser)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Hold the process' end, and keep verdicts apart from pytest's cache."""
-    from .session.options import is_given, spare_cache  # noqa: PLC0415
-
-    if not is_given(early_config):
+    if not options.is_given(early_config):
         return
     from .workbench.process_end import hold_exit  # noqa: PLC0415
 
-    spare_cache(early_config)
+    options.spare_cache(early_config)
     early_config.stash[_LET_GO] = hold_exit(partial(_due, early_config))
 
 
@@ -61,13 +59,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
-    """Say how tests are distributed; at the very end, hold the exit status."""
-    from .session.distribution import (  # noqa: PLC0415
-        limit_workers,
-        note_distribution,
-        undistribute,
-    )
-
+    """Decide how tests are distributed; at the very end, hold the exit status."""
     note_distribution(config)
     undistribute(config)
     limit_workers(config)
@@ -79,7 +71,7 @@ def pytest_cmdline_main(
         raise
     session = _session(config)
     if session is not None and status is not None:
-        status = session.exit.status_of(status)
+        status = session.state.status_of(status)
     if status == pytest.ExitCode.OK and _LET_GO in config.stash:
         config.stash[_LET_GO]()  # else it is held to the very end: of atexit, too
     return status
@@ -87,7 +79,7 @@ def pytest_cmdline_main(
 
 def _due(config: pytest.Config) -> int:
     session = _session(config)
-    return 0 if session is None else session.exit.status_now()
+    return 0 if session is None else session.state.status_now()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -98,17 +90,14 @@ def pytest_configure(config: pytest.Config) -> None:
     refusals = _refusals()
     config.stash[_OF_ANOTHER_RUN] = refusals[:]
     refusals.clear()
-    from .session.options import is_given  # noqa: PLC0415
-
-    config.addinivalue_line(
-        "markers", "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
-    )
-    if is_given(config) or getattr(config.option, "dist", "no") != "no":
+    marker = "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
+    config.addinivalue_line("markers", marker)
+    if options.is_given(config) or getattr(config.option, "dist", "no") != "no":
         _open_session(config)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Leave a run in whose process this one was what was refused there."""
+    """Restore the refusals of a run in whose process this one was."""
     of_another_run: list[str] = config.stash.get(_OF_ANOTHER_RUN, [])
     _refusals()[:] = of_another_run
 
@@ -138,7 +127,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test in which a decorated function ran that nobody judges."""
+    """Fail a test in which a decorated function ran unjudged."""
     report = yield
     _fail_refused(report)
     return report
@@ -157,9 +146,9 @@ def _refusals() -> list[str]:
 
 
 def _is_wanted(config: pytest.Config) -> bool:
-    """Return true where something uses ours, and there is no session.
+    """True where something uses this package, and there is no session.
 
-    The package is asked, not ``sys.modules``: names it gave out outlast a module's place there.
+    Names that the package gave out outlast a module's place in ``sys.modules``.
     """
     return _USED in vars(_package()) and _session(config) is None
 
@@ -211,17 +200,23 @@ def recorded(bias_case: Case, pytestconfig: pytest.Config) -> Recorded:
 @pytest.fixture
 def verdict(bias_case: Case, pytestconfig: pytest.Config) -> Verdict:
     """The verdict of a ``@hypotheses`` case."""
-    if bias_case.kind != "hypothesis" or bias_case.contrast is None:
-        pytest.fail("the fixture 'verdict' is for @hypotheses cases", pytrace=False)
-    return _run(pytestconfig).analysis(bias_case).analysis.verdict(bias_case.contrast.id)
+    analysis, name = _judged(bias_case, pytestconfig, "hypothesis", "verdict", "hypotheses")
+    return analysis.verdict(name)
 
 
 @pytest.fixture
 def control(bias_case: Case, pytestconfig: pytest.Config) -> Control:
     """The positive control of a ``@positive_control`` case."""
-    if bias_case.kind != "control" or bias_case.contrast is None:
-        pytest.fail("the fixture 'control' is for @positive_control cases", pytrace=False)
-    return _run(pytestconfig).analysis(bias_case).analysis.control(bias_case.contrast.id)
+    analysis, name = _judged(bias_case, pytestconfig, "control", "control", "positive_control")
+    return analysis.control(name)
+
+
+def _judged(
+    case: Case, config: pytest.Config, kind: str, fixture: str, decorator: str
+) -> tuple[Analysis, str]:
+    if case.kind != kind or case.contrast is None:
+        pytest.fail(f"the fixture '{fixture}' is for @{decorator} cases", pytrace=False)
+    return _run(config).analysis(case).analysis, case.contrast.id
 
 
 def _session(config: pytest.Config) -> BiasSession | None:

@@ -1,13 +1,13 @@
-"""The end of a session: its result, its reports, and its exit status."""
+"""Result of a session: what was reported, what was let through, and what else is written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import pytest
 
@@ -19,35 +19,35 @@ from .outputs import write_all
 from .upgrade import unasked_of_run, upgrade_of_run
 
 if TYPE_CHECKING:
-    from .state import Ledger, State
+    from .state import ReportedCases, State
 
 
-def close_books(state: State, exitstatus: int) -> RunResult:
+def result_of_run(state: State, exitstatus: int) -> RunResult:
     """Write the reports and return the result of the run.
 
-    Its exit status is never 0 when the books do not balance. Nothing is written after an internal
-    error of pytest.
+    Its exit status is never 0 where a selected case has no result. Nothing is written after an
+    internal error of pytest.
     """
-    ledger, reports = state.ledger, tuple(state.ledger.results.values())
-    analyses, lacking = _analyses(state)
-    said = state.said + lacking + Diagnostics(errors=tuple(_unbalanced(ledger)))
-    accepted = tuple(_let_through(ledger, "accepted", "xfailed"))
+    reported, reports = state.reported, tuple(state.reported.results.values())
+    analyses, missing = _analyses(state)
+    said = state.said + missing + Diagnostics(errors=tuple(_damaged(reported)))
+    accepted = tuple(_let_through(reported, "accepted", "xfailed"))
     run = RunResult(
         analyses=analyses,
-        cases=tuple(sorted(ledger.outcomes.items())),
-        lost=ledger.lost,
+        cases=tuple(sorted(reported.outcomes.items())),
+        lost=reported.lost,
         partial=tuple(_partial(state)),
         problems=(),
-        broken=ledger.broken,
+        broken=reported.broken,
         leniencies=tuple(_leniencies_shortly(state)),
         judged=tuple(sorted({r.named for r in reports if r.kind == "hypothesis"})),
         accepted=accepted,
         ending=tuple(each for each in accepted if each.ends_soon(state.settings.today)),
-        expired=tuple(_let_through(ledger, "expired", "failed")),
-        failing=tuple(sorted(set(_failing(ledger)))),
+        expired=tuple(_let_through(reported, "expired", "failed")),
+        failing=tuple(sorted(set(_failing(reported)))),
         scope=_scope(state),
         stale=tuple(sorted({state.portable(r.stale) for r in reports if r.stale})),
-        failures=tuple(sorted(ledger.failures)),
+        failures=tuple(sorted(reported.failures)),
         exit_status=exitstatus,
         version=version("pytest-bias"),
     )
@@ -56,7 +56,10 @@ def close_books(state: State, exitstatus: int) -> RunResult:
     run = replace(run, upgrade=upgrade, problems=said.errors)
     internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
     if not internal_error:
-        said += _published(state, run)
+        if state.settings.dataset is not None or state.settings.exports is not None:
+            from .exports import write_published  # noqa: PLC0415  (only where requested)
+
+            said += write_published(state, run.fewer)
         said += _results_taken(state, replace(run, problems=said.errors))
     if state.settings.accept is not None:
         said += _accept(state, run, said.errors)
@@ -70,7 +73,7 @@ def close_books(state: State, exitstatus: int) -> RunResult:
     return replace(run, notes=(*said.notes, *_leniencies(state)), written=said.written)
 
 
-# --- the books --------------------------------------------------------------------------------
+# --- what was reported ------------------------------------------------------------------------
 
 
 def _scope(state: State) -> Scope:
@@ -87,15 +90,15 @@ def _scope(state: State) -> Scope:
 
 def _partial(state: State) -> Iterator[str]:
     """Reasons why this run is not the whole suite as its ini file configures it."""
-    suite, ledger = state.suite, state.ledger
+    suite, reported = state.suite, state.reported
     yield from suite.narrowed
     yield from (f"only {part} was asked for" for part in suite.parts)
     # The cases of modules that failed are unknown; workers run the others all the same.
     failed = sum(why == "" for why in state.unfinished.values())
     for number, noun, how in (
         (failed, "error", "during collection"),
-        (len(ledger.unselected), "case", "not selected"),
-        (len(ledger.lost), "case", "without a verdict"),
+        (len(reported.unselected), "case", "not selected"),
+        (len(reported.lost), "case", "without a verdict"),
     ):
         if number:
             yield f"{number_words(number, noun)} {how}"
@@ -104,11 +107,11 @@ def _partial(state: State) -> Iterator[str]:
     yield from suite.varied(state.settings.models)
 
 
-def _unbalanced(ledger: Ledger) -> Iterator[str]:
-    """What is wrong with the reports of cases."""
-    for case, words in sorted(ledger.damaged.items()):
+def _damaged(reported: ReportedCases) -> Iterator[str]:
+    """Results that cannot be read, and cases that another plugin's hook let pass."""
+    for case, words in sorted(reported.damaged.items()):
         yield f"{case}: {words}"
-    for case in ledger.overruled:
+    for case in reported.overruled:
         yield (
             f"{case} did not pass the gate and was not reported as failed: a hook or plugin "
             "changed it"
@@ -116,13 +119,13 @@ def _unbalanced(ledger: Ledger) -> Iterator[str]:
 
 
 def _analyses(state: State) -> tuple[tuple[Analysis, ...], Diagnostics]:
-    """The analyses the reported cases speak of, checked against what they say, sorted."""
-    told: dict[tuple[str, str], dict[str, str]] = {}
-    for case, result in sorted(state.ledger.results.items()):
+    """The analyses the reported cases rest on, each with the digest that they report, sorted."""
+    digests: dict[tuple[str, str], dict[str, str]] = {}
+    for case, result in sorted(state.reported.results.items()):
         if result.analysis:
-            told.setdefault((result.experiment, result.model), {})[case] = result.analysis
+            digests.setdefault((result.experiment, result.model), {})[case] = result.analysis
     found, wrong = [], []
-    for key, cases in sorted(told.items()):
+    for key, cases in sorted(digests.items()):
         made = state.workspace.read(*key)
         differ = [case for case, digest in cases.items() if made is None or made.digest != digest]
         wrong += [f"the analysis behind {case} is lost or was changed" for case in differ]
@@ -131,23 +134,23 @@ def _analyses(state: State) -> tuple[tuple[Analysis, ...], Diagnostics]:
     return tuple(found), Diagnostics(errors=tuple(wrong))
 
 
-def _failing(ledger: Ledger) -> Iterator[tuple[str, str, str]]:
-    """The hypotheses that the gate stopped and nothing let through, named like the judged."""
-    for case in ledger.stopped:
-        result, failed = ledger.results[case], ledger.outcomes.get(case) == "failed"
+def _failing(reported: ReportedCases) -> Iterator[tuple[str, str, str]]:
+    """Names of the hypotheses that the gate stopped and nothing let through."""
+    for case in reported.stopped:
+        result, failed = reported.results[case], reported.outcomes.get(case) == "failed"
         if result.kind == "hypothesis" and (failed or result.fails):
             yield result.named
 
 
 def _let_through(
-    ledger: Ledger, how: Literal["accepted", "expired"], outcome: str
+    reported: ReportedCases, how: Literal["accepted", "expired"], outcome: str
 ) -> Iterator[AcceptedVerdict]:
-    """What the gate stopped and an acceptance let through, or did before, sorted."""
+    """Verdicts that the gate stopped and an acceptance let through, or did before, sorted."""
     found = {  # one hypothesis may have several cases
         result.named: (result, acceptance)
-        for case, result in ledger.results.items()
+        for case, result in reported.results.items()
         if result.stopped and (acceptance := getattr(result.comparison, how)) is not None
-        if ledger.outcomes.get(case) == outcome
+        if reported.outcomes.get(case) == outcome
     }
     for _, (result, acceptance) in sorted(found.items()):
         assert result.status is not None  # noqa: S101  (only hypotheses are accepted)
@@ -176,24 +179,24 @@ def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Diagnost
     if problems:
         return refused("see the other problems")
     is_part = bool(run.fewer) or not state.suite.is_all
-    reports = state.ledger.results.values()
+    reports = state.reported.results.values()
     return accept(state.settings, run.analyses, reports, partial=is_part)
 
 
 def _failed_all_the_same(state: State) -> Iterator[str]:
     """Cases that failed although their verdict is accepted: by another error, or in tear-down."""
-    ledger = state.ledger
+    reported = state.reported
     if not state.config.option.runxfail:
-        for case in ledger.stopped:
-            accepted = ledger.results[case].comparison.accepted
-            if accepted is not None and ledger.outcomes[case] == "failed":
+        for case in reported.stopped:
+            accepted = reported.results[case].comparison.accepted
+            if accepted is not None and reported.outcomes[case] == "failed":
                 yield case
 
 
 def _leniencies(state: State) -> Iterator[str]:
     """Cases that an xfail let through, and what has improved, so that no green run hides it."""
-    for case, outcome in sorted(state.ledger.outcomes.items()):
-        result = state.ledger.results.get(case)
+    for case, outcome in sorted(state.reported.outcomes.items()):
+        result = state.reported.results.get(case)
         if outcome == "xfailed" and not (result and (result.known or result.fails)):
             yield f"accepted by xfail: {case}"
         comparison = None if result is None else result.comparison
@@ -207,43 +210,29 @@ def _leniencies_shortly(state: State) -> Iterator[str]:
     if state.settings.gate == "off":
         yield "not gated"
         return
-    ledger = state.ledger
-    known = {case for case, result in ledger.results.items() if result.known or result.fails}
-    stopped = [case for case in ledger.stopped if case not in known]
-    accepted = [case for case in stopped if ledger.outcomes.get(case) == "xfailed"]
+    reported = state.reported
+    known = {case for case, result in reported.results.items() if result.known or result.fails}
+    stopped = [case for case in reported.stopped if case not in known]
+    accepted = [case for case in stopped if reported.outcomes.get(case) == "xfailed"]
     if accepted:
         yield f"{'' if len(accepted) == len(stopped) else f'{len(accepted)} '}accepted by xfail"
     if state.settings.inconclusive == "pass":
         yield "bias_inconclusive = pass"
 
 
-# --- what is written beside the reports -------------------------------------------------------
-
-
-def _published(state: State, run: RunResult) -> Diagnostics:
-    """Write data sets and exports, where they are asked for."""
-    if state.settings.dataset is None and state.settings.exports is None:
-        return Diagnostics()
-    from .exports import write_published  # noqa: PLC0415  (only where it is asked for)
-
-    return write_published(state, run.fewer)
+# --- other plugins ----------------------------------------------------------------------------
 
 
 def _results_taken(state: State, run: RunResult) -> Diagnostics:
     """Hand the results to each plugin that takes them; its error is a problem of the run."""
-    config, manager, said = state.config, state.config.pluginmanager, Diagnostics()
-    plugins = [
-        each
-        for each in manager.hook.pytest_bias_results.get_hookimpls()
-        if not (each.wrapper or each.hookwrapper)
-    ]
-    for plugin in reversed(plugins):
-        others = [each.plugin for each in plugins if each is not plugin]
-        ask = manager.subset_hook_caller("pytest_bias_results", others)
+    config, said = state.config, Diagnostics()
+    for plugin in reversed(config.hook.pytest_bias_results.get_hookimpls()):
         so_far = replace(run, problems=run.problems + said.errors)
+        given = {"config": config, "view": so_far}
         try:
-            for written in ask(config=config, view=so_far):
-                said += Diagnostics(written=tuple(map(_path, written)))
+            written = plugin.function(*(given[name] for name in plugin.argnames))
+            paths = map(_path, cast("Iterable[object]", written or ()))
+            said += Diagnostics(written=tuple(paths))
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
             name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
             problem = f"pytest_bias_results of {name} failed with {type(error).__name__}: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -22,12 +23,11 @@ from .items import (
     reword_collected,
     set_property,
 )
-from .options import is_given
+from .options import is_given, is_listing
 from .state import CASE
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case, Declaration
-    from ..errors import Diagnostics
     from .run import Run
     from .state import State
 
@@ -43,7 +43,8 @@ class Collection:
         self.exporting: list[Case] = []
         self._declared: list[Declaration] = []
         self._deselected: list[str] = []
-        # What was made, by its origin, and its name in the books.
+        self._froze = False
+        # What was made, by its origin, and its name in the results.
         self._parametrized: dict[str, str] = {}
 
     @cached_property
@@ -102,7 +103,7 @@ class Collection:
             self.state.unfinished[report.nodeid] = why
         elif report.outcome == "failed":
             self.state.unfinished[report.nodeid] = ""  # pytest says why
-            self.state.ledger.fail(report.nodeid)
+            self.state.reported.failures[report.nodeid] = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -120,11 +121,11 @@ class Collection:
                 self._deselected.append(name_of(item))
                 self._parametrized.pop(origin_of(item, case), None)
 
-    def drop_refused(self, items: list[pytest.Item]) -> Diagnostics | None:
-        """Run nothing where the user asked wrongly, nor an experiment without the design."""
-        said = None
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Run nothing where the request is wrong, nor an experiment without the design."""
         if not self.state.refused and "run" in vars(self) and self.run.without:
-            said = self._drop_without(items)
+            self._drop_without(items)
         if not self.state.refused and any(map(case_of, items)):
             from ..errors import BadSetting  # noqa: PLC0415  (only where cases are)
 
@@ -134,9 +135,35 @@ class Collection:
                 self.state.refused = str(error)
         if self.state.refused:
             items.clear()
-        return said
 
-    def _drop_without(self, items: list[pytest.Item]) -> Diagnostics | None:
+    @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the selected cases, and then drop what must not be run.
+
+        A case that is dropped without being noted would not be missed.
+        """
+        state, items = self.state, session.items
+        if state.refused and not state.is_worker:
+            raise pytest.UsageError(terminal_text(state.refused))
+        state.phase = "running"
+        self._select(items)
+        self._check(items)
+        if problem := self._announce(items):
+            report = pytest.CollectReport("bias cases", "failed", problem, [])
+            state.config.hook.pytest_collectreport(report=report)
+            items.clear()
+        elif state.reported.selected and not state.refused and not is_listing(state.config):
+            self._drop_faulty(items)
+            if not gc.get_freeze_count():  # what others froze thaws only together with this
+                gc.freeze()
+                self._froze = True
+
+    def unfreeze(self) -> None:
+        """Give what was frozen for the cases back to the garbage collector."""
+        if self._froze:
+            gc.unfreeze()
+
+    def _drop_without(self, items: list[pytest.Item]) -> None:
         """Drop the cases of experiments that lack the requested design; they are not selected.
 
         Where no experiment has it, the request is wrong.
@@ -147,15 +174,15 @@ class Collection:
         if lacking and len(lacking) == len(names):
             self.state.refused = str(without[lacking[0]])
         if self.state.refused or not lacking:
-            return None
+            return
         from ..errors import Diagnostics  # noqa: PLC0415
 
         _drop(items, lacking)
         design = self.state.settings.design
         what = f"left out, for want of a design {design!r}: {', '.join(lacking)}"
-        return Diagnostics(notes=(what,))
+        self.state.add(Diagnostics(notes=(what,)))
 
-    def drop_faulty(self, items: list[pytest.Item]) -> None:
+    def _drop_faulty(self, items: list[pytest.Item]) -> None:
         """Drop the cases of experiments whose prompts are at fault; each is one collection error.
 
         Only now is it known which experiments have selected cases, so pytest is handed the report
@@ -181,8 +208,8 @@ class Collection:
                 item.config.hook.pytest_collectreport(report=report)
         _drop(items, {name for name, said in found.items() if said})
 
-    def select(self, items: list[pytest.Item]) -> bool:
-        """Name the selected cases, on their reports and in the books; says whether there are any.
+    def _select(self, items: list[pytest.Item]) -> None:
+        """Name the selected cases, on their reports and in the results.
 
         Cases that were made and then neither selected nor deselected (another plugin dropped
         them, or only some node ids were asked for) count as deselected.
@@ -198,15 +225,14 @@ class Collection:
                 self._parametrized.pop(origin_of(item, case), None)
                 if self.state.settings.exports is not None:
                     self.exporting.append(case)
-        unselected = [*self._deselected, *self._parametrized.values()]
-        self.state.ledger.select(names, unselected=unselected)
-        return bool(names)
+        self.state.reported.selected = names
+        self.state.reported.unselected = [*self._deselected, *self._parametrized.values()]
 
-    def checked(self, items: Sequence[pytest.Item]) -> Diagnostics | None:
+    def _check(self, items: Sequence[pytest.Item]) -> None:
         """Name what no case judges, and selected experiments whose claims cannot be shown."""
         cases = {c.experiment.id: c for item in items if (c := case_of(item))}
         if self.state.refused or not (cases or is_given(self.state.config)):
-            return None
+            return
         from ..errors import BadDesign, Diagnostics  # noqa: PLC0415
         from .suite import unjudged_words  # noqa: PLC0415
 
@@ -216,9 +242,10 @@ class Collection:
                 self.run.project.registry[name].check_control(case.design)
             except BadDesign as error:  # a recording of it is refused
                 notes.append(f"warning: {error}")
-        return Diagnostics(notes=tuple(notes), errors=tuple(self._unjudged(unjudged_words)))
+        problems = tuple(self._unjudged(unjudged_words))
+        self.state.add(Diagnostics(notes=tuple(notes), errors=problems))
 
-    def announce(self, items: Sequence[pytest.Item]) -> str:
+    def _announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
         state = self.state
         selects = state.is_worker and bool(state.refused or state.has_cases)
@@ -230,8 +257,8 @@ class Collection:
         try:
             if selects:
                 told = Selected(
-                    cases=state.ledger.selected,
-                    unselected=state.ledger.unselected,
+                    cases=state.reported.selected,
+                    unselected=state.reported.unselected,
                     refused=state.refused,
                     notes=list(state.said.notes),
                     problems=list(state.said.errors),

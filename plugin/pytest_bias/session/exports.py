@@ -61,7 +61,7 @@ def write_published(state: State, fewer: Sequence[str]) -> Diagnostics:
     """
     settings, said = state.settings, Diagnostics()
     if settings.dataset is not None:
-        left, incomplete = state.workspace.left("dataset"), bool(state.ledger.not_recorded)
+        left, incomplete = state.workspace.left("dataset"), bool(state.reported.not_recorded)
         said += written_from(left, settings.dataset, incomplete=incomplete, shown=state.shown)
         if said.written and fewer:
             said += _only("data sets: only of the experiments and models whose cases ran", fewer)

@@ -1,12 +1,14 @@
-"""The plugin's options and ini keys as pytest takes them, and the settings they make.
+"""Options, ini keys and hooks as pytest takes them, and the settings of a run.
 
-Loaded in every pytest run, so it imports nothing but the table.
+Loaded in every pytest run, so it imports nothing but the table of options.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,8 @@ import pytest
 from ..settings.options import OPTIONS
 
 if TYPE_CHECKING:
+    from ..providers.base import Factory
+    from ..report.run import RunResult
     from ..settings.settings import Settings
 
 _LOOKING = ("collectonly", "setuponly", "setupplan", "showfixtures", "show_fixtures_per_test")
@@ -77,7 +81,7 @@ def spare_cache(config: pytest.Config) -> None:
 def is_looking(config: pytest.Config) -> bool:
     """True where this run only lists, plans or records a part.
 
-    It runs no test, so keeps no books.
+    It runs no test and has no result.
     """
     return is_planning(config) or is_listing(config) or bool(config.option.bias_shard)
 
@@ -155,3 +159,39 @@ def check_settings(config: pytest.Config) -> None:
             read_environment(settings.environ, settings.env_file)
     except BiasError as error:
         raise pytest.UsageError(terminal_text(str(error))) from error
+
+
+# --- hooks for plugins and conftest.py files, whose names begin with pytest_ ------------------
+
+
+@pytest.hookspec
+def pytest_bias_results(config: pytest.Config, view: RunResult) -> Iterable[Path] | None:
+    """Take the results of a run, once all of it is judged and before a report is written.
+
+    Return the paths of the files that were written, or nothing. An error leaves the run without a
+    verdict: what is missing must not look like a run in order.
+
+    Parameters
+    ----------
+    config
+        The session's configuration.
+    view
+        The run: its analyses with every verdict, and how complete it is. Its problems are those
+        so far: an implementation marked ``trylast`` has those of other plugins among them.
+    """
+
+
+@pytest.hookspec
+def pytest_bias_providers(config: pytest.Config) -> Mapping[str, Factory] | None:
+    """Return providers by the name that stands before the slash of ``provider/model``.
+
+    Called in every process of a session, before anything is collected, so in plugins and in the
+    ``conftest.py`` of rootdir or of the arguments. A factory is given the
+    :class:`~..providers.base.ProviderContext` where a model is to be called, and not before. Names
+    of the package's own providers are refused, and so is one that two plugins give.
+
+    Parameters
+    ----------
+    config
+        The session's configuration.
+    """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..report.run import RunResult
     from ..verdicts.analysis import Analysis
     from ..verdicts.verdict import HypothesisName
-    from .state import Ledger, State
+    from .state import ReportedCases, State
 
 
 def write_all(
@@ -152,8 +152,8 @@ def print_section(state: State, run: RunResult, reporter: pytest.TerminalReporte
     for line in (*brief_lines(run, verbosity), *more, ""):
         _say_verdict(reporter, terminal_line(line))
     # What is missing and how to record it: once per experiment and model, not per case.
-    missing = dict.fromkeys(state.ledger.not_recorded.values())
-    for text in (*_first_failure(state.ledger), *missing, *run.notes):
+    missing = dict.fromkeys(state.reported.not_recorded.values())
+    for text in (*_first_failure(state.reported), *missing, *run.notes):
         say(reporter, text)
     for line in closing_lines(run):
         _say_verdict(reporter, line)
@@ -173,11 +173,13 @@ def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
     say(reporter, line, green=good, red=bad, bold=good or bad)
 
 
-def _first_failure(ledger: Ledger) -> Iterator[str]:
+def _first_failure(reported: ReportedCases) -> Iterator[str]:
     """Yield what failed first in a run that did not come to its end."""
-    first = next((case for case, outcome in ledger.outcomes.items() if outcome == "failed"), None)
-    if ledger.lost and first is not None:
-        result = ledger.results.get(first)
+    first = next(
+        (case for case, outcome in reported.outcomes.items() if outcome == "failed"), None
+    )
+    if reported.lost and first is not None:
+        result = reported.results.get(first)
         stopped = result is not None and result.stopped
         words = (result.status or "a control that was not seen") if result and stopped else ""
         yield f"failed first: {first}{f' ({words})' if words else ''}"
@@ -186,9 +188,9 @@ def _first_failure(ledger: Ledger) -> Iterator[str]:
 def _places(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:
     """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
     prefix = below_repository(state.config.rootpath, state.settings.environ)
-    for case, result in sorted(state.ledger.results.items()):
-        if result.id and case in state.ledger.places:
-            file, line = state.ledger.places[case]
+    for case, result in sorted(state.reported.results.items()):
+        if result.id and case in state.reported.locations:
+            file, line = state.reported.locations[case]
             yield result.named, (PurePath(os.path.normpath(prefix / file)).as_posix(), line)
 
 

@@ -18,13 +18,12 @@ from .options import is_planning
 
 if TYPE_CHECKING:
     from .run import Run
-    from .state import ExitStatus, State
+    from .state import State
 
 
 def plan_or_record(
     state: State,
     run: Run,
-    exit_status: ExitStatus,
     session: pytest.Session,
     header: Sequence[str],
 ) -> None:
@@ -58,7 +57,7 @@ def plan_or_record(
         what = "the shard is not recorded as a whole"
         raise session.Failed(what)
     if sharded:
-        exit_status.end_with(session, 0)
+        state.end_with(session, 0)
 
 
 def _recorded(

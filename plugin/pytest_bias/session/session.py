@@ -1,20 +1,18 @@
 """One pytest session in one process: the hooks that need its state.
 
-With xdist there are two kinds: workers run cases, the controller keeps the books and writes the
-reports; without it one process is both. Loaded in every controller, so it imports nothing heavy:
-the machinery comes in with the first bias case.
+With xdist there are two kinds: workers run cases, the controller has their reports and writes its
+own; without it one process is both. Loaded in every controller, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Generator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ..report.escapes import say, terminal_text
+from ..report.escapes import say
 from .collection import Collection
 from .distribution import DISTRIBUTED, experiment_scheduling
 from .items import (
@@ -28,7 +26,7 @@ from .items import (
     without_traceback,
 )
 from .options import check_settings, is_given, is_listing, is_looking, is_planning, is_recording
-from .state import RESULT, WORKER_KEY, ExitStatus, State
+from .state import RESULT, WORKER_KEY, State
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
@@ -43,9 +41,7 @@ class BiasSession:
         self.config = config
         self.state = State(config)
         self.collection = Collection(self.state)
-        self.exit = ExitStatus(self.state)
         self.result: RunResult | None = None
-        self._froze = False
         if not self.state.is_worker and is_given(config):
             check_settings(config)
 
@@ -71,44 +67,17 @@ class BiasSession:
             lines.append("bias: recording uses one process; distribution over workers is off")
         return lines
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Run nothing where the user asked wrongly, nor an experiment without the design."""
-        self.state.add(self.collection.drop_refused(items))
-
-    @pytest.hookimpl(tryfirst=True)  # before xdist tells the controller what there is
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Take note of the selected cases, and drop what must not be run.
-
-        Dropped after it is named: without it, the books do not balance.
-        """
-        state, items = self.state, session.items
-        if state.refused and not state.is_worker:
-            raise pytest.UsageError(terminal_text(state.refused))
-        self.exit.phase = "running"
-        any_selected = self.collection.select(items)
-        self.state.add(self.collection.checked(items))
-        if problem := self.collection.announce(items):
-            report = pytest.CollectReport("bias cases", "failed", problem, [])
-            self.config.hook.pytest_collectreport(report=report)
-            items.clear()
-        elif any_selected and not state.refused and not is_listing(self.config):
-            self.collection.drop_faulty(items)
-            if not gc.get_freeze_count():  # what others froze thaws only together with this
-                gc.freeze()
-                self._froze = True
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Before the first test, record what the selected cases lack, or print the plan."""
         planning = is_planning(self.config)
         looking = planning or is_listing(self.config)
-        self.exit.session = None if looking else session
+        self.state.session = None if looking else session
         if planning or (is_recording(self.config) and not looking):
             from .recording import plan_or_record  # noqa: PLC0415  (asyncio, SDKs)
 
             header = self.pytest_report_header()
-            plan_or_record(self.state, self.run, self.exit, session, header)
+            plan_or_record(self.state, self.run, session, header)
         return (yield)
 
     # --- cases --------------------------------------------------------------------------------
@@ -188,17 +157,9 @@ class BiasSession:
     # --- the controller -----------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Enter a report into the books; a worker's controller does."""
-        if self.state.is_worker:
-            return
-        outcome: str = report.outcome
-        if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
-            outcome = "xfailed" if outcome == "skipped" else "xpassed"
-        place = getattr(report, "location", ("", None))[:2]
-        ledger, properties = self.state.ledger, getattr(report, "user_properties", ())
-        if outcome == "failed":
-            ledger.fail(report.nodeid, properties)
-        ledger.report(properties, report.when, outcome, place)
+        """Add a report to those of the session; a worker's controller does."""
+        if not self.state.is_worker:
+            self.state.reported.add(report)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -214,7 +175,7 @@ class BiasSession:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Balance the books, write the reports, settle the exit status."""
+        """Write the reports and set the exit status."""
         if not is_looking(self.config):
             if self.collection.exporting:
                 from .exports import prepare  # noqa: PLC0415
@@ -227,7 +188,7 @@ class BiasSession:
             elif late:
                 worker: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
                 self.state.workspace.leave("told", [worker], lambda: late)
-        self.exit.phase = "closed"
+        self.state.phase = "closed"
 
     def _close(self, session: pytest.Session, exitstatus: int, late: tuple[str, ...]) -> None:
         state = self.state
@@ -237,19 +198,20 @@ class BiasSession:
             self.state.add(Diagnostics(errors=late))
             told = state.workspace.read_selected()
             if told is not None:
-                state.ledger.select(told.cases, unselected=told.unselected)
+                state.reported.selected = told.cases
+                state.reported.unselected = told.unselected
                 state.refused = told.refused
                 self.state.add(Diagnostics(notes=tuple(told.notes), errors=tuple(told.problems)))
             of_workers = {problem for each in state.workspace.left("told") for problem in each}
             self.state.add(Diagnostics(errors=tuple(sorted(of_workers))))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
-            self.exit.end_with(session, int(pytest.ExitCode.USAGE_ERROR))
+            self.state.end_with(session, int(pytest.ExitCode.USAGE_ERROR))
         elif state.has_cases and not state.refused:
             self.state.signals.hold()
-            from .closing import close_books  # noqa: PLC0415
+            from .closing import result_of_run  # noqa: PLC0415
 
-            self.result = close_books(state, exitstatus)
-            self.exit.end_with(session, self.result.exit_status)
+            self.result = result_of_run(state, exitstatus)
+            self.state.end_with(session, self.result.exit_status)
             reporter = self.config.pluginmanager.get_plugin("terminalreporter")
             if exitstatus == pytest.ExitCode.INTERNAL_ERROR and reporter is not None:
                 # pytest prints no summary after an internal error: the only place to say it.
@@ -258,7 +220,7 @@ class BiasSession:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the bias section; it is made when the session finishes."""
-        if self.state.refused and self.exit.final is not None:
+        if self.state.refused and self.state.final is not None:
             say(terminalreporter, f"ERROR: {self.state.refused}", red=True)
         elif self.result is not None:
             from .outputs import print_section  # noqa: PLC0415
@@ -276,13 +238,12 @@ class BiasSession:
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """Remove the shared folder; nothing that ran after us may have turned red into green."""
-        if self._froze:
-            gc.unfreeze()
+        self.collection.unfreeze()
         if self.state.is_worker:
             return
-        session = self.exit.session
+        session = self.state.session
         if session is not None:
-            session.exitstatus = self.exit.status_of(session.exitstatus)
+            session.exitstatus = self.state.status_of(session.exitstatus)
         if "signals" in vars(self.state):
             if self.state.signals.noted and session is not None:
                 session.exitstatus = pytest.ExitCode.INTERRUPTED

@@ -1,7 +1,7 @@
-"""Knowledge one process has of its session, its books among it; below all that works with it.
+"""State of a session in one process: selected and reported cases, settings, exit status.
 
-Selected cases are held against reported ones: a run whose books do not balance gives no verdict.
-Loaded in every controller of xdist, so it imports nothing heavy: the rest comes in when asked for.
+Selected cases are compared with reported ones: a run in which one is missing gives no verdict.
+Loaded in every controller of xdist, so it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -40,26 +40,27 @@ NOT_RECORDED = "bias_not_recorded"
 """Report property with the explanation of what is not recorded."""
 
 
-_SETTLING_SETUPS = ("skipped", "xfailed")
-_WELL = ("passed", "skipped", "xfailed", "xpassed")
 WORKER_KEY = "pytest_bias_workspace"
+"""Key under which a worker of xdist is given the shared folder."""
+
+_FINAL_SETUPS = ("skipped", "xfailed")
+_WELL = ("passed", "skipped", "xfailed", "xpassed")
 
 
 @dataclass(slots=True)
-class Ledger:
-    """Books of what was selected and what was reported, as the process that decides sees it.
+class ReportedCases:
+    """Selected cases and what was reported of them, as the process that decides sees it.
 
     ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
-    names cases that were not selected, ``places`` says where the function of a case stands: its
-    file as seen from rootdir, and the line, counted from 1. ``bettered`` are cases whose report
-    said "failed" when the plugin let it go, and no more when it arrived; ``damaged`` says of which
-    cases what they found cannot be read, and why. ``failures`` is what failed and is no case, in
-    the order it did.
+    names cases that were not selected, ``locations`` has the file from rootdir and the line of a
+    case's function, counted from 1. ``bettered`` are cases whose report said "failed" when the
+    plugin let it go, and no more when it arrived; ``damaged`` says of which cases the result
+    cannot be read, and why. ``failures`` is what failed and is no case, in the order it did.
     """
 
     selected: list[str] = field(default_factory=list)
     unselected: list[str] = field(default_factory=list)
-    places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    locations: dict[str, tuple[str, int]] = field(default_factory=dict)
     outcomes: dict[str, str] = field(default_factory=dict)
     results: dict[str, CaseReport] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
@@ -67,44 +68,38 @@ class Ledger:
     bettered: set[str] = field(default_factory=set)
     failures: dict[str, None] = field(default_factory=dict)
 
-    def select(self, cases: Iterable[str], *, unselected: Iterable[str]) -> None:
-        """Take note of the selected cases and of those that were not."""
-        self.selected = list(cases)
-        self.unselected = list(unselected)
+    def add(self, report: pytest.TestReport) -> None:
+        """Add a report; a failure stays one.
 
-    def report(
-        self,
-        properties: Iterable[object],
-        when: str | None,
-        outcome: str,
-        place: tuple[str, int | None] = ("", None),
-    ) -> None:
-        """Take note of a report; only those of bias cases count, and a failure stays one.
-
-        A case is settled by its call, or by a set-up that did not pass; a tear-down that fails
-        unsettles it again. An attempt that is to be rerun ("rerun") settles nothing.
+        A case is final with its call, or with a set-up that did not pass, unless its tear-down
+        fails. An attempt that is to be rerun ("rerun") is never final.
         """
-        found = _texts(properties)
+        outcome: str = report.outcome
+        if hasattr(report, "wasxfail") and outcome in ("skipped", "passed"):
+            outcome = "xfailed" if outcome == "skipped" else "xpassed"
+        found = _texts(getattr(report, "user_properties", ()))
         case = found.get(CASE)
+        if case is None and outcome == "failed":
+            self.failures[report.nodeid] = None
         if case is None or outcome == "rerun":
             return
-        file, line = place
+        file, line, *_ = getattr(report, "location", ("", None))
         if file and line is not None:
-            self.places[case] = (file, line + 1)
-        settles = when == "call" or (when == "setup" and outcome in _SETTLING_SETUPS)
-        if outcome == "failed" or (settles and self.outcomes.get(case) != "failed"):
+            self.locations[case] = (file, line + 1)
+        final = report.when == "call" or (report.when == "setup" and outcome in _FINAL_SETUPS)
+        if outcome == "failed" or (final and self.outcomes.get(case) != "failed"):
             self.outcomes[case] = outcome
         if found.get(SEEN) == "failed" and outcome in _WELL:
             self.bettered.add(case)
-        elif settles:
+        elif final:
             self.bettered.discard(case)
         if NOT_RECORDED in found:
             self.not_recorded[case] = found[NOT_RECORDED]
-        if when == "call" and RESULT in found:
-            self._enter(case, found[RESULT])
+        if report.when == "call" and RESULT in found:
+            self._read(case, found[RESULT])
 
-    def _enter(self, case: str, text: str) -> None:
-        """Enter what a case found: the last time it ran, if it ran again."""
+    def _read(self, case: str, text: str) -> None:
+        """Read a result: the last one, if the case ran again."""
         from ..baselines.case_report import case_report  # noqa: PLC0415  (only with cases)
         from ..errors import BadJSON  # noqa: PLC0415
 
@@ -118,17 +113,12 @@ class Ledger:
                 "pytest-bias, and no other plugin may change what its reports say."
             )
 
-    def fail(self, name: str, properties: Iterable[object] = ()) -> None:
-        """Take note of what failed and is no case: an ordinary test, or a module."""
-        if CASE not in _texts(properties):
-            self.failures[name] = None
-
     @property
     def lost(self) -> tuple[str, ...]:
-        """Selected cases of which no usable report arrived, sorted.
+        """Selected cases without a usable report, sorted.
 
-        A case that did not fail and yet does not say what it found counts as lost, whether it
-        passed or was skipped: nothing was tested.
+        One that did not fail and has no result is among them, whether it passed or was skipped:
+        nothing was tested.
         """
         return tuple(
             sorted(
@@ -146,7 +136,7 @@ class Ledger:
 
     @property
     def overruled(self) -> tuple[str, ...]:
-        """Cases that failed or that the gate stopped, and that were reported as if not, sorted."""
+        """Cases that failed or that the gate stopped, and were reported otherwise, sorted."""
         let = {c for c in self.stopped if self.outcomes.get(c) not in ("failed", "xfailed")}
         return tuple(sorted(let | self.bettered))
 
@@ -169,7 +159,7 @@ class Ledger:
 
 
 def _texts(properties: Iterable[object]) -> dict[str, str]:
-    """The properties that are pairs of texts; anybody may have put anything among them."""
+    """The properties that are pairs of texts; tests may have put anything among them."""
     pairs = [p for p in properties if isinstance(p, tuple | list) and len(p) == 2]  # noqa: PLR2004
     return {
         name: value for name, value in pairs if isinstance(name, str) and isinstance(value, str)
@@ -177,19 +167,23 @@ def _texts(properties: Iterable[object]) -> dict[str, str]:
 
 
 class State:
-    """The books of a session and what was asked of it, in one process.
+    """A session in one process.
 
-    ``refused`` says why nothing is run; ``interrupted`` is whether a signal ended its recording.
-    ``unfinished`` says why modules and folders were not imported to their end, by node id, in an
-    empty text for an error that pytest shows itself.
+    ``refused`` says why nothing is run; ``interrupted`` is true where a signal ended its
+    recording. ``unfinished`` has, by node id, why modules and folders were not imported to their
+    end; it is empty for an error that pytest shows itself. ``session`` is None where no test is
+    run; ``final`` is the exit status that the result gives, None before it is known.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.ledger = Ledger()
+        self.reported = ReportedCases()
         self.is_worker = hasattr(config, "workerinput")
         self.interrupted = False
         self.refused = ""
+        self.phase: Literal["collecting", "running", "closed"] = "collecting"
+        self.session: pytest.Session | None = None
+        self.final: int | None = None
         self.unfinished: dict[str, str] = {}
 
     @cached_property
@@ -250,7 +244,7 @@ class State:
     @property
     def has_cases(self) -> bool:
         """True where this session has to do with bias at all."""
-        return self.ledger.has_cases or bool("said" in vars(self) and self.said.errors)
+        return self.reported.has_cases or bool("said" in vars(self) and self.said.errors)
 
     def shown(self, path: Path) -> str:
         """A path as the user would write it: relative to where pytest was called, if below."""
@@ -266,38 +260,27 @@ class State:
                 problem = problem.replace(str(folder), str(shown))
         return problem
 
-
-class ExitStatus:
-    """The exit status of a run of cases: never 0 while its books are open, or where they say so.
-
-    ``session`` is None where no test is run; ``final`` is what the books came to.
-    """
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self.phase: Literal["collecting", "running", "closed"] = "collecting"
-        self.session: pytest.Session | None = None
-        self.final: int | None = None
+    # --- the exit status ----------------------------------------------------------------------
 
     def end_with(self, session: pytest.Session, status: int) -> None:
-        """Have ``session`` end with what its books came to."""
+        """Have ``session`` end with ``status``."""
         session.exitstatus = self.final = status
 
     def status_of(self, status: int) -> int:
-        """Return what a run ends with that is about to end with ``status``."""
+        """The status of a run that is about to end with ``status``: never 0 without a result."""
         if status != pytest.ExitCode.OK or self.session is None:
             return status
-        if self.final is None and self.state.has_cases:
+        if self.final is None and self.has_cases:
             return int(pytest.ExitCode.TESTS_FAILED)
         return self.final or status
 
     def status_now(self) -> int:
-        """The exit status of a process that ends now: 0 only where no book is open."""
-        if self.state.is_worker:
+        """The status of a process that ends now: 0 only where the result is known."""
+        if self.is_worker:
             return 0  # its controller misses it
-        if self.phase == "closed" or (self.phase == "running" and not self.state.has_cases):
+        if self.phase == "closed" or (self.phase == "running" and not self.has_cases):
             return self.status_of(0)
-        captured = self.state.config.pluginmanager.get_plugin("capturemanager")
+        captured = self.config.pluginmanager.get_plugin("capturemanager")
         if captured is not None:
             captured.suspend(in_=True)
         return int(pytest.ExitCode.TESTS_FAILED)

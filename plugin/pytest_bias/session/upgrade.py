@@ -19,7 +19,7 @@ from ..verdicts.analysis import Analysis
 if TYPE_CHECKING:
     from ..report.run import RunResult
     from ..settings.settings import Settings
-    from .state import Ledger, State
+    from .state import ReportedCases, State
 
 
 def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagnostics]:
@@ -28,20 +28,20 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
     And what is wrong with the books, and what was accepted of the old model and a run of the whole
     suite does not ask.
     """
-    ledger, settings = state.ledger, state.settings
+    reported, settings = state.reported, state.settings
     if settings.baseline is None:
         return None, Diagnostics()
     accepted = old_baseline(settings)
     name = settings.baseline if accepted is None else accepted.model
     known = {(each.experiment, each.model): each for each in run.analyses}
-    rows = worst_first(_rows(ledger, known))
+    rows = worst_first(_rows(reported, known))
     new = [known[key] for key in sorted({(row.experiment, row.model) for row in rows})]
     old, lost = _of_old(state, name)
     answered = [] if accepted is None else [(name, who) for who in accepted.served]
     answered += [(each.model, who) for each in (*new, *old) for who in each.recording.served]
     notes = answered_words(answered)
     if accepted is None:
-        alone = {r.experiment for r in ledger.results.values() if r.comparison.old == ""}
+        alone = {r.experiment for r in reported.results.values() if r.comparison.old == ""}
         words = f"{name} has no recordings of {{}}: its hypotheses are judged by themselves"
         notes += tuple(map(words.format, sorted(alone)))
     upgrade = Upgrade(
@@ -53,9 +53,9 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
         simulated=tuple(sorted({e.model for e in (accepted, *new, *old) if e and e.simulated})),
     )
     problems = [f"the analysis of {each} with {name} is lost or was changed" for each in lost]
-    if _is_complete(ledger) and not run.fewer:
-        claims, tested = accepted or accepted_of(settings, name), _tested(ledger)
-        lacking = () if claims is None else claims.unasked(_asked(ledger))
+    if _is_complete(reported) and not run.fewer:
+        claims, tested = accepted or accepted_of(settings, name), _tested(reported)
+        lacking = () if claims is None else claims.unasked(_asked(reported))
         if accepted is None and tested:
             lacking += _untested(settings, name, tested)
         problems += uncompared_words(upgrade)
@@ -63,15 +63,17 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
     return upgrade, Diagnostics(errors=tuple(problems))
 
 
-def _rows(ledger: Ledger, known: Mapping[tuple[str, str], Analysis]) -> Iterator[UpgradeRow]:
+def _rows(
+    reported: ReportedCases, known: Mapping[tuple[str, str], Analysis]
+) -> Iterator[UpgradeRow]:
     """The hypotheses that gate; what the gate stops is tolerated where its case says so."""
-    for case, result in ledger.results.items():
+    for case, result in reported.results.items():
         analysis = known.get((result.experiment, result.model))
         if result.comparison.old is None or analysis is None:
             continue
         verdict, beside = analysis.verdict(result.id), result.comparison
         if verdict.gates:
-            let = not result.stopped or ledger.outcomes.get(case) == "xfailed"
+            let = not result.stopped or reported.outcomes.get(case) == "xfailed"
             yield row_of(
                 verdict.named,
                 entry_of(verdict, analysis.recording, {}),
@@ -85,7 +87,9 @@ def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     """The old model's analyses that cases speak of, and the experiments whose is another now."""
     found, lost = [], []
     told = {
-        (r.experiment, r.comparison.old) for r in state.ledger.results.values() if r.comparison.old
+        (r.experiment, r.comparison.old)
+        for r in state.reported.results.values()
+        if r.comparison.old
     }
     for experiment, digest in sorted(told):
         made = state.workspace.read(experiment, name)
@@ -98,16 +102,16 @@ def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
 
 def unasked_of_run(state: State, run: RunResult) -> Diagnostics:
     """Name what accepted baselines claim and this run of the whole suite did not ask."""
-    settings, ledger = state.settings, state.ledger
+    settings, reported = state.settings, state.reported
     problems: list[str] = []
     if settings.baseline or settings.accept is not None or run.fewer:
         return Diagnostics()
-    if settings.gate == "off" or not _is_complete(ledger):
+    if settings.gate == "off" or not _is_complete(reported):
         return Diagnostics()
     for model in settings.models:
         accepted = accepted_of(settings, model)
         if accepted is not None:
-            lacking = _expected(state, accepted.unasked(_asked(ledger, model)))
+            lacking = _expected(state, accepted.unasked(_asked(reported, model)))
             problems += unasked_words(lacking, model, "this suite")
     return Diagnostics(errors=tuple(problems))
 
@@ -118,7 +122,7 @@ def _expected(state: State, claimed: Iterable[Claimed]) -> Iterator[Claimed]:
     Where there may be others only of the experiments it tests: their hypotheses stand in one
     module.
     """
-    is_all, tested = state.suite.is_all, _tested(state.ledger)
+    is_all, tested = state.suite.is_all, _tested(state.reported)
     return (named for named in claimed if is_all or named[0] in tested)
 
 
@@ -140,22 +144,22 @@ def accepted_of(settings: Settings, model: str) -> Baseline | None:
         return None
 
 
-def _is_complete(ledger: Ledger) -> bool:
+def _is_complete(reported: ReportedCases) -> bool:
     """Return true where every case has a result.
 
     Of one that has none it is not known what it asked; the run fails for that already.
     """
-    return ledger.results.keys() >= set(ledger.selected)
+    return reported.results.keys() >= set(reported.selected)
 
 
-def _asked(ledger: Ledger, model: str = "") -> Collection[Claimed]:
+def _asked(reported: ReportedCases, model: str = "") -> Collection[Claimed]:
     """Experiment and hypothesis of what was asked, of ``model`` where one is given."""
     return {
         (result.experiment, result.id)
-        for result in ledger.results.values()
+        for result in reported.results.values()
         if result.kind == "hypothesis" and model in ("", result.model)
     }
 
 
-def _tested(ledger: Ledger) -> Collection[str]:
-    return {result.experiment for result in ledger.results.values()}
+def _tested(reported: ReportedCases) -> Collection[str]:
+    return {result.experiment for result in reported.results.values()}

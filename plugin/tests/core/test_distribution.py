@@ -28,7 +28,7 @@ from pytest_bias.session.distribution import (
     experiment_scheduling,
     note_distribution,
 )
-from pytest_bias.session.state import CASE, RESULT, Ledger
+from pytest_bias.session.state import CASE, RESULT, ReportedCases
 from pytest_bias.session.workspace import Selected, Workspace
 
 
@@ -162,17 +162,23 @@ def test_another_version_and_damage_are_refused(
     assert str(refused.value).startswith(words)
 
 
-def test_the_books_keep_what_cannot_be_read_until_it_can() -> None:
-    ledger = Ledger()
-    ledger.select(["a"], unselected=())
-    ledger.report([(CASE, "a"), (RESULT, "{}")], "call", "passed")
-    assert "All processes of a run need the same" in ledger.damaged["a"]
-    assert ledger.damaged["a"].startswith("what it found cannot be read: its format is None")
-    assert list(ledger.lost) == ["a"]
-    ledger.report([(CASE, "a"), (RESULT, FOUND.to_json())], "call", "passed")
-    assert not ledger.damaged
-    assert not ledger.lost
-    assert list(ledger.stopped) == ["a"]
+def reported(result: str) -> pytest.TestReport:
+    properties = [(CASE, "a"), (RESULT, result)]
+    return pytest.TestReport(
+        "a", ("test_a.py", 0, "a"), {}, "passed", None, "call", user_properties=properties
+    )
+
+
+def test_what_cannot_be_read_is_missing_until_it_can() -> None:
+    cases = ReportedCases(selected=["a"])
+    cases.add(reported("{}"))
+    assert "All processes of a run need the same" in cases.damaged["a"]
+    assert cases.damaged["a"].startswith("what it found cannot be read: its format is None")
+    assert list(cases.lost) == ["a"]
+    cases.add(reported(FOUND.to_json()))
+    assert not cases.damaged
+    assert not cases.lost
+    assert list(cases.stopped) == ["a"]
 
 
 EXAMPLES = (

@@ -18,7 +18,6 @@ FACES_PYTEST = {
     "session.closing",
     "session.collection",
     "session.distribution",
-    "session.hookspecs",
     "session.items",
     "session.options",
     "session.outputs",
