@@ -72,7 +72,7 @@ def python(of: str = sys.executable) -> str:
 def scripts(folder: Path, of: str = sys.executable) -> Path:
     """Make a folder with the scripts ``pytest`` and ``pytest-bias``, which are forked as well."""
     folder.mkdir()
-    for name, module in (("pytest", "pytest"), ("pytest-bias", "pytest_bias.cli.entry")):
+    for name, module in (("pytest", "pytest"), ("pytest-bias", "pytest_bias.cli.commands")):
         path = folder / name
         path.write_text(f'#!/bin/sh\nexec {python(of)} -m {module} "$@"\n', encoding="utf-8")
         path.chmod(0o755)

@@ -93,7 +93,7 @@ def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
     What is about its process (its end, signals, what it imports) is run as one.
     """
-    from pytest_bias.cli.entry import main  # noqa: PLC0415  (only where one is)
+    from pytest_bias.cli.commands import main  # noqa: PLC0415  (only where one is)
 
     out, wrong = io.StringIO(), io.StringIO()
     with suites_apart(), chdir(folder), redirect_stdout(out), redirect_stderr(wrong):

@@ -98,7 +98,7 @@ def test_its_commands_record_and_analyse_it_with_groups_and_scaffolds_of_its_own
     environ = {name: value for name, value in os.environ.items() if name != "CI"}
     environ["PYTHONPATH"] = str(CASSETTES.parents[1])
     said = ""
-    for line in commands.replace("pytest-bias", "pytest_bias.cli.entry").splitlines():
+    for line in commands.replace("pytest-bias", "pytest_bias.cli.commands").splitlines():
         command = [forked.python(), "-m", *line.split()]
         done = subprocess.run(  # noqa: S603  (our own README)
             command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False

@@ -24,7 +24,7 @@ def tell(text: str, *, wrong: bool = False) -> None:
     OSError that names the stream, at once.
     """
     stream = sys.stderr if wrong else sys.stdout
-    if stream is None:  # closed by the shell; entry.py has refused to begin without an output
+    if stream is None:  # closed by the shell; main has refused to begin without an output
         return
     encoding = stream.encoding or "utf-8"
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -27,14 +26,12 @@ from . import from_here, tell, tell_json
 _NAMED = 6
 _BETWEEN = "--"  # <provider>--<model>
 _ENDS = (SUFFIX, SUFFIX + PACKED_SUFFIX)
-_NO_FOLDER = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
-"""What is said of a link that leads to no folder: to a file, nowhere or to itself."""
 
 
 def _join(given: argparse.Namespace) -> int:
-    places = dict.fromkeys(place for path in given.paths for place in places_of(path))
+    paths = dict.fromkeys(each for path in given.paths for each in cassettes_of(path))
     try:
-        joined = join([place.absolute() for place in places], given.into.absolute())
+        joined = join([path.absolute() for path in paths], given.into.absolute())
     except OSError as error:
         problem = error.strerror or str(error)
         raise BadSetting(option="--into", value=given.into, problem=problem) from None
@@ -130,7 +127,7 @@ def _all_held(given: argparse.Namespace) -> list[_Held]:
     recordings = Recordings(configured(judge=given.judge))
     known = {each.id: each for each in find_experiments(given.suite)}
     paths = given.paths or [recordings.settings.cassettes]
-    places = dict.fromkeys(place.absolute() for path in paths for place in places_of(path))
+    places = dict.fromkeys(place.absolute() for path in paths for place in cassettes_of(path))
     return [_held_at(place, recordings, known) for place in places]
 
 
@@ -186,11 +183,10 @@ def _prune(given: argparse.Namespace) -> int:
     return status
 
 
-def places_of(given: Path) -> Iterator[Path]:
-    """The places of the cassettes a path stands for, those of which only a journal is there too.
+def cassettes_of(given: Path) -> Iterator[Path]:
+    """Yield the paths of the cassettes in a path, those of which only a journal is there too.
 
-    Raises FileProblem when it stands for none. Raises NotReadable when a folder may not be looked
-    into.
+    Raises FileProblem where there is none, and NotReadable for a folder that cannot be read.
     """
     if is_there(given) and given.is_dir():
         found = [
@@ -212,25 +208,17 @@ def places_of(given: Path) -> Iterator[Path]:
     yield place
 
 
-def _folders(given: Path) -> Iterator[Path]:
-    """A folder and all below it, through links as well: each once, by its own name if it has one.
+def _folders(path: Path) -> Iterator[Path]:
+    """Yield a folder and all below it, through links as well: each once, links last."""
 
-    What is linked comes after all else.
-    """
+    def refuse(error: OSError) -> None:
+        raise unread(Path(error.filename), error) from None
+
     seen: set[str] = set()
-    own, linked = [given], list[Path]()
-    while own or linked:
-        folder = (own or linked).pop()
-        if (real := realpath(folder)) in seen:
+    for name, below, _ in os.walk(path, followlinks=True, onerror=refuse):
+        if (real := realpath(name)) in seen:
+            below.clear()
             continue
         seen.add(real)
-        try:
-            with os.scandir(folder) as found:
-                below = sorted(found, key=lambda each: each.name, reverse=True)
-        except OSError as error:
-            if folder.is_symlink() and error.errno in _NO_FOLDER:
-                continue
-            raise unread(folder, error) from None
-        yield folder
-        own += [Path(each) for each in below if each.is_dir(follow_symlinks=False)]
-        linked += [Path(each) for each in below if each.is_symlink()]
+        below.sort(key=lambda each: ((Path(name) / each).is_symlink(), each))
+        yield Path(name)

@@ -1,20 +1,27 @@
 """The command line of ``pytest-bias`` as data: every command, what it takes and who does it.
 
-Nothing heavy is imported here, so that help costs no more than argparse does;
-``entry.py`` loads the module that does a command when the command is given.
+Nothing heavy is imported here, so that help costs no more than argparse does: ``main`` loads the
+module that does a command when the command is given.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
+import importlib
+import os
+import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ..errors import BiasError
+from ..report.escapes import terminal_text
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
+from . import STREAMS
 
 _Group = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
 _DESIGN = OPTIONS["design"].default
@@ -130,7 +137,8 @@ def _of_projects(group: _Group[Any]) -> None:
     init.takes("--recordings", action=argparse.BooleanOptionalAction, default=True,
         help="copy the recordings of simulated/even, a program that stands in for a model")
     init.file("--into", "FOLDER", "the project (this folder)", default=Path())
-    new = _Command(group, "new", "new._new", "write an experiment that runs, to be made your own",
+    new = _Command(
+        group, "new", "project._new", "write an experiment that runs, to be made your own",
         f"Write an experiment into {SUITE}: design, protocol, simulated subject, positive "
         "control, hypothesis, tests and pre-registration. It passes offline after the recording "
         "command that is printed; then put your own question in place of its.",
@@ -203,7 +211,7 @@ def _of_studies(group: _Group[Any]) -> None:
 
 def _of_results(group: _Group[Any]) -> None:
     paper = _Command(
-        group, "paper", "paper._paper", "have a model write a paper about a run, and check it",
+        group, "paper", "results._paper", "have a model write a paper about a run, and check it",
         "Have a model write a paper about one experiment with one model of a run, and list the "
         "sections it lacks and the numbers that the analysis does not have. The exit status is 0 "
         "when nothing is listed, 1 when something is, 2 when there is no paper. It costs one call "
@@ -219,7 +227,7 @@ def _of_results(group: _Group[Any]) -> None:
     paper.file("--out", "FILE", "write it here, and not to standard output")
     paper.suite()
     paper.option("budget", "env_file")
-    compare = _Command(group, "compare", "compare._compare", "compare two baseline files",
+    compare = _Command(group, "compare", "results._compare", "compare two baseline files",
         "Hold the baseline file NEW against the baseline file OLD: the verdict of each hypothesis "
         "before and now. Recordings are held against a model or a file by pytest itself "
         "(--bias-baseline). The exit status is 0 when nothing is new, worse or expired, 1 when "
@@ -276,3 +284,40 @@ def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:
     meaning = f"a cassette, or a folder of which all cassettes are meant, at any depth{default}"
     command.file("paths", "PATH", meaning, nargs=nargs)
 # fmt: on
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return the exit status.
+
+    2 is a usage error, 130 an interruption, 141 an output of which not all was read.
+    """
+    parser = command_line()
+    given = parser.parse_args(arguments)
+    if sys.stdout is None:  # closed by the shell
+        parser.exit(2, "pytest-bias: there is no standard output to write to\n")
+    module, name = given.run.split(".")
+    try:
+        work = getattr(importlib.import_module(f"pytest_bias.cli.{module}"), name)
+        status = int(work(given))
+    except BiasError as error:
+        parser.exit(2, terminal_text(f"pytest-bias: {error}\n"))
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # whichever argument it was
+            parser.exit(2, terminal_text(f"pytest-bias: {error.filename}: {error.strerror}\n"))
+        lost = isinstance(error, BrokenPipeError)
+        if not lost and error.filename not in STREAMS:
+            raise
+        # Nothing more is written to it, on closing neither.
+        stream = sys.stderr if error.filename == STREAMS[True] else sys.stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if lost:
+            # Not 0: the rest of the output is unknown, and a gate may hang on it.
+            return 141
+        parser.exit(2, f"pytest-bias: {error.filename} was not written: {error.strerror}\n")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

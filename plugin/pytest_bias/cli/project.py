@@ -1,34 +1,54 @@
-"""``pytest-bias init``: the experiments that travel with the package, put into a project."""
+"""The commands ``pytest-bias init`` and ``new``: experiments put into a project."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import keyword
 import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..cassettes.store import SUFFIX, packed_path, place_of
-from ..errors import FileProblem, NotWritten, UnknownName
+from ..errors import BadSetting, FileProblem, NotWritten, UnknownName
+from ..experiments.design import LABEL
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
 from ..workbench.configuration import pytest_configuration
+from ..workbench.suite import TESTS
 from . import tell
 
 SUBJECT = "simulated/even"
-"""Model that is judged where nobody names another: its recordings travel with the package."""
+"""Model that is tested by default: its recordings travel with the package."""
 
 _RECORDING = f"{SUBJECT.replace('/', '--')}{SUFFIX}"
 _ROSTER, _CASSETTES = (Path(str(OPTIONS[name].default)) for name in ("roster", "cassettes"))
 _NOT_SHIPPED = shutil.ignore_patterns("tests", "__pycache__")
 _ID = re.compile(r'^    id="([^"]+)"', re.MULTILINE)
-_LINK = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 _KEYS = {"testpaths": [SUITE], "bias_models": [SUBJECT]}
 """Keys that pytest needs of a project."""
+
+_TEMPLATES = Path(__file__).with_name("templates")
+_ENDING = ".txt"
+_TAKEN = (TESTS, "baselines", "labels")
+
+
+@contextmanager
+def _written(target: Path) -> Iterator[None]:
+    """Name the file that could not be written."""
+    try:
+        yield
+    except OSError as error:
+        path = error.filename2 or error.filename or target
+        raise NotWritten(path=path, problem=error.strerror or str(error)) from None
+
+
+# --- init ----------------------------------------------------------------------------------------
 
 
 def shipped_suite() -> Path:
@@ -56,20 +76,14 @@ def shipped_experiments() -> dict[Path, list[str]]:
 def _init(given: argparse.Namespace) -> int:
     suite, into = shipped_suite(), given.into
     chosen = _chosen(given.experiments)
-    units = [package.relative_to(suite) for package in chosen]
+    paths = [*chosen]
     if given.recordings:
-        recorded = (
-            path for ids in chosen.values() for id_ in ids for path in _recorded(suite, id_)
-        )
-        units += [path.relative_to(suite) for path in recorded]
-    units += [path.relative_to(suite) for path in sorted((suite / SUITE).glob("*.py"))]
-    try:
-        _copy(suite, into, [*units, _ROSTER])
+        recordings = (suite / _CASSETTES / id_ / _RECORDING for i in chosen.values() for id_ in i)
+        paths += [path for of in recordings for path in (of, packed_path(of)) if path.exists()]
+    paths += [*sorted((suite / SUITE).glob("*.py")), suite / _ROSTER]
+    with _written(into):
+        _copy(suite, into, [path.relative_to(suite) for path in paths])
         configured = configure(into)
-    except OSError as error:
-        raise NotWritten(
-            path=error.filename2 or error.filename or into, problem=error.strerror or str(error)
-        ) from None
     workers = " -n 2" if find_spec("xdist") else ""
     typed = f"pytest{workers}" if configured else f"pytest {SUITE}{workers} --bias-model {SUBJECT}"
     if not given.recordings:
@@ -90,48 +104,24 @@ def _chosen(named: Sequence[str]) -> dict[Path, list[str]]:
     return {package: ids for package, ids in shipped.items() if package in wanted}
 
 
-def _recorded(suite: Path, experiment: str) -> Iterator[Path]:
-    """The recording of the simulated subject, plain or packed."""
-    place = suite / _CASSETTES / experiment / _RECORDING
-    yield from (path for path in (place, packed_path(place)) if path.exists())
-
-
-def _copy(suite: Path, into: Path, units: Sequence[Path]) -> None:
-    """Copy what is not there, each folder or file whole or not at all, and say what was done."""
+def _copy(suite: Path, into: Path, paths: Sequence[Path]) -> None:
+    """Copy what is not there, each folder or file whole or not at all, and print what was done."""
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into, prefix=".bias-init-") as made:
-        for unit in units:
-            source, copy, target = suite / unit, Path(made, unit.name), into / unit
-            if standing := _standing(target):
-                tell(f"kept: {standing}; to have the one shipped, move it away and run this again")
+        for path in paths:
+            source, copy, target = suite / path, Path(made, path.name), into / path
+            forms = (target, place_of(target), packed_path(place_of(target)))
+            there = next((form for form in forms if form.is_symlink() or form.exists()), None)
+            if there is not None:
+                tell(f"kept: {there}; to have the one shipped, move it away and run this again")
                 continue
             if source.is_dir():
-                shutil.copytree(source, copy, ignore=_NOT_SHIPPED, copy_function=_copy_file)
+                shutil.copytree(source, copy, ignore=_NOT_SHIPPED)
             else:
                 shutil.copyfile(source, copy)
             target.parent.mkdir(parents=True, exist_ok=True)
             copy.rename(target)
             tell(f"written: {target}")
-
-
-def _copy_file(source: str, target: str) -> None:
-    """Copy a file; in a README, links to what a project does not have become plain words."""
-    data, home = Path(source).read_bytes(), (shipped_suite() / SUITE).resolve()
-
-    def plain(link: re.Match[str]) -> str:
-        page = (Path(source).parent / link[2]).resolve()
-        return link[0] if page.is_relative_to(home) else f"{link[1]} (pytest-bias)"
-
-    if source.endswith("README.md"):
-        data = _LINK.sub(plain, data.decode()).encode()
-    Path(target).write_bytes(data)
-
-
-def _standing(target: Path) -> Path | None:
-    """The file or folder that is in the place of ``target``; of a recording, packed or not."""
-    place = place_of(target)
-    forms = (target, place, packed_path(place))
-    return next((form for form in forms if form.is_symlink() or form.exists()), None)
 
 
 def configure(into: Path) -> bool:
@@ -162,3 +152,64 @@ def configure(into: Path) -> bool:
         text = json.dumps(values) if path.suffix == ".toml" else shlex.join(values)
         tell(f"  {key} = {text}")
     return False
+
+
+# --- new -----------------------------------------------------------------------------------------
+
+
+def _new(given: argparse.Namespace) -> int:
+    name = given.name
+    target = Path(SUITE, name)
+    _check(name, target)
+    title = name.replace("_", " ")
+    texts = {
+        "name": name,
+        "NAME": name.upper(),
+        "id": name.replace("_", "-"),
+        "title": f"{title[0].upper()}{title[1:]}",
+    }
+    with _written(target):
+        _fill_templates(target, texts)
+        configured = configure(Path())
+    model = f" --bias-model {SUBJECT}"
+    tell("to record a simulated subject, a program that stands in for a model, once:")
+    tell(f"  pytest {target}{model} --bias-record=missing")
+    tell(f"then, offline:\n  pytest {target}{'' if configured else model}")
+    return 0
+
+
+def _check(name: str, target: Path) -> None:
+    """Refuse a name that no package can have, or another has."""
+    problem = ""
+    if not LABEL.fullmatch(name) or not name.isidentifier():
+        problem = "must be lower-case words and digits joined by _, beginning with a letter"
+    elif keyword.iskeyword(name):
+        problem = "is a word of Python's own, and can name no package"
+    elif name in _TAKEN:
+        problem = f"is a folder's name that means something else in {SUITE}"
+    elif target.exists() or target.is_symlink():
+        problem = f"{target} is there and is kept; choose another name, or move it away"
+    if problem:
+        raise BadSetting(option="NAME", value=name, problem=problem)
+
+
+def _fill_templates(target: Path, texts: Mapping[str, str]) -> None:
+    """Write the experiment, whole or not at all, and its suite's package where there is none."""
+    target.parent.mkdir(exist_ok=True)
+    package = target.parent / "__init__.py"
+    if not package.exists():
+        package.write_text('"""The experiments: one sub-package each."""\n', encoding="utf-8")
+        tell(f"written: {package}")
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".bias-new-") as made:
+        copy = Path(made, target.name)
+        for source in sorted(_TEMPLATES.rglob(f"*{_ENDING}")):
+            path = source.relative_to(_TEMPLATES).as_posix()
+            text = source.read_text(encoding="utf-8")
+            if path.endswith((".py.txt", ".md.txt")):
+                path = path.removesuffix(_ENDING)
+            for token, value in texts.items():
+                path, text = (each.replace(f"@{token}@", value) for each in (path, text))
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (copy / path).write_text(text, encoding="utf-8")
+        copy.rename(target)
+    tell(f"written: {target}")

@@ -1,4 +1,4 @@
-"""``pytest-bias plan``, ``record``, ``run`` and ``analyze``: a study without pytest."""
+"""The commands ``pytest-bias plan``, ``run``, ``analyze`` and ``accept``: without pytest."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import wraps
+from io import FileIO
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -18,7 +19,8 @@ from typing import Any
 from ..baselines.accept import accept
 from ..baselines.accepted import Baselines
 from ..baselines.case_report import CaseReport
-from ..errors import BadSetting, BiasError, Diagnostics, NotRecorded, NotWritten
+from ..contrasts.cases import Case
+from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
 from ..experiments.measures import kind_of
 from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_cap, record_of
@@ -49,18 +51,18 @@ from ..workbench.study import (
 )
 from . import check_apart, from_here, tell, write
 from .commands import LIMITS
-from .paper import tell_paper
+from .results import tell_paper
 
 _FIGURES = Path("figures")
 _ACCEPTED = ("reason", "owner", "until")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "baselines", "env_file")
 
 
-def _told(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """Have the work's errors name options as they are typed here."""
+def _typed_here(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Have the errors of a command name options as they are typed here."""
 
     @wraps(work)
-    def told(given: argparse.Namespace) -> int:
+    def typed(given: argparse.Namespace) -> int:
         try:
             return work(given)
         except BiasError as error:
@@ -68,25 +70,21 @@ def _told(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Names
             tell(f"pytest-bias: {_typed(text, given)}", wrong=True)
             return 2
 
-    return told
-
-
-def _again(given: argparse.Namespace) -> str:
-    """Repeat the arguments that ``run`` takes as well; the model is named where it is missing."""
-    options = {name: f"--{name.replace('_', '-')}" for name in _TEXTS if name != "baselines"}
-    asked = {"--suite": None if given.suite == SUITE else given.suite}
-    asked |= {option: getattr(given, name, None) for name, option in options.items()}
-    typed = [f"{name} {quote(str(value))}" for name, value in asked.items() if value is not None]
-    return " ".join([*map(quote, given.experiments), *typed])
+    return typed
 
 
 def _typed(text: str, given: argparse.Namespace) -> str:
-    """Name options and commands as they are typed here, where each has one but the gate.
+    """``text`` with options and commands as they are typed here, where each has one but the gate.
 
     What records several experiments is a command of pytest's.
     """
     if len(given.experiments) == 1:
-        text = text.replace("pytest <the same arguments>", f"pytest-bias run {_again(given)}")
+        names = [name for name in _TEXTS if name != "baselines"]
+        values = {f"--{name.replace('_', '-')}": getattr(given, name, None) for name in names}
+        values["--suite"] = None if given.suite == SUITE else given.suite
+        typed = [f"{name} {quote(str(value))}" for name, value in values.items() if value]
+        again = " ".join(["pytest-bias run", quote(given.experiments[0]), *typed])
+        text = text.replace("pytest <the same arguments>", again)
         own = "pytest-bias run <the same arguments>"
         text = text.replace("pytest <the same arguments, no --bias-plan>", own)
     text = text.replace("--bias-gate=off", "bias_gate=off in the ini file")
@@ -103,7 +101,7 @@ def _project(given: argparse.Namespace) -> Project:
     return open_project(given.experiments, given.suite, **_asked(given))
 
 
-@_told
+@_typed_here
 def _plan(given: argparse.Namespace) -> int:
     project = _project(given)
     plan = make_plan(project, project.cases)
@@ -112,7 +110,7 @@ def _plan(given: argparse.Namespace) -> int:
     return 2 if plan.problems else 0
 
 
-def _record(project: Project, given: argparse.Namespace, lines: _Lines) -> int:
+def _record(project: Project, given: argparse.Namespace, lines: _TrialLines) -> int:
     """Record, with progress on standard error; 2 where something of it went wrong."""
     with recording_progress(StreamTerminal(sys.stderr)) as display:
         report = record_project(project, display, lines)
@@ -125,17 +123,12 @@ def _record(project: Project, given: argparse.Namespace, lines: _Lines) -> int:
     return 2 if said.errors else 0
 
 
-class _Lines:
-    """Trials as JSON Lines, each whole and at once; what cannot be written stops no recording."""
+class _TrialLines:
+    """Trials as JSON Lines, each written at once; what cannot be written stops no recording."""
 
-    def __init__(self, path: Path | None, model: str, design: str) -> None:
-        self.path, self.problem = path, ""
-        self._of = {"model": model, "design": design}
-        self._end = 0
-        try:
-            self._file = sys.stdout.fileno() if path is None else _opened(path)
-        except OSError as error:
-            raise NotWritten(path=str(path), problem=error.strerror or "") from None
+    def __init__(self, file: FileIO | None, case: Case) -> None:
+        self.problem = ""
+        self._file, self._of = file, {"model": case.model, "design": case.design.name}
 
     def __call__(self, experiment: Experiment, outcome: Outcome, error: str = "") -> None:
         row: dict[str, object] = {"experiment": experiment.id, **self._of}
@@ -147,23 +140,26 @@ class _Lines:
                 row[measure.name] = int(value) if whole else value
         if error or row["missing"] is not None:
             row["error"] = error or row["missing"]
+        if self.problem:
+            return
         line = f"{json.dumps(row)}\n".encode()
-        written = 0
-        while not self.problem and written < len(line):
-            try:
-                written += os.write(self._file, line[written:])
-            except OSError as failed:
-                self.problem = failed.strerror or str(failed)
-                with suppress(OSError):  # a pipe has no end to go back to
-                    os.ftruncate(self._file, self._end)
-        self._end += written
+        try:
+            if self._file is None:
+                tell(line.decode().rstrip())
+            elif self._file.write(line) != len(line):
+                self.problem = "only a part of a line was written"
+        except OSError as failed:
+            self.problem = failed.strerror or str(failed)
 
 
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+def _opened(path: Path) -> FileIO:
+    try:
+        return path.open("wb", buffering=0)
+    except OSError as error:
+        raise NotWritten(path=path, problem=error.strerror or str(error)) from None
 
 
-def _check_place(path: Path, cassettes: Path) -> None:
+def _check_output(path: Path, cassettes: Path) -> None:
     """Refuse a file that cannot be written, or is a recording, before anything is paid for."""
     problem = "is a folder" if path.is_dir() else ""
     if path.resolve().is_relative_to(cassettes.resolve()):
@@ -176,21 +172,22 @@ def _check_place(path: Path, cassettes: Path) -> None:
         raise NotWritten(path=path, problem=problem)
 
 
-@_told
+@_typed_here
 def _run(given: argparse.Namespace) -> int:
     project = _project(given)
     if len(project.cases) != 1:
         names = ", ".join(sorted({f"{c.experiment.id} × {c.model}" for c in project.cases}))
         tell(f"pytest-bias: name one experiment and one model: {names}", wrong=True)
         return 2
-    places = [each for each in (given.out, given.analysis, given.report) if each is not None]
-    for place in places:
-        _check_place(place, project.settings.cassettes)
-    check_apart(places)
+    outputs = [each for each in (given.out, given.analysis, given.report) if each is not None]
+    for path in outputs:
+        _check_output(path, project.settings.cassettes)
+    check_apart(outputs)
     (case,) = project.cases
     writer = _writer(given, project)
-    lines = _Lines(given.out, case.model, case.design.name)
-    status = _lines_of(project, given, lines)
+    with nullcontext() if given.out is None else _opened(given.out) as file:
+        lines = _TrialLines(file, case)
+        status = _write_trials(project, given, lines)
     if status == 130:  # noqa: PLR2004  (interrupted)
         return status
     results = results_of(project, case)
@@ -207,8 +204,8 @@ def _run(given: argparse.Namespace) -> int:
     return status or results.view.exit_status or marked
 
 
-def _lines_of(project: Project, given: argparse.Namespace, lines: _Lines) -> int:
-    """Give out the trials of a project's one case, and record those that are missing."""
+def _write_trials(project: Project, given: argparse.Namespace, lines: _TrialLines) -> int:
+    """Write the trials of a project's one case, and record those that are missing."""
     (case,), recordings, status = project.cases, project.recordings, 0
     if given.record != "all":
         source = recordings.source_of(case)
@@ -221,21 +218,21 @@ def _lines_of(project: Project, given: argparse.Namespace, lines: _Lines) -> int
         known, missing = recordings.source_of(case).known(case.design)
         for outcome in (each for each in known if each.missing == CAP):
             lines(case.experiment, outcome)
-        for wanted in missing:
-            lines(case.experiment, lost_to_cap(wanted.trial), "not recorded")
+        for pending in missing:
+            lines(case.experiment, lost_to_cap(pending.trial), "not recorded")
     if lines.problem:
-        place = lines.path or "standard output"
-        words = f"{NotWritten(path=place, problem=lines.problem)}; every reply is recorded"
-        tell(f"pytest-bias: {words}: the same command writes it again without a call", wrong=True)
+        path = given.out or "standard output"
+        problem = f"{NotWritten(path=path, problem=lines.problem)}; every reply is recorded"
+        tell(f"pytest-bias: {problem}: the same command writes it again, no call", wrong=True)
         status = status or 2
     return status
 
 
 def _writer(given: argparse.Namespace, project: Project) -> str:
-    """Name the writer of the paper: the model that is asked, if nobody else is; "" for nobody.
+    """The model that writes the paper: the one under test, unless another is named; "" for none.
 
-    A program that stands in for a model writes only where it is named, and where nothing is to be
-    called nobody does who is not asked for.
+    A simulated subject or a table writes only where it is named. Where nothing is called, a paper
+    must be requested.
     """
     model, settings = project.cases[0].model, project.settings
     stands_in = is_simulated(model) or is_tabled(model)
@@ -245,25 +242,24 @@ def _writer(given: argparse.Namespace, project: Project) -> str:
     if stands_in and not given.writer:
         problem = f"{model} is no model that could write it; name one with --writer"
         raise BadSetting(option="--report", value=given.report, problem=problem)
-    # Who writes may change from day to day: no verdict is about it.
+    # The writer may change from day to day: no verdict is about it.
     check_models(replace(settings, gate="off"), project.recordings.roster, [given.writer or model])
     return given.writer or model
 
 
-@_told
+@_typed_here
 def _accept(given: argparse.Namespace) -> int:
-    words = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
-    words["baseline"] = given.baseline
-    project = open_project(given.experiments, given.suite, **_asked(given), accept=True, **words)
+    typed = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
+    typed["baseline"] = given.baseline
+    project = open_project(given.experiments, given.suite, **_asked(given), accept=True, **typed)
     recordings, analyses, reports = project.recordings, [], []
-    held = Baselines(project.settings, recordings.source_of)
+    baselines = Baselines(project.settings, recordings.source_of)
     for case in project.cases:
         analysis = results_of(project, case).analysis
         players = recordings.players(case.experiment, case.model)
         analyses.append(analysis)
         for contrast in project.registry[case.experiment.id].hypotheses.values():
             of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
-            comparison = held.compare(of, players, analysis, verdict)
             reports.append(
                 CaseReport(
                     kind="hypothesis",
@@ -271,78 +267,69 @@ def _accept(given: argparse.Namespace) -> int:
                     model=case.model,
                     id=verdict.id,
                     stopped=False,
-                    comparison=comparison,
+                    comparison=baselines.compare(of, players, analysis, verdict),
                 )
             )
     whole = len(project.cases) == len([*project.registry]) * len(project.settings.models)
     partial = bool(given.experiments) or not whole
-    return _say(accept(project.settings, analyses, reports, partial=partial), given)
-
-
-def _say(said: Diagnostics, given: argparse.Namespace) -> int:
-    """Say what was done; 2 where there are problems."""
-    for words in (*said.notes, *(f"written: {from_here(path)}" for path in said.written)):
-        tell(words)
-    for problem in said.errors:
+    accepted = accept(project.settings, analyses, reports, partial=partial)
+    for line in (*accepted.notes, *(f"written: {from_here(path)}" for path in accepted.written)):
+        tell(line)
+    for problem in accepted.errors:
         tell(f"pytest-bias: {_typed(problem, given)}", wrong=True)
-    return 2 if said.errors else 0
+    return 2 if accepted.errors else 0
 
 
-def _found(given: argparse.Namespace) -> list[Results]:
-    """Analyse what is recorded of a study, or a table."""
-    if given.table is None:
-        project = _project(given)
-        return [results_of(project, case) for case in project.cases]
-    if given.model is not None:
-        problem = "a table says itself who answered: leave out one of the two"
-        raise BadSetting(option="--model", value=given.model[0], problem=problem)
-    asked = {name: value for name, value in _asked(given).items() if name != "model"}
-    return analyze_table(given.experiments[0], given.table, given.suite, **asked)
-
-
-@_told
+@_typed_here
 def _analyze(given: argparse.Namespace) -> int:
-    found = _found(given)
-    view = view_of_all(found)
+    results = _results(given)
+    view = view_of_all(results)
     if given.json:
         tell(results_text(view).rstrip())
     else:
         for line in (*section_lines(view), "", *closing_lines(view)):
             tell(line)
     if given.methodology:
-        for line in (line for each in found for line in _methods(each)):
+        for line in (line for each in results for line in _methods(each)):
             tell(line, wrong=given.json)
-    # As the document's program: figures are written where nothing else is wanted.
+    # As the document's program: figures are written where nothing else is requested.
     folder = given.output or (None if given.no_plots or given.json else _FIGURES)
     try:
-        _write_files(found, view, folder, plots=not given.no_plots)
+        if folder is not None:
+            _write_files(results, view, folder, plots=not given.no_plots)
     except BiasError as error:
         if given.output is not None:
             raise
-        tell(
-            f"nobody asked for {folder}, and it is not whole: {_typed(str(error), given)}",
-            wrong=True,
-        )
+        problem = _typed(str(error), given)
+        tell(f"{folder} is the default, and it is not complete: {problem}", wrong=True)
     return view.exit_status
 
 
-def _write_files(
-    found: list[Results], view: RunResult, folder: Path | None, *, plots: bool
-) -> None:
-    """Write results, page and the experiments' own files into a folder, where there is one."""
-    if folder is None:
-        return
+def _results(given: argparse.Namespace) -> list[Results]:
+    """Analyses of the recordings of a study, or of a table."""
+    if given.table is None:
+        project = _project(given)
+        return [results_of(project, case) for case in project.cases]
+    if given.model is not None:
+        problem = "a table names its own models: leave out one of the two"
+        raise BadSetting(option="--model", value=given.model[0], problem=problem)
+    asked = {name: value for name, value in _asked(given).items() if name != "model"}
+    return analyze_table(given.experiments[0], given.table, given.suite, **asked)
+
+
+def _write_files(results: list[Results], view: RunResult, folder: Path, *, plots: bool) -> None:
+    """Write results, page and the experiments' own files into a folder."""
     files = {"bias-results.json": results_text(view).encode()}
     if plots:
         replies = [
-            replies_of(each.experiment, each.analysis.model, each.outcomes) for each in found
+            replies_of(each.experiment, each.analysis.model, each.outcomes) for each in results
         ]
-        beside = folder / "bias-report-data"
-        page, data = report_files(view, replies, (), folder=beside.name)
-        files |= {f"{beside.name}/{name}": text.encode() for name, text in data.items()}
+        data_folder = folder / "bias-report-data"
+        page, data = report_files(view, replies, (), folder=data_folder.name)
+        files |= {f"{data_folder.name}/{name}": text.encode() for name, text in data.items()}
         files["bias-report.html"] = page.encode()
-        clear(beside, data)
-    for path in write_exports(folder, files | _exports(found, plots=plots), from_here):
+        clear(data_folder, data)
+    for path in write_exports(folder, files | _exports(results, plots=plots), from_here):
         tell(f"written: {path}", wrong=True)
 
 

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from pytest_bias.cassettes.store import Cassette
-from pytest_bias.cli.entry import main
+from pytest_bias.cli.commands import main
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import compact, plain
 from pytest_bias.experiments.experiment import plan

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from pytest_bias.cli.commands import command_line, commands_of
 
 from ..runs import command
 
-ENTRY = "pytest_bias.cli.entry"
+ENTRY = "pytest_bias.cli.commands"
 ANCHORING = "anchoring-prosecutor-sentencing"
 EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
 ACCEPTED, RESULTS = "accepted/simulated--even.json", "out/bias-results.json"
@@ -83,14 +82,6 @@ def test_what_is_asked_for_is_printed(line: str, said: str, project: Path) -> No
     assert said in done.stdout
     if "--json" in line:
         json.loads(done.stdout)
-
-
-def test_readmes_of_a_project_link_to_what_it_has(project: Path) -> None:
-    pages = {path: path.read_text("utf-8") for path in project.glob("bias_tests/**/*.md")}
-    links = [(p, link) for p in pages for link in re.findall(r"\]\(([^)#:\s]+)[)#]", pages[p])]
-    assert len(links) > 1
-    assert [link for path, link in links if not (path.parent / link).exists()] == []
-    assert "recording (pytest-bias)" in "".join(pages.values())
 
 
 WRONG = {

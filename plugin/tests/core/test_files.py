@@ -15,7 +15,7 @@ from pytest_bias.baselines.accepted import read_baseline
 from pytest_bias.baselines.entries import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of, packed_path
-from pytest_bias.cli.cassettes import places_of
+from pytest_bias.cli.cassettes import cassettes_of
 from pytest_bias.errors import (
     BadDesign,
     BadSetting,
@@ -191,11 +191,11 @@ def test_a_command_looks_into_every_folder_or_says_which_it_cannot(
     (store / "again").symlink_to(folder)  # which is below itself then
     (folder / "self").symlink_to("self")
     (folder / "gone").symlink_to("nowhere")
-    assert list(places_of(folder)) == [plain, folder / "kept" / own.name / plain.name]
+    assert list(cassettes_of(folder)) == [plain, folder / "kept" / own.name / plain.name]
     with locked_out(own):
         for given in (folder, plain):
             with pytest.raises(NotReadable, match="it cannot be read"):
-                list(places_of(given))
+                list(cassettes_of(given))
 
 
 def test_folders_that_link_to_each_other_are_looked_into_once(plain: Path) -> None:
@@ -205,7 +205,7 @@ def test_folders_that_link_to_each_other_are_looked_into_once(plain: Path) -> No
         each.mkdir(exist_ok=True)
         for other in folders:
             (each / f"to-{other.name}").symlink_to(other)
-    assert list(places_of(above)) == [plain]  # there are 1,956 ways to it and its neighbours
+    assert list(cassettes_of(above)) == [plain]  # there are 1,956 ways to it and its neighbours
 
 
 def test_a_full_temporary_folder_is_told_in_one_line(

@@ -13,7 +13,7 @@ from pytest_bias.cassettes.format import SCOPE_START
 from pytest_bias.cassettes.maintenance import join
 from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, write_cassette
-from pytest_bias.cli.entry import main
+from pytest_bias.cli.commands import main
 from pytest_bias.errors import (
     BadSetting,
     BiasError,

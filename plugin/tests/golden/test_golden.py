@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cli.entry import main
+from pytest_bias.cli.commands import main
 from pytest_bias.report.ci import summary_markdown, workflow_commands
 from pytest_bias.report.page import report_html
 from pytest_bias.report.plan_text import plan_lines

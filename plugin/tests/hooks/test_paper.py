@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import real_models
-from pytest_bias.cli.entry import main
+from pytest_bias.cli.commands import main
 from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.records import Config
@@ -241,7 +241,7 @@ def test_problems_are_listed_again_by_a_check(run: Run, tmp_path: Path) -> None:
         (["--model=nobody/at-all"], "unknown provider 'nobody'"),
         (["--check=nowhere.md"], "--check=nowhere.md: cannot be read: No such file or directory"),
         (["--prompt", "--experiment=nothing"], "0 analyses of the run are meant"),
-        (["--prompt", "--suite=bias_tests.recommendation"], "what its subject was told is not"),
+        (["--prompt", "--suite=bias_tests.recommendation"], "its prompts are not known"),
         ([], "one of the arguments --model --check --prompt is required"),
     ],
 )

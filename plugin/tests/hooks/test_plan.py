@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_bias.cli.entry import main
+from pytest_bias.cli.commands import main
 
 from ..runs import command
 from .suites import REPLICATES, Scenario, Suite, scenarios

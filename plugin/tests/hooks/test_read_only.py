@@ -56,7 +56,7 @@ def test_what_the_user_says_of_pytests_cache_holds(suite: Suite) -> None:
 def test_what_cannot_be_pruned_is_left_and_said(suite: Suite) -> None:
     ask_of_none(suite)
     read_only(suite.path)
-    found = run(suite, "cassettes", "prune", "--yes", module="pytest_bias.cli.entry")
+    found = run(suite, "cassettes", "prune", "--yes", module="pytest_bias.cli.commands")
     assert (found.returncode, found.stdout) == (2, "")
     assert found.stderr.count(".jsonl: it is left as it is: Permission denied\n") == 2
     assert len(found.stderr.splitlines()) == 2

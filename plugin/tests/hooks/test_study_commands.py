@@ -26,7 +26,7 @@ def _command(suite: Suite, *arguments: str, folder: Path | None = None) -> pytes
 
 
 def _process(suite: Suite, *arguments: str) -> pytest.RunResult:
-    return suite.pytester.run(forked.python(), "-m", "pytest_bias.cli.entry", *arguments)
+    return suite.pytester.run(forked.python(), "-m", "pytest_bias.cli.commands", *arguments)
 
 
 WATCHING = """

@@ -1,0 +1,140 @@
+"""The commands ``pytest-bias paper`` and ``compare``: of results and baselines that are files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..baselines.accepted import needed_baseline
+from ..baselines.entries import is_stopped
+from ..baselines.gate import BaselineDiffers, compare
+from ..errors import BadSetting, UnknownName
+from ..experiments.canonical import plain
+from ..report.ci import upgrade_markdown
+from ..report.paper import Paper, brief_of, checked_paper, write_paper
+from ..report.results import read_results
+from ..report.terminal import printed
+from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
+from ..report.wording import unasked_words, uncompared_words
+from ..settings.model_names import answered_words
+from ..settings.settings import names_file
+from ..verdicts.analysis import Analysis
+from ..workbench.configuration import configured, today
+from ..workbench.plans import terms_of
+from ..workbench.project import Project
+from ..workbench.suite import find_experiments
+from . import check_apart, tell, tell_json, write
+
+FORMAT = 2
+"""Format version of the printed JSON."""
+
+
+def _paper(given: argparse.Namespace) -> int:
+    check_apart([given.out], [given.results])
+    view = read_results(_read(given.results, "RESULTS"), str(given.results))
+    analysis = _chosen(view.analyses, given.experiment, given.of)
+    known = {each.id: each for each in find_experiments(given.suite)}
+    if analysis.experiment not in known:
+        hint = f"its prompts are not known; --suite names its package ({given.suite})"
+        raise UnknownName(kind="experiment", name=analysis.experiment, known=known, hint=hint)
+    brief = brief_of(analysis, known[analysis.experiment], view.version)
+    if given.prompt:
+        tell(brief.prompt)
+        return 0
+    if given.check is not None:
+        paper = checked_paper(_read(given.check, "--check"), brief)
+        return tell_paper(paper, given.out, whole=given.out is not None)
+    settings = configured(
+        model=[given.model], gate="off", budget=given.budget, env_file=given.env_file
+    )
+    terms = terms_of(Project(settings), known.values(), settings.limits)
+    return tell_paper(write_paper(brief, given.model, terms), given.out)
+
+
+def tell_paper(paper: Paper, path: Path | None, *, whole: bool = True) -> int:
+    """Write or print the paper, if ``whole``, and list its problems; 1 where there are any."""
+    if path is not None:
+        write(path, paper.text)
+        tell(f"written: {path}")
+    elif whole:
+        tell(f"----- begin paper -----\n{paper.text}----- end paper -----")
+    for problem in paper.problems:
+        tell(f"{path or 'paper'}: {problem}", wrong=True)
+    return int(bool(paper.problems))
+
+
+def _chosen(analyses: tuple[Analysis, ...], experiment: str | None, model: str | None) -> Analysis:
+    """The one analysis of that experiment and model; BadSetting unless there is one."""
+    found = [a for a in analyses if {experiment, model} <= {None, a.experiment, a.model}]
+    if len(found) != 1:
+        known = ", ".join(f"{each.experiment} × {each.model}" for each in analyses) or "none"
+        problem = f"{len(found)} analyses of the run are meant, and one is needed; it has {known}"
+        raise BadSetting(option="--experiment, --of", value=None, problem=problem)
+    return found[0]
+
+
+def _read(path: Path, option: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")  # editors begin a file with a mark
+    except (OSError, UnicodeDecodeError) as error:
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise BadSetting(option=option, value=path, problem=problem) from None
+
+
+def _compare(given: argparse.Namespace) -> int:
+    for option, name in (("OLD", given.old), ("NEW", given.new)):
+        if not names_file(Path(name)):
+            problem = (
+                "is no baseline file (….json). Compare models with a model or a file by "
+                "pytest --bias-model=NEW --bias-baseline=OLD (--bias-summary=comment.md writes it)"
+            )
+            raise BadSetting(option=option, value=name, problem=problem)
+    check_apart([given.markdown], [Path(given.old), Path(given.new)])
+    upgrade, problems = upgrade_of_files(Path(given.old), Path(given.new), today=today())
+    problems += uncompared_words(upgrade)
+    but = "not everything could be judged" if problems else ""
+    if given.json:
+        made = plain(upgrade, "upgrade")
+        tell_json({"format": FORMAT, "problems": list(problems), "upgrade": made})
+    else:
+        for line in printed(upgrade, but):
+            tell(line)
+    if given.markdown is not None:
+        write(given.markdown, upgrade_markdown(upgrade, but, problems))
+    for problem in problems:
+        tell(f"pytest-bias: {problem}", wrong=True)
+    return 2 if problems else int(bool(upgrade.stopped))
+
+
+def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tuple[str, ...]]:
+    """The upgrade from one baseline file to another, and what could not be compared.
+
+    What the old file accepts holds until its day.
+    """
+    before, now = needed_baseline(old), needed_baseline(new)
+    rows: list[UpgradeRow] = []
+    problems: list[str] = []
+    for experiment, entries in sorted(now.verdicts.items()):
+        known = before.known(experiment)
+        for name, entry in sorted(entries.items()):
+            named = (experiment, now.model, name)
+            was = before.entry(experiment, name)
+            try:
+                compared = compare(named, entry, was, today=today, known=known)
+            except BaselineDiffers as differs:
+                problems.append(str(differs))
+                continue
+            if entry.claim != "describe":
+                stops = is_stopped(entry.status, entry.claim)
+                rows.append(row_of(named, entry, compared, stops=stops))
+    problems += unasked_words(before.unasked(now.claimed), before.model, new.name)
+    answered = [(each.model, served) for each in (before, now) for served in each.served]
+    upgrade = Upgrade(
+        old=before.model,
+        new=(now.model,),
+        file=True,
+        rows=worst_first(rows),
+        notes=answered_words(answered),
+        simulated=tuple(sorted({each.model for each in (before, now) if each.simulated})),
+    )
+    return upgrade, tuple(problems)
