@@ -1,4 +1,4 @@
-"""An experiment with the replies of one model, without pytest: frames and verdicts."""
+"""An experiment and the replies of one model, analysed or recorded without pytest."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from ..baselines.entries import is_stopped
-from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, cassette_path, place_of
 from ..contrasts.cases import Case, Registry
-from ..errors import BadSetting, Diagnostics, FileProblem, NotRecorded, UnknownName
+from ..errors import BadSetting, Diagnostics, NotRecorded, UnknownName
 from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_text
@@ -49,15 +48,11 @@ if TYPE_CHECKING:
 ExperimentName = Experiment | str | os.PathLike[str]
 """An experiment, its id, or a folder that declares it."""
 
-
 _COMMAND = re.compile(r"pytest <the same arguments> .*--bias-record=(\w+)")
 
 
 class StudyOptions(TypedDict, total=False):
-    """Settings to ask for, as by the option of pytest that has ``--bias-`` before its name.
-
-    What is not is as the project's ini file has it.
-    """
+    """Settings by the names of pytest's options, without ``--bias-``; else as in the ini file."""
 
     design: str
     replicates: int
@@ -154,16 +149,15 @@ def view_of_all(results: Sequence[Results]) -> RunResult:
 def trial_row(experiment: Experiment, outcome: Outcome) -> dict[str, MeasureValue | int | None]:
     """A trial as the row of a table: its labels, its measures, and why it has none."""
     row, trial = record_of(outcome, experiment.measures), outcome.trial
-    members = {f"{name}_exemplar": member for name, member in trial.exemplars.items()}
-    of, names = row.values, [each.name for each in experiment.measures]  # noqa: PD011  (no frame)
+    values = dict(row.values)
     return {
         "trial": trial.id,
         "condition": trial.condition.id,
         **trial.condition.levels,
-        **members,
+        **{f"{name}_exemplar": member for name, member in trial.exemplars.items()},
         "item": trial.item,
         "replicate": trial.replicate,
-        **{name: of.get(name) for name in names},
+        **{each.name: values.get(each.name) for each in experiment.measures},
         "missing": row.missing,
         "invalid_replies": None if row.interactions is None else len(row.invalid),
         "interactions": row.interactions,
@@ -171,21 +165,29 @@ def trial_row(experiment: Experiment, outcome: Outcome) -> dict[str, MeasureValu
 
 
 def _row(each: Control | Verdict) -> dict[str, object]:
-    found = each.finding
     row: dict[str, object] = {"id": each.id, "kind": "hypothesis"}
     if isinstance(each, Verdict):
         row |= {"status": each.status, "claim": each.claim, "p_adjusted": each.p_adjusted}
     else:
         seen = "seen" if each.seen else "not seen" if each.asked else "not asked"
         row |= {"kind": "control", "status": seen, "claim": None, "p_adjusted": None}
-    names = ("measure", "contrast", "estimate", "margin", "unit", "p_clear", "units", "replies")
-    row |= {name: getattr(found, name, None) for name in (*names, "missing", "method")}
-    interval = None if found is None else found.interval
-    human = None if found is None else found.human
-    row |= {"people": getattr(human, "difference", None)}
-    row |= {"beside_people": getattr(human, "primary", None)}
-    row |= {name: getattr(interval, name, None) for name in ("low", "high")}
-    return row | {"p": None if found is None else found.p_alarm, "reason": each.reason}
+    result = each.finding
+    human, interval = getattr(result, "human", None), getattr(result, "interval", None)
+    row |= {
+        name: getattr(result, name, None)
+        for name in (
+            *("measure", "contrast", "estimate", "margin", "unit", "p_clear", "units", "replies"),
+            *("missing", "method"),
+        )
+    }
+    return row | {
+        "people": getattr(human, "difference", None),
+        "beside_people": getattr(human, "primary", None),
+        "low": getattr(interval, "low", None),
+        "high": getattr(interval, "high", None),
+        "p": getattr(result, "p_alarm", None),
+        "reason": each.reason,
+    }
 
 
 def open_project(
@@ -265,12 +267,12 @@ def analyze_table(
     table: Source | str,
     suite: str | os.PathLike[str] = SUITE,
     keys: Mapping[str, object] | None = None,
-    **asked: object,
+    **options: object,
 ) -> list[Results]:
     """Analyse the replies in a table to ``experiment``, of each subject it has (``table/NAME``).
 
-    ``table`` may be a text: its name in the roster, or else its path. ``keys`` are what a roster
-    would say of a table that it does not name.
+    ``table`` may be a text: its name in the roster, or else its path. ``keys`` are the entry of a
+    table that the roster does not name.
 
     Raises BadData with all that is wrong, when the table is not one of the experiment's, and
     BadSetting for a design, a number of replicates or recordings: a table has its own.
@@ -280,22 +282,22 @@ def analyze_table(
         ("replicates", "is judged with all the trials it has"),
         ("cassettes", "holds the replies, and no recording is read"),
     ):
-        if asked.get(name) is not None:
+        if options.get(name) is not None:
             problem = f"a table {why}: leave this out"
-            raise BadSetting(option=f"--bias-{name}", value=asked[name], problem=problem)
+            raise BadSetting(option=f"--bias-{name}", value=options[name], problem=problem)
     registry, names = declared_for([experiment], suite)
     of = registry[_only(experiment, names)].experiment
-    project = open_project([of.id], suite, registry=registry, **{**asked, "model": []})
+    project = open_project([of.id], suite, registry=registry, **{**options, "model": []})
     tables = project.recordings.tables
-    found = tables.named(table, of) if isinstance(table, str) else None
-    if found is None:
+    replies = tables.named(table, of) if isinstance(table, str) else None
+    if replies is None:
         source = Path(table) if isinstance(table, str) else table
-        judge = {"judge": asked["judge"]} if "judge" in asked else {}
+        judge = {"judge": options["judge"]} if "judge" in options else {}
         entry = table_entry(source_words(source), of.id, {**judge, **(keys or {})})
-        found = read_table(source, of, entry)
-    for replies in found.values():
-        tables.add(replies)
-    cases = [Case("hypothesis", of, model, replies.design) for model, replies in found.items()]
+        replies = read_table(source, of, entry)
+    for each in replies.values():
+        tables.add(each)
+    cases = [Case("hypothesis", of, model, each.design) for model, each in replies.items()]
     return [results_of(project, case) for case in cases]
 
 
@@ -316,19 +318,19 @@ def analyze(
 ) -> Results:
     """Analyse the replies of one model to ``experiment``; nothing is called.
 
-    Raises NotRecorded when a trial of the design is not recorded, and BiasError when there is
-    nothing that can be judged; it says why.
+    Raises NotRecorded when a trial of the design is not recorded, and BiasError with the reason
+    when nothing can be judged.
 
     Parameters
     ----------
     experiment
         An Experiment whose hypotheses are declared in a loaded module, or its id or folder.
     replies
-        A model (``provider/model``), whose recording is replayed; the path of a cassette; or the
-        replies of one subject as a table (docs/tables.md): a pandas frame, or the path of a file
-        (CSV, JSON Lines, JSON, Parquet).
+        A model (``provider/model``), whose recording is replayed; or the replies of one subject as
+        a table (docs/tables.md): a pandas frame, or the path of a file (CSV, JSON Lines, JSON,
+        Parquet).
     table
-        What a roster would say of that table: names of its columns and words, who collected it.
+        The entry that a roster would have for that table: names of columns and words, collector.
     suite
         The package, or the folder, that declares the experiment.
     options
@@ -336,34 +338,25 @@ def analyze(
     """
     _check_known(options)
     if not isinstance(cast("object", table), Mapping | None):
-        problem = "must be a mapping of what a roster would say, such as {'columns': {…}}"
+        problem = "must be a mapping of the keys a roster would have, such as {'columns': {…}}"
         raise BadSetting(option="table", value=table, problem=problem)
-    source = Path(replies) if isinstance(replies, str | os.PathLike) else replies
-    of = None
     if isinstance(replies, str) and not is_file(replies):
         if "/" not in replies or Path(replies).suffix in ENDINGS:
             problem = "there is no such file, and a model is written provider/model"
             raise _refused(replies, problem)
-        model = replies
-    elif isinstance(source, Path) and _is_cassette(source):
-        folder, of, model = _of_cassette(source)
-        options = {**options, "cassettes": folder}
-    elif isinstance(source, Path) or hasattr(source, "columns"):
-        found = analyze_table(experiment, source, suite, table, **options)
-        if len(found) > 1:
-            held = ", ".join(each.analysis.model for each in found)
-            problem = f"has the replies of several subjects ({held}); give those of one"
-            raise _refused(found[0].analysis.recording.cassette, problem)
-        return found[0]
-    else:
+        if table is not None:
+            raise _refused(replies, "'table' states what a table holds, and this is none")
+        return run(experiment, replies, suite=suite, **options)
+    source = Path(replies) if isinstance(replies, str | os.PathLike) else replies
+    if not isinstance(source, Path) and not hasattr(source, "columns"):
         problem = "is no model (provider/model), no path and no pandas frame"
         raise _refused(type(replies).__name__, problem)
-    if table is not None:
-        raise _refused(replies, "'table' says what a table holds, and this is none")
-    results = run(experiment, model, suite=suite, **options)
-    if of not in (None, results.experiment.id):
-        raise _refused(replies, f"holds replies to {of}, not to {results.experiment.id}")
-    return results
+    results = analyze_table(experiment, source, suite, table, **options)
+    if len(results) > 1:
+        models = ", ".join(each.analysis.model for each in results)
+        problem = f"has the replies of several subjects ({models}); give those of one"
+        raise _refused(results[0].analysis.recording.cassette, problem)
+    return results[0]
 
 
 def _check_known(options: Mapping[str, object]) -> None:
@@ -383,11 +376,10 @@ def run(
     suite: str | os.PathLike[str] = SUITE,
     **options: Unpack[StudyOptions],
 ) -> Results:
-    """Record what is missing of ``model`` with ``experiment``, where asked to, and analyse it.
+    """Record what is missing of ``model`` with ``experiment``, if requested, and analyse it.
 
     Raises NotRecorded when a trial is not recorded, or could not be; every paid reply is kept.
-    Raises BiasError when there is nothing that can be judged, or recording is refused; it says
-    why.
+    Raises BiasError with the reason when nothing can be judged, or recording is refused.
 
     Parameters
     ----------
@@ -415,24 +407,6 @@ def run(
         return results_of(project, project.cases[0])
     except NotRecorded as missing:
         missing.add_note(_COMMAND.sub(r'pytest_bias.run(…, record="\1")', missing.explanation))
-        for words in (*(f"problem: {each}" for each in said.errors), *said.notes):
-            missing.add_note(words)
+        for note in (*(f"problem: {each}" for each in said.errors), *said.notes):
+            missing.add_note(note)
         raise
-
-
-def _is_cassette(path: Path) -> bool:
-    """Return whether a path is called as cassettes are, plain or packed."""
-    return "--" in path.name and path.name.endswith((SUFFIX, SUFFIX + PACKED_SUFFIX))
-
-
-def _of_cassette(path: Path) -> tuple[Path, str, str]:
-    """The folder of recordings in which a cassette stands, its experiment and its model."""
-    place = place_of(path.absolute())
-    header = Cassette(place).header
-    if header is None:
-        raise FileProblem(path=path, problem="is no cassette: there is no such file")
-    folder = place.parent.parent
-    if cassette_path(folder, header.experiment, header.model) != place:
-        problem = f"is no cassette: a run looks for it as {header.experiment}/…{SUFFIX}"
-        raise FileProblem(path=path, problem=problem)
-    return folder, header.experiment, header.model

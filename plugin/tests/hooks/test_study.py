@@ -158,7 +158,7 @@ def test_a_frame_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         analyze(name, rows["model"])
     with pytest.raises(BadData, match=r"\[1\] is no whole number"):
         analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=KNOWN)
-    with pytest.raises(BadSetting, match="'table' says what a table holds"):
+    with pytest.raises(BadSetting, match="'table' states what a table holds"):
         analyze(name, "published/gpt-4o", table=KNOWN)
 
 
@@ -177,8 +177,7 @@ def test_it_works_without_pytest_and_calls_nothing_unless_told_to(
         "print(found.view.suite, len(found.trials))\n"
         "again = pytest_bias.analyze('bias_tests/coin', 'simulated/even')\n"
         "print(again.analysis == found.analysis)\n"
-        "path = 'cassettes/game-coin/simulated--biased.jsonl'\n"
-        "print(pytest_bias.analyze('coin', path).view.suite)\n",
+        "print(pytest_bias.analyze('coin', 'simulated/biased').view.suite)\n",
         anew=True,
     )
     assert "no recordings of game-coin with simulated/even" in lines[0]
@@ -222,12 +221,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "no model": (("cv-screening", ["a/b"]), {}, "replies=list: is no model"),
     "file": (("cv-screening", "data/replies.csv"), {}, "=data/replies.csv: there is no such file"),
     "a table's text": (("cv-screening", "cv,hire\n" * 40), {}, "there is no such file"),
-    "cassette": (("cv-screening", Path("cassettes/no--here.jsonl")), {}, "there is no such file"),
-    "other cassette": (
-        ("cv-screening", "cassettes/narrative-personas/simulated--even.jsonl.gz"),
-        {},
-        "holds replies to narrative-personas, not to cv-screening",
-    ),
+    "table": (("cv-screening", Path("no/table.csv")), {}, "o such file"),
 }
 
 
