@@ -23,10 +23,6 @@ class ReplySource(Protocol):
         """The file, for messages."""
 
     @property
-    def file_checksum(self) -> str:
-        """SHA-256 of the file."""
-
-    @property
     def recording(self) -> Recording:
         """All that is known of where the replies come from."""
 

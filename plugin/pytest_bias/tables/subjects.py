@@ -52,7 +52,6 @@ class TableSource:
     entry: TableEntry
     outcomes: tuple[Outcome, ...] = field(repr=False)
     location: str
-    file_checksum: str
     recording: Recording
     undecided: Mapping[str, str]
     lookup: ClassVar[None] = None
@@ -240,7 +239,6 @@ def _sources(
             entry=declared,
             outcomes=tuple(outcomes),
             location=f"table: {declared.path}" + f" ({heading})" * bool(heading),
-            file_checksum=table.checksum,
             recording=recording,
             undecided={} if failures else {MISSING: _UNSAID},
         )

@@ -54,14 +54,14 @@ def recorded_words(report: CollectionReport) -> Diagnostics:
 
 
 def shard_words(report: CollectionReport, shard: Shard) -> Diagnostics:
-    """Outcome of a shard; what it still lacks is a problem, whatever the reason."""
-    wanted = sum(job.wanted for job in report.jobs)
-    found = sum(job.recorded for job in report.jobs)
-    words = f"shard {shard}: {found} of {wanted} missing trials are recorded"
+    """Outcome of a shard; trials that are still missing are a problem, whatever the reason."""
+    missing = sum(job.wanted for job in report.jobs)
+    recorded = sum(job.recorded for job in report.jobs)
+    outcome = f"shard {shard}: {recorded} of {missing} missing trials are recorded"
     note = "NO RESULT: a shard is a part; join all of them with pytest-bias cassettes join"
-    if found < wanted:
-        return Diagnostics(notes=(note,), errors=(words,))
-    return Diagnostics(notes=(words, note))
+    if recorded < missing:
+        return Diagnostics(notes=(note,), errors=(outcome,))
+    return Diagnostics(notes=(outcome, note))
 
 
 def record(
@@ -93,7 +93,7 @@ def record(
 def capped(
     limits: Limits, cases: Sequence[Case], shard: Shard | None = None
 ) -> tuple[Limits, str]:
-    """``limits`` with the cap on calls that the designs themselves have, and words for it.
+    """``limits`` with the cap on calls that the designs themselves have, and a note on it.
 
     ``cases`` are one for each experiment and model; a ``shard`` may make its share of the calls.
     """
@@ -110,17 +110,16 @@ def capped(
     total = sum(own) if shard is None else shard.share(sum(own))
     if limits.max_calls is not None and limits.max_calls <= total:
         return limits, ""
-    words, cap = "as the design says", "the design's max_calls"
-    if shard is not None:
-        words, cap = "this shard's share of the design's cap", f"this shard's share of {cap}"
-    return replace(limits, max_calls=total, cap=cap), f"at most {total:,} calls, {words}"
+    part = "" if shard is None else "this shard's share of "
+    cap = f"{part}the design's max_calls"
+    return replace(limits, max_calls=total, cap=cap), f"at most {total:,} calls: {cap}"
 
 
 def jobs_of(project: Project, cases: Iterable[Case]) -> tuple[list[Job], list[JobReport]]:
     """One job for each experiment and model, with the trials its selected cases need.
 
-    And a report of each that is refused, as where nobody is named who grades, or where what is
-    claimed could not be shown whatever is paid: the others go on.
+    And a report of each that is refused: no judge is named, or the design lacks a control. The
+    others go on.
     """
     jobs, refused = [], []
     for case, trials in _in_shard(project, cases):
@@ -146,7 +145,7 @@ def _in_shard(project: Project, cases: Iterable[Case]) -> list[tuple[Case, tuple
 
 
 def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits) -> Terms:
-    """Return on what terms models are called; simulated ones answer as ``experiments`` say."""
+    """The terms on which models are called; simulated ones answer for ``experiments``."""
     settings = project.settings
     return Terms(
         mode=settings.record,
@@ -170,10 +169,7 @@ def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits
 
 
 def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
-    """Plan what recording the selected ``cases`` would do, and say what their designs pass.
-
-    Raises BadSetting when the roster is none.
-    """
+    """The calls that recording the selected ``cases`` takes, and the power of their designs."""
     settings, recordings = project.settings, project.recordings
     return plan_recording(
         [_plan_job(project, case, trials) for case, trials in _in_shard(project, cases)],
@@ -186,11 +182,7 @@ def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
 
 
 def _plan_job(project: Project, case: Case, trials: tuple[Trial, ...]) -> PlanJob:
-    """Prospects of each hypothesis under the design, at the spread recorded where any is.
-
-    And why its trials cannot be carried out, where the author's own code fails; and why what is
-    recorded of them no longer represents the model.
-    """
+    """Prospects of each hypothesis, and why its trials fail or its recording is outdated."""
     experiment, recordings, problem = case.experiment, project.recordings, ""
     analysis, recording = None, None
     try:

@@ -38,7 +38,7 @@ _SAMPLED = 100
 """Trials from which the cost of a replicate is estimated."""
 
 _LEAST_PART = 5e-5
-"""The smallest part of an experiment: with less, next to nothing would be called BIASED."""
+"""The smallest α of an experiment: below it almost nothing could be BIASED."""
 
 
 def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dict[str, float]:
@@ -46,26 +46,22 @@ def divided(alpha: float, number: int, parts: Mapping[str, float | None]) -> dic
 
     Raises BadSetting for more experiments than ``number``, and parts that do not fit.
     """
-    found = {name: alpha / number if part is None else part for name, part in parts.items()}
-    named = ", ".join(f"{name} {part:.2g}" for name, part in sorted(found.items()))
-    if len(found) > number:
-        problem = f"the suite has {len(found)}: {', '.join(sorted(found))}; set it to that many"
+    alphas = {name: alpha / number if part is None else part for name, part in parts.items()}
+    if len(alphas) > number:
+        problem = f"the suite has {len(alphas)}: {', '.join(sorted(alphas))}; set it to that many"
         problem += " in the ini file"
         raise BadSetting(option="bias_experiments", value=number, problem=problem)
-    if sum(found.values()) > alpha * (1 + 1e-9) or min(
-        found.values(), default=alpha
-    ) < _LEAST_PART * (1 - 1e-9):
+    least = min(alphas.values(), default=alpha)
+    if sum(alphas.values()) > alpha * (1 + 1e-9) or least < _LEAST_PART * (1 - 1e-9):
+        named = ", ".join(f"{name} {part:.2g}" for name, part in sorted(alphas.items()))
         problem = f"each part must be {_LEAST_PART:.5f} or more, and their sum no more than this: "
         problem += f"{named}; change Experiment(alpha=…) or bias_experiments"
         raise BadSetting(option="bias_alpha", value=f"{alpha:g}", problem=problem)
-    return {name: 1 / number if parts[name] is None else found[name] / alpha for name in found}
+    return {name: 1 / number if parts[name] is None else alphas[name] / alpha for name in alphas}
 
 
 class Project:
-    """The declarations, recordings and analyses of one process.
-
-    Raises BadSetting or UnknownName for models or tables that will not do.
-    """
+    """The declarations, recordings and analyses of one process."""
 
     def __init__(self, settings: Settings, registry: Registry | None = None) -> None:
         self.settings = settings
@@ -88,17 +84,14 @@ class Project:
         experiment, outcomes = case.experiment, self.recordings.replayed(case)
         conditions = experiment.conditions_of(case.design)
         for condition in conditions if case.condition is None else [case.condition]:
-            held = [each for each in outcomes if each.trial.condition.id == condition.id]
-            if (held or case.condition) and not carried_out(held):
-                raise all_capped(experiment.id, case.model, condition, len(held))
+            of = [each for each in outcomes if each.trial.condition.id == condition.id]
+            if (of or case.condition) and not carried_out(of):
+                raise all_capped(experiment.id, case.model, condition, len(of))
         self.recordings.source_of(case).check_distinct(case.design, case.condition)
         return outcomes
 
     def analysed(self, case: Case) -> Analysis:
-        """The analysis of a case's experiment with its model, made once.
-
-        Raises BadDesign when the prompts of two conditions are identical.
-        """
+        """The analysis of a case's experiment with its model, made once."""
         key = (case.experiment.id, case.model)
         if key not in self._analyses:
             self._analyses[key] = self._analysis(case)
@@ -111,7 +104,7 @@ class Project:
         self._records.clear()
 
     def records(self, case: Case) -> Records:
-        """Return the rows of all trials of a case's experiment with its model, taken once."""
+        """The rows of all trials of a case's experiment with its model, made once."""
         key = (case.experiment.id, case.model)
         if key not in self._records:
             outcomes = self.recordings.source_of(case).outcomes_of(case.design)
@@ -183,7 +176,7 @@ class Project:
         return cost / len(few) * len(trials) / case.design.replicates
 
     def replies(self, case: Case) -> TrialBlock:
-        """Return the trials of a case's experiment with its model, as the page carries them."""
+        """The trials of a case's experiment with its model, for the page."""
         from ..report.replies import replies_of  # noqa: PLC0415  (only where a page is written)
 
         case = self.recordings.sized(case)
@@ -191,7 +184,7 @@ class Project:
         return replies_of(case.experiment, case.model, outcomes, rows=self.records(case).rows)
 
     def allocation(self, experiment_id: str) -> Allocation:
-        """Return the part of the suite's false alarms that an experiment has; see `shares`."""
+        """The part of the suite's α that an experiment has."""
         families = gating_families(self.registry[experiment_id].hypotheses.values())
         return Allocation(
             alarms=self.settings.alpha,
@@ -201,7 +194,7 @@ class Project:
 
     @cached_property
     def shares(self) -> Mapping[str, float]:
-        """The share of the suite's false alarms that each experiment has.
+        """The share of the suite's α that each experiment has.
 
         Raises BadSetting where the parts of all do not fit into ``bias_alpha``.
         """
@@ -209,7 +202,7 @@ class Project:
         return divided(self.settings.alpha, self.settings.experiments, parts)
 
     def _labels(self, case: Case, outcomes: Iterable[Outcome]) -> Labels | None:
-        """Return people's labels of an experiment with a model; BadData for a bad file."""
+        """Human labels of an experiment with a model; BadData for a bad file."""
         folder = self.settings.labels
         if folder is None:
             return None

@@ -1,4 +1,4 @@
-"""The replies of a session: each cassette read once, each trial replayed once."""
+"""Recorded replies: each cassette read once, each trial replayed once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
-from ..cassettes.files import read_file
 from ..cassettes.misses import not_recorded
 from ..cassettes.recorded_trials import reread
 from ..cassettes.staleness import stale
 from ..cassettes.store import Cassette, cassette_path
 from ..errors import BiasError, NotRecorded, StaleRecordings
-from ..experiments.canonical import digest
 from ..experiments.checks.manipulation import find_twins, same_prompt
 from ..experiments.design import trials_of
 from ..experiments.experiment import Experiment, Players, plan_condition
@@ -71,10 +69,6 @@ class _CassetteSource:
     @property
     def location(self) -> str:
         return f"cassette: {self.cassette.path}"
-
-    @property
-    def file_checksum(self) -> str:
-        return digest(read_file(self.cassette.path) or b"")
 
     @property
     def lookup(self) -> Lookup | None:
@@ -143,8 +137,7 @@ class _CassetteSource:
         twins = self._twins[design]
         one = next(iter(twins), "") if condition is None else condition.id
         if one in twins:
-            pair = one, twins[one]
-            raise same_prompt(self._of.id, pair)
+            raise same_prompt(self._of.id, (one, twins[one]))
 
     def _find_twins(self, design: Design) -> dict[str, str]:
         of = self._of
@@ -152,14 +145,14 @@ class _CassetteSource:
             condition.id: [*trials_of(condition, of.factors, of.items, design)]
             for condition in of.conditions_of(design)
         }
-        outcomes = {name: [self._outcome(trials[0])] for name, trials in plan.items()}
-        if any(first is not None and first.missing for (first,) in outcomes.values()):
-            outcomes = {name: [*map(self._outcome, trials)] for name, trials in plan.items()}
-        return find_twins(outcomes)
+        first = {name: [self._outcome(trials[0])] for name, trials in plan.items()}
+        if all(each is None or not each.missing for (each,) in first.values()):
+            return find_twins(first)
+        return find_twins({name: [*map(self._outcome, trials)] for name, trials in plan.items()})
 
     def _outcome(self, trial: Trial) -> Outcome | None:
-        found = self._replayed(trial)
-        return found if isinstance(found, Outcome) else None
+        replayed = self._replayed(trial)
+        return replayed if isinstance(replayed, Outcome) else None
 
     def _replayed(self, trial: Trial) -> Outcome | PendingRequest:
         """The outcome of a trial, or the first interaction that is missing."""
@@ -211,7 +204,7 @@ class Recordings:
         return self.source(case.experiment, case.model)
 
     def players(self, experiment: Experiment, model: str) -> Players:
-        """Return who answers in a trial of ``experiment`` with ``model`` as its subject."""
+        """The model and the judge of a trial of ``experiment`` with ``model``."""
         return self.source(experiment, model).players
 
     def forget(self) -> None:
@@ -219,7 +212,7 @@ class Recordings:
         self._sources.clear()
 
     def is_there(self, case: Case) -> bool:
-        """Return whether there is any reply of a case's model to its experiment."""
+        """True if there is any reply of a case's model to its experiment."""
         try:
             return self.source_of(case).exists
         except NotRecorded:
@@ -237,7 +230,7 @@ class Recordings:
         return self.source_of(case).outcomes_of(case.design, case.condition)
 
     def missing(self, case: Case) -> NotRecorded | None:
-        """Return why a case cannot be replayed, if replies are missing; runs no body."""
+        """The refusal of a case whose replies are missing; None where it can be replayed."""
         try:
             self.replayed(case)
         except NotRecorded as missing:
@@ -249,9 +242,9 @@ class Recordings:
     def stale(
         self, case: Case, recording: Recording, *, ages: bool = True
     ) -> StaleRecordings | None:
-        """Return why what a case rests on represents its model no longer; None where it does.
+        """The refusal of a recording that no longer represents its model; None where it does.
 
-        Without ``ages`` it may be however old, as that of a model that others are compared with.
+        Without ``ages`` it may be of any age, as that of the old model of an upgrade.
         """
         return stale(
             case.experiment.id,

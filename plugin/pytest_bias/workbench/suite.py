@@ -23,11 +23,10 @@ TESTS = "tests"
 
 
 def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
-    """Return the package ``suite`` and all modules in it, but those in folders :data:`TESTS`.
+    """Import the package ``suite`` and all modules in it, but those in folders :data:`TESTS`.
 
     Raises BadSetting when there is no such package below the current folder or on the path, a
-    module of it cannot be imported to its end, or a file of it declares cases and is in no
-    package.
+    module cannot be imported, or a file declares cases and is in no package.
     """
     name = _importable(suite)
     module = name
@@ -43,8 +42,8 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        # Whatever a module of the user's raises when it is imported: one that skips itself or ends
-        # the process must not pass for one that declares nothing.
+        # Any error of the user's module: one that skips itself or ends the process must not pass
+        # for one that declares nothing.
         inside = f"{module} " if module != name else ""
         problem = f"{inside}cannot be imported ({type(error).__name__}: {error})"
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
@@ -64,8 +63,8 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
     for path in files:
         if path not in known and declares(path):
             problem = (
-                f"{path} declares cases and is in no package: an __init__.py beside it is lacking "
-                f"(or it stands in a folder {TESTS!r}, which holds no cases)"
+                f"{path} declares cases and is in no package: it has no __init__.py beside it, or "
+                f"stands in a folder {TESTS!r}, which has no cases"
             )
             raise BadSetting(option="suite", value=suite, problem=problem)
     return modules
@@ -93,17 +92,12 @@ def registry_of(modules: Iterable[ModuleType]) -> Registry:
 
 
 def find_experiments(suite: str) -> Iterator[Experiment]:
-    """The experiments that stand in the modules of the package ``suite``, each once.
-
-    Raises BadSetting when there is no such package below the current folder or on the path, or a
-    module of it cannot be imported.
-    """
-    seen: set[str] = set()
+    """Yield the experiments in the modules of the package ``suite``, each once."""
+    experiments: dict[str, Experiment] = {}
     for module in suite_modules(suite):
-        for value in vars(module).values():
-            if isinstance(value, Experiment) and value.id not in seen:
-                seen.add(value.id)
-                yield value
+        found = (each for each in vars(module).values() if isinstance(each, Experiment))
+        experiments = {each.id: each for each in found} | experiments
+    yield from experiments.values()
 
 
 def declared_for(
@@ -111,11 +105,10 @@ def declared_for(
 ) -> tuple[Registry, tuple[str, ...]]:
     """The declarations, and the ids of the experiments that are named; all, where none is.
 
-    An experiment is itself (its hypotheses are then those of the modules that are loaded, or
-    stand beside it), an id, or a folder, by its path or its name in the suite.
+    An experiment is named by itself (its hypotheses are then those of the modules that are loaded,
+    or stand beside it), its id, or a folder, by its path or its name in the suite.
 
-    Raises UnknownName when there is no such experiment; it names the near ones. Raises BadSetting
-    when the suite cannot be imported to its end, or nothing is declared about one.
+    Raises UnknownName when there is no such experiment, and BadSetting as :func:`suite_modules`.
     """
     try:
         names = [os.fspath(each) for each in named if not isinstance(each, Experiment)]
