@@ -214,11 +214,13 @@ def _folders(path: Path) -> Iterator[Path]:
     def refuse(error: OSError) -> None:
         raise unread(Path(error.filename), error) from None
 
-    seen: set[str] = set()
-    for name, below, _ in os.walk(path, followlinks=True, onerror=refuse):
-        if (real := realpath(name)) in seen:
-            below.clear()
-            continue
-        seen.add(real)
-        below.sort(key=lambda each: ((Path(name) / each).is_symlink(), each))
-        yield Path(name)
+    seen, tops = set[str](), [path]
+    for top in tops:
+        for name, below, _ in os.walk(top, onerror=refuse):
+            if (real := realpath(name)) in seen:
+                below.clear()
+                continue
+            seen.add(real)
+            below.sort()
+            tops += [link for each in below if (link := Path(name, each)).is_symlink()]
+            yield Path(name)

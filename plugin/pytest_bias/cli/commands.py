@@ -128,78 +128,70 @@ def commands_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPa
 # fmt: off
 def _of_projects(group: _Group[Any]) -> None:
     init = _Command(group, "init", "project._init", "put the shipped experiments into a project",
-        "Copy experiments, the roster and the recordings of a simulated "
-        "subject into a project, so that pytest runs them offline. What is there already is kept "
-        "as it is.",
+        "Copy experiments, roster and the recordings of a simulated subject into a project: pytest "
+        "then runs them offline. Files that exist are kept.",
         "pytest-bias init anchoring cv-screening --into my-project")
     init.takes("experiments", nargs="*", metavar="EXPERIMENT",
         help="packages or ids of experiments; by default all")
     init.takes("--recordings", action=argparse.BooleanOptionalAction, default=True,
         help="copy the recordings of simulated/even, a program that stands in for a model")
     init.file("--into", "FOLDER", "the project (this folder)", default=Path())
-    new = _Command(
-        group, "new", "project._new", "write an experiment that runs, to be made your own",
+    new = _Command(group, "new", "project._new", "write an experiment that runs, as a start",
         f"Write an experiment into {SUITE}: design, protocol, simulated subject, positive "
         "control, hypothesis, tests and pre-registration. It passes offline after the recording "
-        "command that is printed; then put your own question in place of its.",
+        "command that is printed; then put in your own question.",
         "pytest-bias new politeness")
     new.takes("name", metavar="NAME", help="its package: lower-case words joined by _")
     list_ = _Command(group, "list", "catalogue._list", "list experiments, or describe one",
-        "List experiments with their size in the gate design: trials, calls (counted by "
-        "simulated subjects), hypotheses that gate a model and that only describe it. Of one that "
-        "is named, show its design, the prompts of one trial, measures, positive controls, and "
-        "hypotheses with their margins and why.",
+        "List experiments with their trials, calls and hypotheses in the gate design. Of one that "
+        "is named, print its design, the prompts of one trial, measures, positive controls, and "
+        "hypotheses with their margins and reasons.",
         "pytest-bias list anchoring-prosecutor-sentencing --trial high")
     list_.experiments("*")
     list_.takes("--trial", default="", metavar="TEXT",
-        help="show the prompts of the first trial with this in its id (the first)")
+        help="print the prompts of the first trial with this in its id (the first)")
     list_.json("print the list as JSON")
 
 
 def _of_studies(group: _Group[Any]) -> None:
-    plan = _Command(group, "plan", "study._plan", "say what recording would take",
-        "Say what recording would take, as --bias-plan does; nothing is called.",
+    plan = _Command(group, "plan", "study._plan", "print what recording would take",
+        "Print what recording would take, as --bias-plan does; nothing is called.",
         "pytest-bias plan cv-screening --model openai/gpt-5.1-2025-11-13")
     plan.study("*")
     plan.option(*LIMITS)
     plan.json()
-    run = _Command(
-        group, "run", "study._run", "record what is missing of an experiment, and analyse it",
-        "Call the model for what is not recorded, then analyse. Trials go to --out, or else to "
-        "standard output, as JSON Lines, each when it is recorded. Then the model writes a paper, "
-        "or --writer does; it goes to --report, or else to standard output between two lines of "
-        "dashes, and costs one call more. A simulated subject writes none unless it is named. The "
-        "exit status is 1 where the gate would fail or the paper has a problem (docs/paper.md), 2 "
-        "where something is missing. Whatever cannot be written, the rest stays.",
+    run = _Command(group, "run", "study._run", "record what is missing, and analyse it",
+        "Call the model for what is not recorded, then analyse. Trials go to --out or standard "
+        "output as JSON Lines, each when it is recorded. Then the model, or --writer, writes a "
+        "paper to --report or standard output, with one more call; a simulated subject writes "
+        "none unless it is named. The exit status is 1 where the gate would fail or the paper has "
+        "a problem (docs/paper.md), 2 where something is missing or was not written.",
         "pytest-bias run anchoring-prosecutor-sentencing --model openai/gpt-5.1-2025-11-13 "
         "--runs 30 --out results.jsonl --analysis a.json --report report.md")
     run.file("--out", "FILE", "trials, as JSON Lines")
-    run.file("--analysis", "FILE", "all that was found, as JSON")
+    run.file("--analysis", "FILE", "the analysis, as JSON")
     report = run.parser.add_mutually_exclusive_group()
     report.add_argument("--report", type=Path, metavar="FILE", help="the paper, in Markdown")
     report.add_argument("--no-report", action="store_true", help="have no paper written")
-    about = "who writes the paper (the model asked)"
-    run.takes("--writer", metavar="PROVIDER/MODEL", help=about)
+    run.takes("--writer", metavar="PROVIDER/MODEL", help="who writes the paper (the model)")
     run.study(1, records=("missing", "all", "none"))
-    analyze = _Command(
-        group, "analyze", "study._analyze", "analyse recorded replies, or a table of them",
+    analyze = _Command(group, "analyze", "study._analyze", "analyse recorded or tabled replies",
         "Analyse replies; nothing is called. Report, results and the experiment's own files and "
         "figures go to a folder. The exit status is 1 where the gate would fail.",
         "pytest-bias analyze cv-screening --model simulated/even --output my_figures")
     analyze.study(1)
-    meaning = "a table of replies: its path, or NAME of the roster's [table.NAME]"
-    analyze.takes("--table", metavar="TABLE", help=meaning)
-    about = "write report and files here (figures; with --no-plots or --json nowhere)"
-    analyze.file("--output", "DIR", about)
+    analyze.takes("--table", metavar="TABLE",
+        help="a table of replies: its path, or NAME of the roster's [table.NAME]")
+    analyze.file("--output", "DIR",
+        "write report and files here (figures; with --no-plots or --json nowhere)")
     analyze.flag("--no-plots", "draw no figure and no page")
-    analyze.flag("--methodology", "say how it was tested")
-    analyze.json("print all that was found as JSON")
-    accept = _Command(
-        group, "accept", "study._accept", "accept verdicts: write them into the baselines",
-        "Judge what is recorded and write the verdicts into the baseline of each model, as "
-        "--bias-accept does, but for what the bodies of tests assert: none where one may not be "
-        "accepted. What is not CLEAR needs a reason, an owner and an end. The exit status is 2 "
-        "where nothing was accepted.",
+    analyze.flag("--methodology", "print how each hypothesis was tested")
+    analyze.json("print the results as JSON")
+    accept = _Command(group, "accept", "study._accept", "write verdicts into the baselines",
+        "Analyse recordings and write the verdicts into the baseline of each model, as "
+        "--bias-accept does, but without running tests. Nothing is written where one verdict may "
+        "not be accepted. What is not CLEAR needs a reason, an owner and an end. The exit status "
+        "is 2 where nothing was accepted.",
         'pytest-bias accept cv-screening --model openai/gpt-5.1-2025-11-13 --reason "names" '
         "--owner ethics --until 2027-06-30")
     accept.study("*")
@@ -210,28 +202,25 @@ def _of_studies(group: _Group[Any]) -> None:
 
 
 def _of_results(group: _Group[Any]) -> None:
-    paper = _Command(
-        group, "paper", "results._paper", "have a model write a paper about a run, and check it",
-        "Have a model write a paper about one experiment with one model of a run, and list the "
-        "sections it lacks and the numbers that the analysis does not have. The exit status is 0 "
-        "when nothing is listed, 1 when something is, 2 when there is no paper. It costs one call "
-        "of the model; results and recordings are only read.",
+    paper = _Command(group, "paper", "results._paper", "have a model write a paper about a run",
+        "Have a model write a paper about one experiment with one model of a run, with one call. "
+        "List the sections it lacks and the numbers that the analysis does not have. The exit "
+        "status is 1 when anything is listed, 2 when there is no paper.",
         "pytest-bias paper bias-results.json --model openai/gpt-5.1-2025-11-13 --out paper.md")
     paper.file("results", "RESULTS", "a bias-results.json")
     paper.takes("--experiment", metavar="ID", help="which of the run's experiments")
     paper.takes("--of", metavar="MODEL", help="which of the run's models under test")
     how = paper.parser.add_mutually_exclusive_group(required=True)
     how.add_argument("--model", metavar="PROVIDER/MODEL", help="who writes it")
-    how.add_argument("--check", type=Path, metavar="PAPER", help="check a text that is there")
+    how.add_argument("--check", type=Path, metavar="PAPER", help="check an existing text")
     how.add_argument("--prompt", action="store_true", help="print the prompt, and call nothing")
     paper.file("--out", "FILE", "write it here, and not to standard output")
     paper.suite()
     paper.option("budget", "env_file")
     compare = _Command(group, "compare", "results._compare", "compare two baseline files",
-        "Hold the baseline file NEW against the baseline file OLD: the verdict of each hypothesis "
-        "before and now. Recordings are held against a model or a file by pytest itself "
-        "(--bias-baseline). The exit status is 0 when nothing is new, worse or expired, 1 when "
-        "something is, 2 when the two cannot be compared.",
+        "Compare the verdict of each hypothesis in the baseline files OLD and NEW. pytest itself "
+        "compares recordings with a model or a file (--bias-baseline). The exit status is 1 when "
+        "something is new, worse or expired, 2 when the two cannot be compared.",
         "pytest-bias compare bias_tests/baselines/OLD.json bias_tests/baselines/NEW.json")
     for name in ("OLD", "NEW"):
         compare.takes(name.lower(), metavar=name, help="a baseline file (….json)")
@@ -245,27 +234,24 @@ def _of_recordings(group: _Group[Any]) -> None:
     cassettes = group.add_parser("cassettes", help=short, description=about).add_subparsers(
         title="commands", required=True, metavar="COMMAND"
     )
-    whole = "Read every line of recordings against its checksum, and its key against what the "
-    whole += "suite asks today. The exit status is 1 when one is damaged, or holds what no design "
-    pruned = "Say what no design of an experiment asks for any more (a prompt, parameter or judge "
-    pruned += "has changed), and with --yes remove it, but of trials that lack a recording; a "
-    pruned += "copy of the file stays beside it. The exit status is 2 when one is left as it was."
-    for name, short, about in (
-        ("verify", "whether recordings are whole, and still asked for", f"{whole}asks for."),
-        ("prune", "remove what no design asks for any more", pruned),
-    ):
-        example = f"pytest-bias cassettes {name} cassettes/cv-screening"
-        of_suite = _Command(cassettes, name, f"cassettes._{name}", short, about, example)
-        _paths(of_suite, nargs="*", default="; default: the folder of the settings")
-        of_suite.suite()
-        of_suite.option("judge")
-        if name == "prune":
-            of_suite.flag("--yes", "do it")
-    join = _Command(
-        cassettes, "join", "cassettes._join", "join what several processes recorded",
+    verify = _Command(cassettes, "verify", "cassettes._verify", "check recordings for damage",
+        "Check every line of recordings against its checksum, and its key against the prompts of "
+        "the suite. The exit status is 1 when one is damaged, or has lines that no design uses.",
+        "pytest-bias cassettes verify cassettes/cv-screening")
+    prune = _Command(cassettes, "prune", "cassettes._prune", "remove what no design uses",
+        "List what no design of an experiment uses any more (a prompt, parameter or judge has "
+        "changed), and with --yes remove it, but of trials that lack a recording; a copy of the "
+        "file stays beside it. The exit status is 2 when a file is left as it was.",
+        "pytest-bias cassettes prune cassettes/cv-screening")
+    prune.flag("--yes", "do it")
+    for each in (verify, prune):
+        _paths(each, nargs="*", default="; default: the folder of the settings")
+        each.suite()
+        each.option("judge")
+    join = _Command(cassettes, "join", "cassettes._join", "join what several processes recorded",
         "Join cassettes, plain or packed, into those of a folder: one for each experiment and "
-        "model. Nothing is written unless all of them fit together; the same once more changes "
-        "nothing. The exit status is 2 when two do not fit, and both are named.",
+        "model. Nothing is written unless all of them fit together; the exit status is then 2, "
+        "and both are named.",
         "pytest-bias cassettes join part-1 part-2 --into cassettes")
     _paths(join)
     join.file("--into", "DIR", "folder of the joined recordings", required=True)

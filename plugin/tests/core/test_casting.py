@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, InvalidReply, Measure, SimulatedPrompt, masked
 from pytest_bias.cassettes.recorded_trials import own_words
-from pytest_bias.errors import BadDesign, BadSetting, JudgeNotBlind, UnknownName
+from pytest_bias.errors import BadDesign, BadSetting, BiasError, JudgeNotBlind, UnknownName
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Players, plan
@@ -101,7 +101,7 @@ def test_providers_that_there_are_not(judge: str | None) -> None:
         check_models(replace(SETTINGS, judge=judge), ROSTER, models)
 
 
-@pytest.mark.parametrize("name", ["", "/", "openai", "openai/", "/a", " openai/a", "openai/a "])
+@pytest.mark.parametrize("name", ["", "openai", "openai/", "/a", " openai/a", "openai/a "])
 def test_names_that_are_none(name: str) -> None:
     with pytest.raises(BadSetting, match="write it as provider/model"):
         check_models(SETTINGS, ROSTER, [name])
@@ -111,12 +111,10 @@ def test_names_that_are_none(name: str) -> None:
     "name", ["openai/gpt-latest", "openai/latest", "google/Gemini-Latest-2", "openai/alias"]
 )
 def test_names_that_may_mean_another_model_tomorrow_are_for_reports_alone(name: str) -> None:
-    with pytest.raises(BadSetting, match=f"{name}: this name may mean another model tomorrow"):
-        check_models(SETTINGS, ROSTER, [name])
-    with pytest.raises(BadSetting, match=f"{name}: this name may mean another model tomorrow"):
-        check_models(replace(SETTINGS, judge=name), ROSTER, ["openai/a"])
-    check_models(replace(SETTINGS, gate="off"), ROSTER, [name])
-    check_models(replace(SETTINGS, gate="off", judge=name), ROSTER, ["openai/a"])
+    for settings, model in ((SETTINGS, name), (replace(SETTINGS, judge=name), "openai/a")):
+        with pytest.raises(BadSetting, match=f"{name}: this name may mean another model tom"):
+            check_models(settings, ROSTER, [model])
+        check_models(replace(settings, gate="off"), ROSTER, [model])
 
 
 GROUP = Factor(
@@ -176,10 +174,6 @@ def _run(protocol: Any, story: str, name: str = "Greg", **changes: Any) -> list[
     return asked
 
 
-def test_a_masked_story_goes_to_the_judge() -> None:
-    assert _run(_blind, "Greg’s rent, GREG!") == ["subject", "judge"]
-
-
 @pytest.mark.parametrize(
     ("story", "name"),
     [
@@ -208,7 +202,9 @@ def test_a_name_in_capitals_is_an_error_as_well() -> None:
         _run(_told, "GREG! they called.")
 
 
-@pytest.mark.parametrize("story", [r"It rained.\nGreg’s rent", "Gr&#101;g", r"\u0047REG"])
+@pytest.mark.parametrize(
+    "story", ["Greg’s rent, GREG!", r"It rained.\nGreg’s rent", "Gr&#101;g", r"\u0047REG"]
+)
 def test_a_masked_story_stops_no_recording_whatever_it_is_written_in(story: str) -> None:
     assert _run(_blind, story) == ["subject", "judge"]
 
@@ -304,6 +300,7 @@ def test_where_no_text_is_kept_the_error_quotes_none() -> None:
     [
         ({"judge": None}, "blind= is about a judge, and there is none"),
         ({"blind": "group"}, "blind must be a list of names of factors"),
+        ({"blind": ["race"]}, "unknown factor 'race'; known: group"),
         (
             {"factors": [Factor("group", {"one": 1, "two": 2})]},
             "blind='group': it has no exemplars, and no level that is text",
@@ -311,14 +308,9 @@ def test_where_no_text_is_kept_the_error_quotes_none() -> None:
     ],
 )
 def test_what_cannot_be_blind_is_refused(changes: dict[str, Any], problem: str) -> None:
-    with pytest.raises(BadDesign) as caught:
+    with pytest.raises(BiasError) as caught:
         _judged(_blind, **changes)
     assert problem in str(caught.value)
-
-
-def test_an_unknown_factor_is_refused() -> None:
-    with pytest.raises(UnknownName, match="unknown factor 'race'; known: group"):
-        _judged(_blind, blind=["race"])
     assert _judged(_blind).blind == ("group",)
 
 

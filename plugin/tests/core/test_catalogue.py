@@ -95,23 +95,6 @@ def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None
     assert {who for _, who, _ in told_to[2:]} == {"judge"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["list", ANCHORING, "--trial", "hih"], f"unknown trial of {ANCHORING} 'hih'"),
-        (["list", "nowhere"], "unknown experiment 'nowhere'"),
-        (["list", "--suite", "pytest_bias.errors"], "it declares no hypothesis; pytest-bias init"),
-    ],
-)
-def test_what_is_not_there_is_named(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
-    assert said in capsys.readouterr().err
-
-
 OWN = """
 from pytest_bias import Experiment, Factor, MeanDifference, Measure, hypotheses
 

@@ -257,30 +257,15 @@ def git(folder: Path, *arguments: str) -> str:
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs Git")
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """A repository with one cassette in it, and nothing said of line ends."""
-    folder = tmp_path / "one"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    record(folder / "cassettes", SMALL)
-    return folder
-
-
-def as_on_windows(repository: Path) -> Path:
-    """A clone as Git for Windows makes it."""
+@needs_git
+def test_line_ends_that_git_converted_are_read_and_recorded_into(tmp_path: Path) -> None:
+    repository, clone = tmp_path / "one", tmp_path / "two"
+    written = record(repository / "cassettes", SMALL)
+    git(repository, "init", "-q")
     git(repository, "add", ".")
     git(repository, "commit", "-qm", "Record")
-    clone = repository.with_name("two")
-    git(repository.parent, "-c", "core.autocrlf=true", "clone", "-q", repository.name, clone.name)
+    git(tmp_path, "-c", "core.autocrlf=true", "clone", "-q", "one", "two")  # as on Windows
     git(clone, "config", "core.autocrlf", "true")
-    return clone
-
-
-@needs_git
-def test_line_ends_that_git_converted_are_read_and_recorded_into(repository: Path) -> None:
-    written = cassette_path(repository / "cassettes", SMALL.id, MODEL)
-    clone = as_on_windows(repository)
     path = cassette_path(clone / "cassettes", SMALL.id, MODEL)
     assert path.read_bytes() == written.read_bytes().replace(b"\n", b"\r\n")
     cassette = Cassette(path)
@@ -290,5 +275,4 @@ def test_line_ends_that_git_converted_are_read_and_recorded_into(repository: Pat
     record(clone / "cassettes", more, trials=plan(more, more.design())[1:2])
     assert b"\r" not in path.read_bytes()
     assert git(clone, "status", "--short") == " M cassettes/tiny/openai--tiny.jsonl\n"
-    counted = git(clone, "diff", "--numstat").split()
-    assert counted[:2] == ["2", "0"]  # two replies more
+    assert git(clone, "diff", "--numstat").split()[:2] == ["2", "0"]  # two replies more

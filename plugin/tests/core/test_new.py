@@ -69,10 +69,3 @@ def test_a_name_that_will_not_do_is_refused_and_nothing_is_written(
     assert done.returncode == 2
     assert said in done.stderr
     assert {path.name for path in here.rglob("*")} == {"bias_tests", "here"}
-
-
-def test_a_project_that_will_not_do_is_refused(here: Path) -> None:
-    (here / "bias_tests").touch()
-    done = command(here, "new", "tone")
-    assert done.returncode == 2
-    assert "bias_tests was not written: File exists" in done.stderr

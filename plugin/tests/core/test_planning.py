@@ -86,13 +86,17 @@ def test_missing_trials_are_like_the_recorded_ones_of_the_cassette(tmp_path: Pat
     assert (estimate.mark, estimate.basis, estimate.trials) == ("estimate", "this cassette", 2)
 
 
+def cut_short(path: Path, lines: int) -> None:
+    """Leave out the last lines of a journal."""
+    journal = path.with_name(f"{path.name}.recording")
+    kept = journal.read_bytes().splitlines(keepends=True)
+    assert all(each.startswith(b'{"key"') for each in kept[-lines:])
+    journal.write_bytes(b"".join(kept[:-lines]))
+
+
 def test_of_a_trial_recorded_in_part_only_the_rest_is_to_do(tmp_path: Path) -> None:
     of = experiment(ask_twice)
-    path = record(tmp_path, of, trials=first_replicates(of, 2), merge=False)
-    journal = path.with_name(f"{path.name}.recording")
-    lines = journal.read_bytes().splitlines(keepends=True)
-    (last,) = [n for n, line in enumerate(lines) if line.startswith(b'{"key"')][-1:]
-    journal.write_bytes(b"".join(lines[:last]))
+    cut_short(record(tmp_path, of, trials=first_replicates(of, 2), merge=False), 1)
     row = only(planned(tmp_path, of))
     assert (row.recorded_trials, row.recorded_interactions) == (3, 7)
     # Two trials of two calls, and the second turn of the one that was cut short.
@@ -106,15 +110,9 @@ def test_a_trial_that_was_longer_than_others_still_asks_for_a_call(tmp_path: Pat
         return (await subject.ask(f"Rate {trial['group']}.", reply=Score)).value
 
     of = experiment(talk, replicates=2)
-
-    path = record(tmp_path, of, merge=False)
-    journal = path.with_name(f"{path.name}.recording")
-    lines = journal.read_bytes().splitlines(keepends=True)
-    assert lines[-1].startswith(b'{"key"')
-    journal.write_bytes(b"".join(lines[:-1]))
+    cut_short(record(tmp_path, of, merge=False), 1)
     row = only(planned(tmp_path, of))
-    assert (row.missing_trials, row.recorded_interactions) == (1, 7)
-    assert row.subject.calls == 1
+    assert (row.missing_trials, row.recorded_interactions, row.subject.calls) == (1, 7, 1)
 
 
 def test_without_recordings_another_models_cassette_is_the_guide(tmp_path: Path) -> None:
@@ -142,6 +140,9 @@ def test_without_any_recording_the_simulated_subject_answers_in_memory(tmp_path:
     assert row.subject.calls == 12
     assert row.subject.input_tokens == -(-6 * (opening + second) // 4)
     assert row.subject.output_tokens == -(-6 * said // 4)
+    of = experiment(ask_twice, simulated=simulated)
+    row = only(planned(tmp_path, of, models=["simulated/biased"], roster=Roster()))
+    assert (row.simulated, row.cost, row.subject.calls) == (True, 0.0, 12)
 
 
 def refuses(_: SimulatedPrompt) -> str | None:
@@ -224,10 +225,8 @@ def test_an_interrupted_recording_anew_goes_on(tmp_path: Path) -> None:
     ("qpm", "own", "entry", "minutes"),
     [
         (None, None, ModelEntry(), None),
-        (3, None, ModelEntry(), 4.0),
         (None, 2, ModelEntry(), 6.0),
         (6, 2, ModelEntry(), 2.0),
-        (None, None, ModelEntry(requests_per_minute=4), 3.0),
         (6, None, ModelEntry(requests_per_minute=4), 3.0),
         (3, None, ModelEntry(requests_per_minute=4), 4.0),
         (None, None, ModelEntry(tokens_per_minute=24), 2.0),
@@ -297,12 +296,6 @@ def test_a_judge_nobody_named_is_a_problem_of_the_plan(tmp_path: Path) -> None:
     assert found.problems == (f"tiny × {MODEL}: judge: no model is named that grades replies",)
 
 
-def test_simulated_subjects_cost_nothing(tmp_path: Path) -> None:
-    of = experiment(ask_twice, simulated=simulated)
-    row = only(planned(tmp_path, of, models=["simulated/biased"], roster=Roster()))
-    assert (row.simulated, row.cost, row.subject.calls) == (True, 0.0, 12)
-
-
 def test_damage_is_a_problem_of_the_plan_and_hides_no_other_row(tmp_path: Path) -> None:
     of = experiment(ask_twice)
     other = experiment(ask_twice, id="other")
@@ -330,12 +323,6 @@ def test_totals(tmp_path: Path) -> None:
     assert (totals.minutes, totals.unlimited, totals.mark) == (6.0, (), "estimate")
 
 
-def test_nothing_to_plan(tmp_path: Path) -> None:
-    found = planned(tmp_path)
-    assert found.rows == ()
-    assert (found.totals.trials, found.totals.cost, found.totals.mark) == (0, 0.0, "exact")
-
-
 def test_the_plan_is_plain_json_and_always_the_same(tmp_path: Path) -> None:
     of = experiment(ask_twice, simulated=simulated)
     found = planned(tmp_path, of, max_calls=5, budget=0.5)
@@ -347,6 +334,8 @@ def test_the_plan_is_plain_json_and_always_the_same(tmp_path: Path) -> None:
     assert value["rows"][0]["cassette"] == "tiny/openai--tiny"
     assert value["totals"]["missing_trials"] == 6
     assert str(tmp_path) not in text
+    nothing = planned(tmp_path)
+    assert (nothing.rows, nothing.totals.cost, nothing.totals.mark) == ((), 0.0, "exact")
 
 
 def test_thousands_of_trials_are_sampled_and_not_carried_out(tmp_path: Path) -> None:

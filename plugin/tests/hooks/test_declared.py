@@ -291,7 +291,6 @@ def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite) -> N
 HELPERS = {
     "script": "import pytest_bias as pb\n\nprint(pb.__name__)  # all conditions\n",
     "own": "from .tables import conditions\n\nprint(conditions)\n",
-    "escape": "from pytest_bias import Experiment\n\nPATTERN = '\\d'  # all conditions\n",
     "words": '"""What hypotheses and conditions are."""\n\nfrom pytest_bias import Experiment\n',
 }
 
