@@ -128,7 +128,7 @@ def commands_of(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPa
 # fmt: off
 def _of_projects(group: _Group[Any]) -> None:
     init = _Command(group, "init", "project._init", "put the shipped experiments into a project",
-        "Copy experiments, roster and the recordings of a simulated subject into a project: pytest "
+        "Copy experiments, roster and recordings of a simulated subject into a project: pytest "
         "then runs them offline. Files that exist are kept.",
         "pytest-bias init anchoring cv-screening --into my-project")
     init.takes("experiments", nargs="*", metavar="EXPERIMENT",
