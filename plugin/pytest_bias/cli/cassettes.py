@@ -51,7 +51,7 @@ def _join(given: argparse.Namespace) -> int:
 
 
 def _convert(given: argparse.Namespace) -> int:
-    for place in dict.fromkeys(place for path in given.paths for place in places_of(path)):
+    for place in dict.fromkeys(place for path in given.paths for place in cassettes_of(path)):
         words = "converted" if convert(place.absolute()) else "is in the current format"
         tell(f"{from_here(place)}: {words}")
     return 0
