@@ -129,6 +129,12 @@ class Upgrade:
         return tuple(row for row in self.rows if row.fails)
 
     @property
+    def against(self) -> tuple[UpgradeRow, ...]:
+        """The rows for which it should not ship: those that stop it, or would with the gate on."""
+        ungated = (r for r in self.rows if not r.stops and r.outcome in ("new", "worse"))
+        return self.stopped or tuple(row for row in ungated if row.now.status == "BIASED")
+
+    @property
     def open(self) -> tuple[UpgradeRow, ...]:
         """The rows that may have got worse, those that stop the upgrade first."""
         return tuple(row for row in self.rows if row.is_open)

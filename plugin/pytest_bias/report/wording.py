@@ -73,9 +73,10 @@ def shipping(upgrade: Upgrade, but: str = "", *, judged: bool = True) -> tuple[s
     ``but`` says what else keeps it from passing, ``judged`` whether the run has verdicts: no table
     is a reason to ship where that is more than nothing.
     """
-    number = len(upgrade.stopped)
-    if number:
+    if number := len(upgrade.against):
         stop = f"hypothes{'is stops' if number == 1 else 'es stop'} this upgrade"
+        if not upgrade.stopped:
+            stop = f"hypothes{'is is' if number == 1 else 'es are'} new or worse"
         return OUTCOMES["FAIL"][1], f"{number} {stop}"
     if not upgrade.rows:
         return OUTCOMES["NO VERDICT"][1], "Nothing was compared"
@@ -100,8 +101,8 @@ def upgrade_heading(upgrade: Upgrade, but: str, *, judged: bool = True) -> tuple
 def upgrade_closing(upgrade: Upgrade, but: str = "", *, judged: bool = True) -> str:
     """``DO NOT SHIP: 4 worse, 7 new``: the outcome of an upgrade, and what it rests on."""
     word, words = shipping(upgrade, but, judged=judged)
-    if upgrade.stopped:
-        return f"{word}: {counts_words(upgrade.stopped)}"
+    if upgrade.against:
+        return f"{word}: {counts_words(upgrade.against)}"
     if but or not upgrade.rows:
         return f"{word}: {words[0].lower()}{words[1:]}"
     return f"{word}: nothing new or worse stops it; {counts_words(upgrade.rows)}"
@@ -128,7 +129,7 @@ def closing_lines(run: RunResult) -> Iterator[str]:
     if run.upgrade is None:
         yield found_line(run)
     elif run.suite != "NO VERDICT":
-        yield upgrade_closing(run.upgrade, reserved(run))
+        yield ", ".join((upgrade_closing(run.upgrade, reserved(run)), *run.leniencies))
     elif run.upgrade.stopped:
         rest = f"the rest {OUTCOMES['NO VERDICT'][1]}: {_why_none(run)}"
         yield f"{upgrade_closing(run.upgrade)}, {rest}"

@@ -152,6 +152,9 @@ PASSES = {
     ),
     "even": Scenario(None, of_file(), 0, "5 passed", IMPROVED),
     "even, as a model": Scenario(None, both(), 0, "5 passed", IMPROVED, workers=2),
+    "no gate": Scenario(
+        None, f"{HELD} --bias-gate=off", 0, "", "DO NOT SHIP: ", "new, not gated", workers=2
+    ),
     "own xfail": Scenario(
         own_xfail, HELD, 1, "1 passed, 3 xfailed, 1 xpassed", STOPS, "!accepted by xfail"
     ),
