@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..cassettes.misses import all_capped
 from ..cassettes.staleness import dated
 from ..contrasts.cases import Case, Registry
-from ..errors import BadSetting
+from ..errors import BadSetting, NotRecorded
 from ..experiments.allocation import Allocation
 from ..experiments.copies import copied_words, long_replies
 from ..experiments.experiment import plan
@@ -72,7 +72,7 @@ class Project:
         self.registry = registry or Registry()
         self.cases: list[Case] = []
         """One for each experiment and model that were chosen, without pytest."""
-        self._analyses: dict[tuple[str, str], Analysis] = {}
+        self._analyses: dict[tuple[str, str], Analysis | NotRecorded] = {}
         self._records: dict[tuple[str, str], Records] = {}
 
     def outcomes(self, case: Case) -> tuple[Outcome, ...]:
@@ -91,11 +91,21 @@ class Project:
         return outcomes
 
     def analysed(self, case: Case) -> Analysis:
-        """The analysis of a case's experiment with its model, made once."""
+        """The analysis of a case's experiment with its model, made once.
+
+        Raises BadDesign when the prompts of two conditions are identical, and NotRecorded, worked
+        out once as well, when a trial is not recorded.
+        """
         key = (case.experiment.id, case.model)
         if key not in self._analyses:
-            self._analyses[key] = self._analysis(case)
-        return self._analyses[key]
+            try:
+                self._analyses[key] = self._analysis(case)
+            except NotRecorded as missing:
+                self._analyses[key] = missing
+        analysis = self._analyses[key]
+        if isinstance(analysis, NotRecorded):
+            raise analysis.with_traceback(None)
+        return analysis
 
     def forget(self) -> None:
         """Read every cassette anew: they have been recorded into."""
