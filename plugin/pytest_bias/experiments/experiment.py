@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from ..errors import BadDesign, UnknownName
+from ..errors import BadDesign, BadSetting, UnknownName
 from .allocation import ALARMS
 from .canonical import compact, digest, plain
 from .design import (
@@ -54,6 +54,9 @@ Named = TypeVar("Named", Factor, Measure, Factor | Items)
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_ID = 200
 
+
+MOST_TRIALS = 1_000_000
+"""Trials that a design may have: more are a typing error, and do not fit into memory."""
 
 GATE = "gate"
 """Name of the design that is run unless another is asked for."""
@@ -467,7 +470,8 @@ class Experiment:
     def design(self, name: str = GATE, replicates: int | None = None) -> Design:
         """The design called ``name``, with another number of replicates where one is given.
 
-        It repeats no control more often than that.
+        It repeats no control more often than that. Raises BadSetting where it has more than
+        :data:`MOST_TRIALS` trials.
         """
         screen = derived_screen(self.replicates, self.factors, self.items)
         gate = Design(self.replicates, GATE, controls=self.controls)
@@ -476,6 +480,11 @@ class Experiment:
             raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
         if replicates is None or replicates == designs[name].replicates:
             return designs[name]
+        one = sum(1 for _ in plan(self, replace(designs[name], replicates=1, controls=0)))
+        if one * replicates > MOST_TRIALS:
+            problem = f"makes {one * replicates:,} trials of {self.id}"
+            hint = f"{MOST_TRIALS // one:,} replicates are the most"
+            raise BadSetting(option="replicates", value=replicates, problem=f"{problem}; {hint}")
         called = f"{name}, {replicates} replicates"
         controls = min(designs[name].controls, replicates)
         return replace(designs[name], replicates=replicates, controls=controls, name=called)

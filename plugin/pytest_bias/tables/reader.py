@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..errors import BadData, MissingPackage
+from ..experiments.canonical import TwiceNamed, once_each
 from ..experiments.fields import shortly
 from ..experiments.layouts import TableRow
 from ..experiments.stimuli import csv_lines
@@ -228,15 +229,24 @@ def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{name}", value
 
 
+def _loads(text: str) -> Any:
+    """JSON of which no object has a field twice: of two values it is unknown which is meant."""
+    try:
+        return json.loads(text, object_pairs_hook=once_each)
+    except TwiceNamed as twice:
+        problem = f"a field stands in it twice: {twice}"
+        raise TwiceNamed(problem) from None
+
+
 def _json_lines(data: bytes) -> RawTable:
     # Not by splitlines(), which ends a line at characters that texts may hold.
     lines = enumerate(data.decode(_UTF8).split("\n"), start=1)
-    return _objects(((line, each) for line, each in lines if each.strip()), json.loads)
+    return _objects(((line, each) for line, each in lines if each.strip()), _loads)
 
 
 def _json(data: bytes) -> RawTable:
     try:
-        rows = json.loads(data.decode(_UTF8))
+        rows = _loads(data.decode(_UTF8))
     except UnicodeDecodeError:
         raise
     except (ValueError, RecursionError) as error:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BadDesign, BadJSON, UnknownName
+from pytest_bias.errors import BadDesign, BadJSON, BadSetting, UnknownName
 from pytest_bias.experiments.design import (
     Condition,
     Design,
@@ -68,6 +68,8 @@ def test_designs() -> None:
     assert tiny.design("documented") == Design(2, "documented")
     assert tiny.design("documented", 2) == Design(2, "documented")
     assert tiny.design("gate", 5) == Design(5, "gate, 5 replicates")
+    with pytest.raises(BadSetting, match=r"makes .* trials of tiny; .* replicates are the most"):
+        tiny.design("gate", 10**7)
     with pytest.raises(UnknownName, match=r"design of tiny 'x'; known: documented, gate"):
         tiny.design("x")
     with pytest.raises(BadDesign):

@@ -191,6 +191,7 @@ def test_what_is_typed_otherwise_is_not_taken_for_it(tmp_path: Path) -> None:
 GOOD_LINE = json.dumps(ROWS[2])
 LINES = {
     "no JSON": ("{", "Expecting property name enclosed in double quotes"),
+    "a field twice": ('{"cue": 1, "cue": 2}', "a field stands in it twice: cue"),
     "no object": ("[1]", "it is a list"),
     "too deep": ("[" * 100_000, "maximum recursion depth"),
     "too long a number": ("[" + "9" * 5000 + "]", "Exceeds the limit"),
@@ -211,6 +212,7 @@ FILES: Mapping[str, tuple[str, bytes, str]] = {
     "empty lines": ("t.jsonl", b"\n\n", "it holds no rows"),
     "not UTF-8": ("t.jsonl", b'{}\n"\xfc"', "line 2: the file is not UTF-8 from here on"),
     "not UTF-8 either": ("t.json", b"\xfc", "line 1: the file is not UTF-8 from here on"),
+    "twice": ("t.json", b'[{"cue": 1, "cue": 2}]', "the file is no JSON: a field stands in"),
     "no JSON": ("t.json", b"[\n{]", "line 2: the file is no JSON: Expecting property name"),
     "deep": ("t.json", b"[" * 100_000, "the file is no JSON: maximum recursion depth"),
     "no list": ("t.json", b'{"rows": []}', "the file is no list of objects"),
