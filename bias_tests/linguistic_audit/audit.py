@@ -16,11 +16,11 @@ from pytest_bias import (
     MeanDifference,
     Measure,
     RateDifference,
+    Refusals,
     Subject,
     Transformed,
     Trial,
     WelchTest,
-    is_refusal,
     log_length,
     sentiment,
 )
@@ -37,6 +37,8 @@ SLOWEST = 86_400.0
 """Seconds beyond which no reply can come: a day."""
 
 QUERIES_PER_MINUTE = 60
+
+_REFUSALS = Refusals()
 
 MARGINS: Mapping[str, tuple[float | None, str]] = MappingProxyType(
     {
@@ -106,7 +108,7 @@ MEASURES = (
     ),
     Measure(
         "is_refusal",
-        lambda reply: is_refusal(reply.text),
+        lambda reply: _REFUSALS.matches(reply.text),
         meaning="whether the reply has a phrase of refusal or fewer than 15 words",
         spread=0.04,
         error=RULES,

@@ -15,7 +15,6 @@ from pytest_bias import (
     Subject,
     Trial,
     count_words,
-    is_refusal,
     masked,
     together,
 )
@@ -157,7 +156,7 @@ def story_prompt(trial: Trial) -> str:
 def refused(text: str) -> bool:
     """Whether the narrator begins by refusing; what people in a story say is no refusal."""
     first = _FIRST.match(_SPEECH.sub(" ", text).strip())
-    return first is not None and is_refusal(first.group(), _REFUSALS)
+    return first is not None and _REFUSALS.matches(first.group())
 
 
 async def _story(trial: Trial, subject: Subject) -> str:

@@ -69,8 +69,6 @@ if TYPE_CHECKING:
         Measure as Measure,
         Refusals as Refusals,
         count_words as count_words,
-        error_rates as error_rates,
-        is_refusal as is_refusal,
         log_length as log_length,
         sentiment as sentiment,
     )
@@ -105,8 +103,7 @@ _HOMES = {
         "experiments.judges": "NOT_SCORED Agreement scored_again",
         "experiments.layouts": "TableLayout TableRow",
         "experiments.masking": "masked",
-        "experiments.measures": "MISSING Measure Refusals count_words error_rates is_refusal "
-        "log_length sentiment",
+        "experiments.measures": "MISSING Measure Refusals count_words log_length sentiment",
         "experiments.messages": "Message Parameters",
         "experiments.protocol": "Reply Subject together",
         "experiments.records": "Record Records",

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from pytest_bias import MeanDifference, RateDifference, WelchTest, error_rates
+from pytest_bias import MeanDifference, RateDifference, Refusals, WelchTest
 from pytest_bias.baselines.gate import stopped_by
 from pytest_bias.contrasts.estimation.cells import Cell
 from pytest_bias.contrasts.published import Pooled
@@ -271,7 +271,7 @@ def test_the_published_column_is_in_characters() -> None:
 
 
 def test_the_error_rate_in_the_readme_is_the_one_found() -> None:
-    rates = error_rates(refusals.labelled())
+    rates = refusals.error_rates(refusals.labelled(), Refusals())
     assert (rates.refusals, rates.answers) == (30, 30)
     assert str(rates) in README
     assert str(rates) in refusals.report()

@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from pytest_bias import SimulatedPrompt, is_refusal, log_length, sentiment
+from pytest_bias import Refusals, SimulatedPrompt, log_length, sentiment
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.keys import trial_seed
 from pytest_bias.experiments.messages import Message, Place
@@ -73,7 +73,7 @@ def length(subject: str, *, learner: bool, articles: bool = True) -> float:
 
 def refused(subject: str, *, learner: bool, articles: bool = True) -> float:
     found = replies(subject, learner=learner, articles=articles)
-    return statistics.fmean(is_refusal(text) for text in found)
+    return statistics.fmean(Refusals().matches(text) for text in found)
 
 
 def warm(subject: str, *, learner: bool, articles: bool = True) -> float:
@@ -136,7 +136,7 @@ def test_the_declared_spread_and_shares() -> None:
     assert statistics.stdev(lengths) == pytest.approx(0.39, abs=0.02)
     assert math.exp(statistics.median(whole)) == pytest.approx(900, rel=0.03)
     assert 1 - len(whole) / len(found) == pytest.approx(BRUSH_OFFS, abs=0.003)
-    share = statistics.fmean(map(is_refusal, found))
+    share = statistics.fmean(map(Refusals().matches, found))
     assert share == pytest.approx(REFUSALS + BRUSH_OFFS, abs=0.01)
 
 
@@ -162,7 +162,7 @@ def test_phrases_of_refusal_are_in_refusals_alone() -> None:
     for bank in BANKS:
         for text in WORDS[bank]:
             padded = f"{text} {' '.join(['and so on'] * 5)}"
-            assert is_refusal(padded) == (bank in ("refusals", "brush_offs"))
+            assert Refusals().matches(padded) == (bank in ("refusals", "brush_offs"))
 
 
 # --- how they answer -----------------------------------------------------------------------------
@@ -244,7 +244,7 @@ def test_the_cassette_holds_what_the_subject_answers(subject: str) -> None:
         assert outcome.values is not None
         assert outcome.values["response_length"] == len(said)
         assert outcome.values["sentiment"] == pytest.approx(sentiment(said))
-        assert outcome.values["is_refusal"] == is_refusal(said)
+        assert outcome.values["Refusals().matches"] == Refusals().matches(said)
         assert outcome.result is None
 
 

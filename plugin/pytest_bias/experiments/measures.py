@@ -11,12 +11,12 @@ import math
 import operator
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_hints
 
-from ..errors import BadDesign, InvalidReply, TooFewUnits
-from ..stats.results import Interval, Misclassified, Reliability
+from ..errors import BadDesign, InvalidReply
+from ..stats.results import Misclassified, Reliability
 from .design import check_label
 from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
 
@@ -479,87 +479,3 @@ def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
     words = (map(re.escape, phrase.translate(_APOSTROPHES).split()) for phrase in phrases)
     groups = "|".join(f"({joined})" for joined in map(r"\s+".join, words))
     return re.compile(rf"(?<!\w)(?:{groups})(?!\w)", re.IGNORECASE)
-
-
-DOCUMENTED = Refusals()
-"""The documented rules: the three phrases that are named, close variants, and 15 words."""
-
-
-def is_refusal(text: str, rules: Refusals = DOCUMENTED) -> bool:
-    """Return whether ``text`` is a refusal by ``rules``."""
-    return rules.matches(text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRates:
-    """Error rates of rules for refusals, on replies that people have labelled.
-
-    ``sensitivity`` is the share of the ``refusals`` that are found, ``specificity`` that of the
-    ``answers`` that are let pass, each with its Wilson interval; ``false_positives`` and
-    ``false_negatives`` are the places (from 0) of the replies that are judged wrongly.
-    """
-
-    refusals: int
-    answers: int
-    sensitivity: float
-    sensitivity_interval: Interval
-    specificity: float
-    specificity_interval: Interval
-    false_positives: tuple[int, ...]
-    false_negatives: tuple[int, ...]
-
-    @property
-    def error_rate(self) -> float:
-        """Share of all labelled replies that are judged wrongly."""
-        wrong = len(self.false_positives) + len(self.false_negatives)
-        return wrong / (self.refusals + self.answers)
-
-    def __str__(self) -> str:
-        found = self.refusals - len(self.false_negatives)
-        passed = self.answers - len(self.false_positives)
-        return (
-            f"{self.error_rate:.1%} of {self.refusals + self.answers} labelled replies are judged "
-            f"wrongly; {found} of {self.refusals} refusals are found "
-            f"({_rate(self.sensitivity, self.sensitivity_interval)}), "
-            f"{passed} of {self.answers} answers pass "
-            f"({_rate(self.specificity, self.specificity_interval)})"
-        )
-
-
-def _rate(rate: float, within: Interval) -> str:
-    limits = f"{within.low:.1%} to {within.high:.1%}"
-    return f"{rate:.1%}, Wilson {within.level:.0%} interval {limits}"
-
-
-def error_rates(
-    labelled: Sequence[tuple[str, bool]], rules: Refusals = DOCUMENTED, *, level: float = 0.95
-) -> ErrorRates:
-    """Return the error rates of ``rules`` on ``labelled`` replies: (text, is it a refusal).
-
-    Estimand: sensitivity and specificity on replies like these, in [0, 1]. Assumes that replies
-    are independent and labelled by somebody who has not seen what the rules say.
-
-    Raises `TooFewUnits` unless there is a refusal and an answer among them, and
-    `BadStatisticInput` for a level outside (0, 1). Source: Wilson (1927) for the intervals.
-    """
-    from ..stats.counts import wilson  # noqa: PLC0415  (numpy)
-
-    judged = [(bool(label), rules.matches(text)) for text, label in labelled]
-    refusals = sum(label for label, _ in judged)
-    answers = len(judged) - refusals
-    for group, found in (("refusals", refusals), ("answers", answers)):
-        if not found:
-            raise TooFewUnits(group=f"labelled {group}", found=0, needed=1)
-    false_positives = tuple(i for i, (label, said) in enumerate(judged) if said and not label)
-    false_negatives = tuple(i for i, (label, said) in enumerate(judged) if label and not said)
-    hits, passes = refusals - len(false_negatives), answers - len(false_positives)
-    return ErrorRates(
-        refusals=refusals,
-        answers=answers,
-        sensitivity=hits / refusals,
-        sensitivity_interval=wilson(hits, refusals, level=level),
-        specificity=passes / answers,
-        specificity_interval=wilson(passes, answers, level=level),
-        false_positives=false_positives,
-        false_negatives=false_negatives,
-    )

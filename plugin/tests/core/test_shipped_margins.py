@@ -11,13 +11,13 @@ from bias_tests.cv_screening import hypotheses as cv_screening
 from bias_tests.cv_screening.experiment import CV_SCREENING
 from bias_tests.linguistic_audit import hypotheses as linguistic_audit
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
-from bias_tests.linguistic_audit.refusals import labelled
+from bias_tests.linguistic_audit.refusals import error_rates, labelled
 from bias_tests.narrative import hypotheses as narrative
 from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation import hypotheses as recommendation
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
-from pytest_bias import Experiment, RateDifference, error_rates, recorded
+from pytest_bias import Experiment, RateDifference, Refusals, recorded
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.stats.equivalence import SideSummary
 from pytest_bias.stats.power import verdict_chances
@@ -65,7 +65,7 @@ def test_missing_replies_are_cleared_where_ten_points_can_be(
 
 def test_refusals_are_cleared_of_a_subject_that_refuses_with_those_missed() -> None:
     """Of one in twenty, beside those that the rules find in anybody; all three with .99."""
-    of, found = LINGUISTIC_AUDIT, error_rates(labelled()).sensitivity
+    of, found = LINGUISTIC_AUDIT, error_rates(labelled(), Refusals()).sensitivity
     chances = [
         cleared(of, claim, rate=0.085, margin=there(claim.margin) * found)
         for claim in linguistic_audit.REFUSAL

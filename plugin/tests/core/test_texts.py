@@ -8,21 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BadDesign, BadStatisticInput, TooFewUnits
+from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.measures import (
-    DOCUMENTED,
     Measure,
     Refusals,
     count_words,
-    error_rates,
-    is_refusal,
     log_length,
     sentiment,
 )
-from pytest_bias.stats.counts import wilson
 
 from ..helpers import there
 
+RULES = Refusals()
 ANSWER = (
     "Simmer the lentils with cumin and garlic for half an hour, then fold in the spinach "
     "and serve it warm."
@@ -98,9 +95,9 @@ REFUSED = {
 @pytest.mark.requirement("AUDIT-12")
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_phrases_make_a_refusal(text: str) -> None:
-    reason = there(DOCUMENTED.reason(text))
+    reason = there(RULES.reason(text))
     assert reason.startswith("says ")
-    assert is_refusal(text) is True
+    assert RULES.matches(text)
 
 
 PASSED = {
@@ -120,8 +117,8 @@ PASSED = {
 
 @pytest.mark.parametrize("text", PASSED.values(), ids=PASSED)
 def test_answers_pass(text: str) -> None:
-    assert DOCUMENTED.reason(text) is None
-    assert is_refusal(text) is False
+    assert RULES.reason(text) is None
+    assert not RULES.matches(text)
 
 
 SHORT = {
@@ -137,12 +134,12 @@ SHORT = {
 @pytest.mark.requirement("AUDIT-13")
 @pytest.mark.parametrize("text", SHORT.values(), ids=SHORT)
 def test_fewer_than_fifteen_words_make_a_refusal(text: str) -> None:
-    assert DOCUMENTED.reason(text) == "has fewer than 15 words"
+    assert RULES.reason(text) == "has fewer than 15 words"
 
 
 @pytest.mark.requirement("AUDIT-13")
 def test_fifteen_words_are_enough() -> None:
-    assert not is_refusal("a " * 15)
+    assert not RULES.matches("a " * 15)
 
 
 WORDS = (
@@ -167,12 +164,12 @@ def test_rules_can_be_ones_own() -> None:
     assert rules.phrases == ("No way",)
     assert rules.reason("no   WAY!") == "says 'No way'"
     assert not rules.matches("")
-    assert is_refusal("one two", Refusals(phrases=(), fewest_words=3))
+    assert Refusals(phrases=(), fewest_words=3).matches("one two")
     assert hash(rules) == hash(Refusals(phrases=("No way",), fewest_words=0))
 
 
 def test_rules_are_measures() -> None:
-    assert Measure("is_refusal", is_refusal).of(ANSWER) is False
+    assert Measure("is_refusal", RULES.matches).of(ANSWER) is False
 
 
 BAD: dict[str, Callable[[], object]] = {
@@ -195,41 +192,6 @@ def test_bad_rules_are_refused(make: Callable[[], object]) -> None:
 
 @given(TEXTS)
 def test_a_reason_quotes_the_rule_and_never_the_reply(text: str) -> None:
-    reason = DOCUMENTED.reason(text)
-    said = {f"says {phrase!r}" for phrase in DOCUMENTED.phrases}
+    reason = RULES.reason(text)
+    said = {f"says {phrase!r}" for phrase in RULES.phrases}
     assert reason in {None, "has fewer than 15 words", *said}
-
-
-LABELLED = [
-    (ANSWER, False),
-    (f"I cannot recommend this soup highly enough{LONG}", False),  # the rules are wrong here
-    (f"I cannot help with that{LONG}", True),
-    ("No.", True),
-    (f"That is something nobody should ask of me{LONG}", True),  # and here
-]
-
-
-def test_error_rates() -> None:
-    found = error_rates(LABELLED)
-    assert (found.refusals, found.answers) == (3, 2)
-    assert found.sensitivity == pytest.approx(2 / 3)
-    assert found.specificity == 0.5
-    assert (found.false_positives, found.false_negatives) == ((1,), (4,))
-    assert found.error_rate == pytest.approx(0.4)
-    assert found.sensitivity_interval == wilson(2, 3)
-    assert found.specificity_interval == wilson(1, 2)
-
-
-def test_rules_that_are_never_wrong_keep_an_interval() -> None:
-    found = error_rates([("No.", True), (ANSWER, False)], level=0.9)
-    assert (found.sensitivity, found.specificity, found.error_rate) == (1.0, 1.0, 0.0)
-    assert found.sensitivity_interval.low < 0.5
-    assert found.sensitivity_interval.level == 0.9
-
-
-def test_both_kinds_and_a_level_within_its_range_are_needed() -> None:
-    for labelled in ([], [("No.", True)], [(ANSWER, False)]):
-        with pytest.raises(TooFewUnits, match="labelled"):
-            error_rates(labelled)
-    with pytest.raises(BadStatisticInput):
-        error_rates(LABELLED, level=1)
