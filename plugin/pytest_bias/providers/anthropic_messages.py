@@ -7,9 +7,9 @@ from typing import Any
 
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
+from .adapter import Adapter, counts, parameter_fields, text_of_parts
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Adapter, GeneratedClient, Vendor, base_url
-from .completion import asked_fields, counts, text_of_parts
+from .client import GeneratedClient, Vendor, base_url
 
 ANTHROPIC = Vendor(
     "anthropic",
@@ -56,7 +56,7 @@ class AnthropicMessages(Adapter):
         request: Request,
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        fields, sent = asked_fields(request, _NAMES, "output_config", "output_format")
+        fields, sent = parameter_fields(request, _NAMES, "output_config", "output_format")
         body: dict[str, Any] = {
             "messages": [
                 {"role": m.role, "content": m.text} for m in request.messages if m.role != "system"

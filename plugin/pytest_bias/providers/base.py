@@ -152,7 +152,7 @@ def check_added(names: Iterable[str]) -> None:
 
 
 def is_simulated(model: str) -> bool:
-    """Return whether ``provider/model`` names a program that stands in for a model."""
+    """True if ``provider/model`` names a program that stands in for a model."""
     return model.startswith(f"{SIMULATED}/")
 
 
@@ -213,8 +213,8 @@ def _opened(name: str, make: Callable[[], Provider], environ: Mapping[str, str])
     except Exception as error:  # noqa: BLE001  (an SDK, a transport or another package: anything)
         from .sdk import redacted_by_environment  # noqa: PLC0415  (where all is well, not needed)
 
-        words = redacted_by_environment(environ, str(error))
-        problem = f"the provider cannot be opened ({type(error).__name__}: {words})"
+        message = redacted_by_environment(environ, str(error))
+        problem = f"the provider cannot be opened ({type(error).__name__}: {message})"
     # Raised here, where the other error, which may quote a credential, is no longer its context.
     raise BadSetting(option="--bias-model", value=f"{name}/…", problem=problem)
 

@@ -1,53 +1,40 @@
-"""Clients of official SDKs, and the adapters of their APIs.
+"""Clients of official SDKs at an endpoint.
 
-An adapter makes one attempt per call: a completion, or why there is none.
+Nothing follows a redirect: prompts would go to a host that none of the user's settings names, and
+its replies would count as the endpoint's.
 """
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import responses as phrases
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from ..errors import BadSetting, CallFailed
-from ..experiments.messages import Completion, Request
-from .base import NO_KEY, Call, Endpoint
-from .completion import (
+from .base import NO_KEY, Endpoint
+from .failures import (
     OUT_OF_QUOTA,
-    completion,
-    connection_failure,
-    effective,
     error_details,
-    error_within,
-    error_words,
-    is_filtered,
+    error_message,
     is_quota_per_day,
     refused_parameter,
-    reply_failure,
     rpc_delay,
     rpc_violations,
     status_failure,
-    unencodable,
     unsent,
 )
-from .sdk import (
-    SHORTEST_SECRET,
-    Secrets,
-    host,
-    is_loopback,
-    is_url,
-    load_sdk,
-    parsed,
-    retry_after,
-)
-from .transport import Refused, guarded, loopback_client
+from .sdk import SHORTEST_SECRET, Secrets, host, is_loopback, is_url, load_sdk, retry_after
+
+LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
+"""Of a client that is made here: what is in flight is limited by the collector alone."""
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+_UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +55,10 @@ class Vendor:
     personal: tuple[str, ...] = ()
 
 
+class Unsent(Exception):
+    """An SDK refused to send a request; the message says why, and may hold a secret."""
+
+
 class Client(ABC):
     """An SDK's client at an endpoint: made once, because making one loads certificates.
 
@@ -86,13 +77,12 @@ class Client(ABC):
         self.endpoint = endpoint
         self.own = endpoint.provider != vendor.name
         self.transport = load_sdk("httpx2", vendor.name)
-        where = f"[endpoints.{endpoint.provider}] base_url" if self.own else vendor.variable
-        bad = BadSetting(option=where, value="…", problem="it is not a URL")
+        self.setting = f"[endpoints.{endpoint.provider}] base_url" if self.own else vendor.variable
+        bad = BadSetting(option=self.setting, value="…", problem="it is not a URL")
         if endpoint.base_url is not None and not is_url(endpoint.base_url):
             raise bad
-        direct = is_loopback(endpoint.base_url)
-        http = loopback_client(self.transport, endpoint.base_url) if direct else self._http()
-        self.http = guarded(http, self.transport, where)
+        self.http = self._loopback_http() if is_loopback(endpoint.base_url) else self._http()
+        self.http.follow_redirects = False
         try:
             self.url, custom = self._open()
         except self.transport.InvalidURL:
@@ -109,10 +99,22 @@ class Client(ABC):
         # Without user, password and query.
         self.route = self.place = self.redacted(f"{host(self.url)}{urlsplit(self.url).path}")
         if endpoint.base_url is not None and not endpoint.started:
-            self.place += f", as {where} says"
+            self.place += f", as {self.setting} says"
 
     def __repr__(self) -> str:
         return f"Client({self.vendor.name!r}, {self.endpoint!r})"
+
+    def _loopback_http(self) -> Any:
+        """A client that no proxy sees: one from the environment could not reach this machine.
+
+        Certificates of the environment are not read where none is asked for.
+        """
+        scheme = urlsplit(self.endpoint.base_url or "").scheme
+        return self.transport.AsyncClient(
+            verify=self.transport.create_ssl_context(trust_env=scheme != "http"),
+            limits=self.transport.Limits(**LIMITS),
+            trust_env=False,
+        )
 
     @abstractmethod
     def _http(self) -> Any:
@@ -137,21 +139,28 @@ class Client(ABC):
         return wire if self.endpoint.started or theirs else f"{wire} at {host(self.url)}"
 
     def failure(self, model: str, problem: str, **why: Any) -> CallFailed:
-        """A failure in the words of the endpoint, without its credentials."""
+        """A failure whose message is redacted."""
         return CallFailed(model=model, problem=self.redacted(problem), **why)
 
+    def unsent(self, model: str, error: Exception) -> CallFailed:
+        """The failure of a request that the SDK refused to send, or cannot encode."""
+        reason = str(error) if isinstance(error, Unsent) else "it cannot be encoded"
+        return unsent(model, self.redacted(reason))
+
     def no_response(self, model: str, error: Exception) -> CallFailed:
-        """The failure of a call that the transport gave up."""
+        """The failure of a time-out or a lost connection.
+
+        The call may have been carried out, and be paid, unless no connection came about.
+        """
         # Anthropic's SDK makes a connection error of it, OpenAI's leaves it as it is.
         causes = [each for each in (error, error.__cause__) if each is not None]
-        for each in causes:
-            if isinstance(each, Refused):
-                return self.failure(model, each.problem, kind=each.kind)
-            if isinstance(each, self.transport.LocalProtocolError):
-                return unsent(model, "a header holds what none can")
-        words = " ".join(dict.fromkeys(filter(None, map(str, causes))))
-        words = self.redacted(words or "no answer in time")
-        return connection_failure(model, error, words, self.route)
+        if any(isinstance(each, self.transport.LocalProtocolError) for each in causes):
+            return unsent(model, "a header holds what none can")
+        messages = " ".join(dict.fromkeys(filter(None, map(str, causes))))
+        message = self.redacted(messages or "no answer in time")
+        problem = f"{type(error).__name__}: {message} (at {self.route})"
+        unconnected = any(type(each).__name__ in _UNCONNECTED for each in causes)
+        return CallFailed(model=model, problem=problem, kind="transient", answered=unconnected)
 
     def error_response(
         self, model: str, response: Any, body: object, sent: Mapping[str, str]
@@ -162,12 +171,16 @@ class Client(ABC):
         """
         details, status = error_details(body), response.status_code
         code = _text(details, "code") or _text(details, "type")
-        words = error_words(body)
-        message = words or response.text or phrases.get(status, "no words")
+        known = error_message(body)
+        message = known or response.text or phrases.get(status, "no message")
+        if response.has_redirect_location:
+            message = self._redirected(response)
         parameter = None
         if status in _REFUSING:
-            words = " ".join((words, *rpc_violations(details)))
-            parameter = refused_parameter(sent, words, code=code, field=_text(details, "param"))
+            message_of_fields = " ".join((known, *rpc_violations(details)))
+            parameter = refused_parameter(
+                sent, message_of_fields, code=code, field=_text(details, "param")
+            )
         return status_failure(
             model,
             status,
@@ -176,6 +189,16 @@ class Client(ABC):
             parameter=parameter,
             wait=rpc_delay(details) or retry_after(response.headers),
             place=self.place,
+        )
+
+    def _redirected(self, response: Any) -> str:
+        target = "what is no URL"
+        with suppress(ValueError):  # of half an IPv6 address
+            url = urljoin(str(response.url), response.headers["location"])
+            target = f"{host(url)}{urlsplit(url).path}" if is_url(url) else target
+        return (
+            f"the endpoint redirects its callers to {target}, where nothing was sent; if that is "
+            f"what is to answer, name it in {self.setting}"
         )
 
 
@@ -213,109 +236,6 @@ class GeneratedClient(Client):
     async def close(self) -> None:
         """Close every connection."""
         await self.api.close()
-
-
-class Adapter(ABC):
-    """An adapter of one API of a vendor, over a client that is closed with it.
-
-    It makes one attempt, and raises what that came to outside of its ``except`` blocks: the SDK's
-    own error, which holds the request with its headers, is no longer the context. ``api`` is the
-    name of the API in a wire, ``path`` where it is called, ``what`` what a reply should be, and
-    ``seedless`` its name where it takes no seed.
-    """
-
-    api: str
-    path: str = ""
-    what: str
-    seedless: str = ""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
-        """SDK, version and API, and the host where it is not the vendor's."""
-        return self._client.wire(self.api)
-
-    @abstractmethod
-    def _body(
-        self, model: str, request: Request, call: Call
-    ) -> tuple[dict[str, Any], dict[str, str]]:
-        """The body for ``request``, and which fields may be left out → the parameter each is."""
-
-    @staticmethod
-    @abstractmethod
-    def read(body: dict[str, Any]) -> Completion:
-        """Read a reply body; KeyError, TypeError … when it is none."""
-
-    async def complete(self, model: str, request: Request, call: Call) -> Completion:
-        """See :class:`~pytest_bias.providers.base.Provider`."""
-        result = await self._attempt(model, request, call)
-        if isinstance(result, Completion):
-            return result
-        if result.kind == "reply":
-            problem = f"{result.problem} (from {self._client.place})"
-            raise CallFailed(model=result.model, problem=problem, kind="reply")
-        raise result
-
-    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
-        client = self._client
-        name = f"{client.endpoint.provider}/{model}"
-        request, dropped = effective(request, call.dropped)
-        if self.seedless and request.parameters.seeded:
-            problem = f"{self.seedless} takes no seed (Parameters.seeded)"
-            return CallFailed(model=name, problem=problem, kind="parameter", parameter="seeded")
-        unwritable = unencodable(name, client.endpoint.api_key, request)
-        if unwritable is not None:
-            return unwritable
-        body, sent = self._body(model, request, call)
-        body = {"model": model, **body}
-        try:
-            # The SDKs' own time counts each read, and not the whole.
-            async with asyncio.timeout(call.timeout):
-                response = await client.send(self.path, body, call.timeout)
-        except client.refusal as error:
-            response = error.response
-        except (client.disconnection, TimeoutError, Refused) as error:
-            return client.no_response(name, error)
-        except UnicodeEncodeError:  # a custom header of the environment, say
-            return unsent(name, "it holds characters that cannot be encoded")
-        except ValueError as error:
-            return reply_failure(name, self.what, error)
-        return self._read(name, response, sent, dropped)
-
-    def _read(
-        self, name: str, response: Any, sent: Mapping[str, str], dropped: tuple[str, ...]
-    ) -> Completion | CallFailed:
-        """The completion that a response holds, or the reason for none."""
-        client = self._client
-        if not response.is_success:
-            try:
-                body = parsed(response.text)
-            except ValueError:
-                body = response.text
-            body = client.secrets.purged(body)
-            # Where a filter stopped it, it was answered: the next prompt may not be refused.
-            if response.status_code != HTTPStatus.BAD_REQUEST or not is_filtered(body):
-                return client.error_response(name, response, body, sent)
-        else:
-            try:
-                body = client.key.purged(parsed(response.text))
-            except ValueError as error:
-                return reply_failure(name, self.what, error)
-            failure = self._failure_within(name, body)
-            if failure is not None:
-                return failure
-        return completion(name, body, response, self.read, self.what, dropped)
-
-    def _failure_within(self, name: str, body: object) -> CallFailed | None:
-        """The failure that stands in a body with the status of a reply."""
-        if not isinstance(body, dict) or is_filtered(body):
-            return None
-        return error_within(name, body, self.what, self._client.redacted)
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self._client.close()
 
 
 def base_url(environ: Mapping[str, str], vendor: Vendor) -> str | None:

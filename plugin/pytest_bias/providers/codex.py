@@ -31,10 +31,10 @@ from typing import Any
 from ..errors import BadSetting, CallFailed, FailureKind
 from ..experiments.canonical import compact, plain
 from ..experiments.messages import Completion, Finish, Request
+from .adapter import counts
 from .base import Call, Provider, ProviderContext
-from .completion import counts, status_failure, unencodable
+from .failures import status_failure, unencodable
 from .sdk import SHORTEST_SECRET, Secrets, named_secrets, now, parsed
-from .transport import LONGEST_REPLY
 
 _VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
 """What ``--version`` says; npm's package ``codex`` is another program and says something else."""
@@ -129,7 +129,7 @@ class Codex:
                     _kill(process)
                     await process.wait()
             latency = perf_counter() - began
-        return _read(name, folder, process.returncode or 0, latency)
+        return _read(folder, process.returncode or 0, latency)
 
     def _prepared(self, folder: Path, model: str, request: Request) -> list[str]:
         """The command line; prompt and schema, which it reads, are written to ``folder``."""
@@ -221,11 +221,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read(name: str, folder: Path, code: int, latency: float) -> Ran:
-    if sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) > LONGEST_REPLY:
-        problem = f"Codex wrote more than {LONGEST_REPLY:,} bytes"
-        raise CallFailed(model=name, problem=problem, kind="reply")
-
+def _read(folder: Path, code: int, latency: float) -> Ran:
     def text(stream: str) -> str:
         # Not read_text(), which would turn a reply's "\r\n" into "\n".
         return (folder / stream).read_bytes().decode("utf-8", errors="replace")

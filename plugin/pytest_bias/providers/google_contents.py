@@ -12,11 +12,10 @@ from typing import Any
 
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
+from .adapter import Adapter, counts, parameter_fields, text_of
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Adapter, Client, Vendor, base_url
-from .completion import asked_fields, counts, text_of
-from .sdk import LIMITS, vendor_seed
-from .transport import Refused
+from .client import LIMITS, Client, Unsent, Vendor, base_url
+from .sdk import vendor_seed
 
 GOOGLE = Vendor(
     "google",
@@ -97,7 +96,7 @@ class GoogleContents(Adapter):
         call: Call,
     ) -> tuple[dict[str, Any], dict[str, str]]:
         seed = vendor_seed(call.seed)
-        config, sent = asked_fields(request, _NAMES, *_SCHEMA_FIELDS, seed=seed)
+        config, sent = parameter_fields(request, _NAMES, *_SCHEMA_FIELDS, seed=seed)
         if "max_output_tokens" in sent:
             sent["maxOutputTokens"] = "max_output_tokens"
         system = [{"text": m.text} for m in request.messages if m.role == "system"]
@@ -139,7 +138,7 @@ class _GoogleClient(Client):
 
     def _open(self) -> tuple[str, list[str]]:
         self.refusal = import_module("google.genai.errors").APIError
-        self.disconnection = self.transport.TransportError
+        self.disconnection = self.transport.RequestError
         hooks = self.http.event_hooks
         self.http.event_hooks = {**hooks, "response": [_keep, *hooks["response"]]}
         url = self.endpoint.base_url or self.vendor.url
@@ -180,9 +179,9 @@ class _GoogleClient(Client):
             if not responses:
                 # Plain ValueErrors are about the model's name or an empty conversation; others
                 # may quote the prompt or the key.
-                why = type(error).__name__ + (f": {error}" if type(error) is ValueError else "")
-                problem = f"the request cannot be sent ({why})"
-                raise Refused(problem, "fatal") from None
+                known = f": {error}" if type(error) is ValueError else ""
+                reason = f"{type(error).__name__}{known}"
+                raise Unsent(reason) from None
             if responses[-1].status_code != HTTPStatus.OK:
                 raise self.refusal(responses[-1].status_code, {}, responses[-1]) from None
         finally:

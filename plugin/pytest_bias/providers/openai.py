@@ -12,17 +12,10 @@ from typing import Any
 from ..errors import CallFailed, FailureKind, UnknownName
 from ..experiments.canonical import plain
 from ..experiments.messages import Completion, Finish, Request
+from .adapter import Adapter, counts, parameter_fields, text_of, text_of_parts
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
-from .client import Adapter, Client, GeneratedClient, Vendor, base_url
-from .completion import (
-    asked_fields,
-    counts,
-    error_details,
-    error_within,
-    is_filtered,
-    text_of,
-    text_of_parts,
-)
+from .client import Client, GeneratedClient, Vendor, base_url
+from .failures import error_details, error_within, is_filtered
 from .sdk import vendor_seed
 
 OPENAI = Vendor(
@@ -76,7 +69,9 @@ class OpenAIChat(Adapter):
     ) -> tuple[dict[str, Any], dict[str, str]]:
         limit = self._limit(model)
         names = {"temperature": "temperature", "max_output_tokens": limit, "seeded": "seed"}
-        fields, sent = asked_fields(request, names, "response_format", seed=vendor_seed(call.seed))
+        fields, sent = parameter_fields(
+            request, names, "response_format", seed=vendor_seed(call.seed)
+        )
         messages = [{"role": m.role, "content": m.text} for m in request.messages]
         body = {"messages": messages, **fields}
         if request.schema is not None:
@@ -123,12 +118,12 @@ def _broken_off(body: Mapping[str, Any]) -> str | None:
     finish, error = choice.get("finish_reason"), choice.get("error")
     if finish not in _BROKEN_OFF and (not error or finish == "content_filter"):
         return None
-    said = error_details(error).get("message") or error
-    return f"{finish}: {said}" if said else str(finish)
+    message = error_details(error).get("message") or error
+    return f"{finish}: {message}" if message else str(finish)
 
 
 def _wants_newer(outcome: Completion | CallFailed) -> bool:
-    """Return whether a request was refused that gave the limit by its older name."""
+    """True if a request was refused that gave the limit by its older name."""
     problem = outcome.problem if isinstance(outcome, CallFailed) else ""
     return problem.startswith("HTTP 400:") and _NEWER in problem
 
@@ -139,8 +134,8 @@ def _strict(request: Request) -> dict[str, Any]:
     return {"name": request.schema_name, "schema": schema, "strict": True}
 
 
-def _usage(body: Mapping[str, Any], asked: str, replied: str) -> dict[str, int]:
-    found = counts(body.get("usage"), input=(asked,), output=(replied,), total=("total_tokens",))
+def _usage(body: Mapping[str, Any], sent: str, replied: str) -> dict[str, int]:
+    found = counts(body.get("usage"), input=(sent,), output=(replied,), total=("total_tokens",))
     total = found.pop("total", 0)
     if {"input", "output"} <= found.keys():
         # Others than OpenAI (xAI, Gemini) count thoughts, which are paid, in the total alone.
@@ -177,7 +172,7 @@ class OpenAIResponses(Adapter):
         request: Request,
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        fields, sent = asked_fields(request, _NAMES, "text.format", "response_format")
+        fields, sent = parameter_fields(request, _NAMES, "text.format", "response_format")
         body = {"store": False, **_conversation(request), **fields}
         if request.schema is not None:
             body["text"] = {"format": {"type": "json_schema", **_strict(request)}}

@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import datetime, timezone
 from ipaddress import ip_address
 from types import ModuleType
-from typing import cast
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from ..errors import MissingPackage
@@ -20,15 +19,11 @@ from ..errors import MissingPackage
 LEAST_MAJORS = {"openai": 3, "anthropic": 2, "google-genai": 3}
 """Distribution of an SDK → the least major version that is understood, as in pyproject.toml."""
 
-LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
-"""Of a client that is made here: what is in flight is limited by the collector alone."""
-
 _SEEDS = 2**31  # vendors take seeds that fit a signed number of 32 bits
 
 _LONGEST_PROBLEM = 500
 
-_DEEPEST = 100
-"""Levels of a reply body; those that vendors document have about ten."""
+_DEEPEST = 100  # levels of a reply body; those that vendors document have about ten
 
 _LONGEST_WHOLE = 300
 """Digits of a whole number that a float still holds."""
@@ -103,7 +98,7 @@ class Secrets:
 
         Short ones stay: a reply without the word ``stop`` could not be read.
 
-        Raises ValueError when ``value`` is nested too deeply.
+        Raises ValueError when ``value`` is nested too deeply to be stored.
         """
         if self._long is None:
             return value
@@ -132,7 +127,7 @@ def redacted_by_environment(environ: Mapping[str, str], text: str) -> str:
 
 
 def is_url(url: str) -> bool:
-    """Return whether ``url`` is an http(s) URL with a host, and a port that can be one."""
+    """True if ``url`` is an http(s) URL with a host, and a port that can be one."""
     try:
         parts = urlsplit(url)
         port = parts.port  # raises for what is no number
@@ -148,7 +143,7 @@ def host(url: str) -> str:
 
 
 def is_loopback(url: str | None) -> bool:
-    """Return whether ``url`` leads to this machine, which no proxy of the environment is for."""
+    """True if ``url`` leads to this machine, which no proxy of the environment is for."""
     name = urlsplit(url or "").hostname or ""
     try:
         return ip_address(name).is_loopback
@@ -199,7 +194,7 @@ def _encoded(data: bytes) -> Iterator[str]:
 
 
 def _any_of(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[str] | None:
-    """Return a pattern of these texts; ``words`` only where no letter or digit adjoins."""
+    """A pattern of these texts; ``words`` only where no letter or digit adjoins."""
     found = [(text, re.escape(text)) for text in anywhere if text]
     found += [(text, rf"(?<!\w){re.escape(text)}(?!\w)") for text in words if text]
     # The longest first: a password must not be cut out of the middle of "user:password".
@@ -220,16 +215,18 @@ def _purged(secrets: re.Pattern[str], value: object) -> object:
 # --- replies ----------------------------------------------------------------------------------
 
 
-def parsed(text: str) -> object:
+def parsed(text: str | bytes) -> object:
     """JSON ``text`` as a value.
 
     A number that none can be, for JSON has no NaN and no float is as large as 1e400, could not be
     stored and costs no paid reply: in its place stands what was sent, as ``{"number": "1e400"}``.
 
-    Raises ValueError when it is not JSON, or is nested too deeply to be read and stored.
+    Raises ValueError when it is not JSON, or is nested too deeply to be stored.
     """
     try:
-        value = json.loads(text, parse_constant=_unread, parse_float=_finite, parse_int=_whole)
+        value: object = json.loads(
+            text, parse_constant=_unread, parse_float=_finite, parse_int=_whole
+        )
     except RecursionError:
         raise ValueError("nested too deeply") from None
     level = [value]
@@ -241,7 +238,7 @@ def parsed(text: str) -> object:
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
         if not level:
-            return cast("object", value)
+            return value
     raise ValueError("nested too deeply")
 
 

@@ -48,7 +48,7 @@ from ..experiments.replay import (
     replay_differs,
 )
 from ..providers.base import Call, is_simulated
-from ..providers.completion import has_half_a_character, with_whole_characters
+from ..providers.failures import has_half_a_character, with_whole_characters
 from ..settings.model_names import SERVED_BY
 from ..settings.settings import RecordMode
 from .caller import Caller, Terms

@@ -20,9 +20,10 @@ from pytest_bias.experiments.messages import Completion, Finish
 from pytest_bias.experiments.records import Records, record_of
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.experiments.replies import accept_object
+from pytest_bias.providers.adapter import completion
 from pytest_bias.providers.anthropic_messages import AnthropicMessages
 from pytest_bias.providers.codex import Ran, completion_of
-from pytest_bias.providers.completion import completion, reply_failure
+from pytest_bias.providers.failures import reply_failure
 from pytest_bias.providers.google_contents import GoogleContents
 from pytest_bias.providers.openai import OpenAIChat, OpenAIResponses
 from pytest_bias.providers.sdk import Secrets, parsed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import sys
 import threading
@@ -32,7 +31,6 @@ from pytest_bias.providers.base import (
     open_wire,
     split_model,
 )
-from pytest_bias.providers.completion import connection_failure
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
 from ..helpers import Asked, answering, saying
@@ -421,13 +419,3 @@ def test_a_time_that_none_can_be_is_unknown(latency: Any) -> None:
 
 def test_every_wire_is_a_vendors_here() -> None:
     assert set(VENDORS) == set(WIRES)
-
-
-def test_too_many_open_files_are_no_fault_of_the_network() -> None:
-    """What failed for a host of two addresses stands in a group, under what an SDK makes of it."""
-    refused = ConnectionRefusedError(errno.ECONNREFUSED, "refused")
-    error, network = OSError("Connection error."), OSError("Connection error.")
-    error.__cause__ = ExceptionGroup("two", [refused, OSError(errno.EMFILE, "Too many")])
-    network.__cause__ = refused
-    assert "(ulimit -n); lower --bias-concurrency" in str(connection_failure("lab/m", error, ""))
-    assert "ulimit" not in str(connection_failure("lab/m", network, ""))

@@ -1,0 +1,232 @@
+"""Adapters of the APIs of vendors: one attempt per call.
+
+An attempt ends in a completion, or in the failure that says why there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from http import HTTPStatus
+from typing import Any
+
+from ..errors import CallFailed
+from ..experiments.messages import Completion, Parameters, Request, token_count
+from .base import Call
+from .client import Client, Unsent
+from .failures import error_within, is_filtered, reply_failure, unencodable
+from .sdk import cache_header, now, parsed
+
+_SCHEMA_NAMES = (
+    "json_schema",
+    "JSON mode",
+    "output format",
+    "response format",
+    "structured output",
+    "structured outputs",
+)
+"""How models and gateways without structured replies call what they refuse."""
+
+
+class Adapter(ABC):
+    """An adapter of one API of a vendor, over a client that is closed with it.
+
+    It makes one attempt, and raises what that came to outside of its ``except`` blocks: the SDK's
+    own error, which holds the request with its headers, is no longer the context. ``api`` is the
+    name of the API in a wire, ``path`` where it is called, ``what`` what a reply should be, and
+    ``seedless`` its name where it takes no seed.
+    """
+
+    api: str
+    path: str = ""
+    what: str
+    seedless: str = ""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def wire(self, model: str) -> str:  # noqa: ARG002  (one API for all models)
+        """SDK, version and API, and the host where it is not the vendor's."""
+        return self._client.wire(self.api)
+
+    @abstractmethod
+    def _body(
+        self, model: str, request: Request, call: Call
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """The body for ``request``, and which fields may be left out → the parameter each is."""
+
+    @staticmethod
+    @abstractmethod
+    def read(body: dict[str, Any]) -> Completion:
+        """Read a reply body; KeyError, TypeError … when it is none."""
+
+    async def complete(self, model: str, request: Request, call: Call) -> Completion:
+        """See :class:`~pytest_bias.providers.base.Provider`."""
+        result = await self._attempt(model, request, call)
+        if isinstance(result, Completion):
+            return result
+        if result.kind == "reply":
+            problem = f"{result.problem} (from {self._client.place})"
+            raise CallFailed(model=result.model, problem=problem, kind="reply")
+        raise result
+
+    async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
+        client = self._client
+        name = f"{client.endpoint.provider}/{model}"
+        request, dropped = _without(call.dropped, request)
+        if self.seedless and request.parameters.seeded:
+            problem = f"{self.seedless} takes no seed (Parameters.seeded)"
+            return CallFailed(model=name, problem=problem, kind="parameter", parameter="seeded")
+        unwritable = unencodable(name, client.endpoint.api_key, request)
+        if unwritable is not None:
+            return unwritable
+        body, sent = self._body(model, request, call)
+        body = {"model": model, **body}
+        try:
+            # The SDKs' own time counts each read, and not the whole.
+            async with asyncio.timeout(call.timeout):
+                response = await client.send(self.path, body, call.timeout)
+        except client.refusal as error:
+            response = error.response
+        except (Unsent, UnicodeEncodeError) as error:  # as of a custom header of the environment
+            return client.unsent(name, error)
+        except (client.disconnection, TimeoutError) as error:
+            return client.no_response(name, error)
+        except ValueError as error:
+            return reply_failure(name, self.what, error)
+        return self._read(name, response, sent, dropped)
+
+    def _read(
+        self, name: str, response: Any, sent: Mapping[str, str], dropped: tuple[str, ...]
+    ) -> Completion | CallFailed:
+        """The completion that a response holds, or the reason for none."""
+        client = self._client
+        if not response.is_success:
+            try:
+                body = client.secrets.purged(_json(response))
+            except ValueError:
+                body = client.secrets.purged(response.text)
+            # Where a filter stopped it, it was answered: the next prompt may not be refused.
+            if response.status_code != HTTPStatus.BAD_REQUEST or not is_filtered(body):
+                return client.error_response(name, response, body, sent)
+        else:
+            try:
+                body = client.key.purged(_json(response))
+            except ValueError as error:
+                return reply_failure(name, self.what, error)
+            failure = self._failure_within(name, body)
+            if failure is not None:
+                return failure
+        return completion(name, body, response, self.read, self.what, dropped)
+
+    def _failure_within(self, name: str, body: object) -> CallFailed | None:
+        """The failure that stands in a body with the status of a reply."""
+        if not isinstance(body, dict) or is_filtered(body):
+            return None
+        return error_within(name, body, self.what, self._client.redacted)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.close()
+
+
+def _json(response: Any) -> object:
+    """The value of a body; JSON has no charset, whatever a header says (RFC 8259, 8.1 and 11)."""
+    try:
+        return parsed(response.content)
+    except UnicodeDecodeError:
+        return parsed(response.text)
+
+
+def completion(
+    model: str,
+    body: object,
+    response: Any,
+    read: Callable[[dict[str, Any]], Completion],
+    what: str,
+    dropped: tuple[str, ...] = (),
+) -> Completion | CallFailed:
+    """The completion that ``read`` makes of the ``body`` of a response, which should be ``what``.
+
+    Where a filter stopped the prompt or the reply it is empty.
+    """
+    if not isinstance(body, dict):
+        return reply_failure(model, what, TypeError())
+    try:
+        return replace(
+            Completion("", "content_filter", "") if is_filtered(body) else read(body),
+            # The time of the attempt, without queueing.
+            latency=round(response.elapsed.total_seconds(), 6),
+            recorded_at=now(),
+            body=body,
+            dropped=dropped,
+            cached=cache_header(response.headers),
+        )
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        return reply_failure(model, what, error)
+
+
+def _without(dropped: frozenset[str], request: Request) -> tuple[Request, tuple[str, ...]]:
+    """The request without what of it is ``dropped``, and the names of that."""
+    left = request.given & dropped
+    if not left:
+        return request, ()
+    defaults: dict[str, Any] = {f.name: f.default for f in fields(Parameters) if f.name in left}
+    lighter = replace(request, parameters=replace(request.parameters, **defaults))
+    if "schema" in left:
+        lighter = replace(lighter, schema=None, schema_name=None)
+    return lighter, tuple(sorted(left))
+
+
+# --- parts of requests and replies --------------------------------------------------------------
+
+
+def parameter_fields(
+    request: Request, names: Mapping[str, str], *schema: str, seed: int | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The fields of a body that parameters fill, and what may be refused as which parameter.
+
+    ``names`` are ours → the vendor's; ``seed`` is what stands for a seed that is asked for.
+    ``schema`` are the fields that hold the reply schema, if there is one. The second is for
+    :func:`refused_parameter`.
+    """
+    parameters = request.parameters
+    values = {ours: getattr(parameters, ours) for ours in names if ours != "seeded"}
+    values["seeded"] = seed if parameters.seeded else None
+    given = {ours: value for ours, value in values.items() if value is not None}
+    may_go = {names[ours]: ours for ours in given}
+    if request.schema is not None:
+        may_go |= dict.fromkeys((*schema, *_SCHEMA_NAMES), "schema")
+    return {names[ours]: value for ours, value in given.items()}, may_go
+
+
+def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:
+    """Token counts by our name (``input``, ``output``), each the sum of the vendor's ``names``.
+
+    A count that the vendor does not give is left out: 0 would say that there were none. So is one
+    of which a part cannot be believed; the reply, which is paid, is read all the same.
+    """
+    known = usage if isinstance(usage, dict) else {}
+    summed: dict[str, int] = {}
+    for ours, theirs in names.items():
+        parts = [token_count(known[name]) for name in theirs if known.get(name) is not None]
+        believed = [part for part in parts if part is not None]
+        if believed and len(believed) == len(parts):
+            summed[ours] = sum(believed)
+    return summed
+
+
+def text_of(value: object) -> str:
+    """``value`` where it is text, '' for None; TypeError for anything else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(type(value).__name__)
+    return value
+
+
+def text_of_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+    """The text among ``parts`` of a message, where thoughts may stand too."""
+    return "".join(text_of(part["text"]) for part in parts if part["type"] == "text")
