@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -15,7 +16,14 @@ from ..experiments.experiment import Experiment
 from ..experiments.keys import request_parts
 from ..experiments.messages import Completion, Parameters, Request
 from ..experiments.records import Outcome, Retention
-from ..providers.base import Call, Provider, ProviderContext, is_simulated
+from ..providers.base import (
+    Call,
+    Provider,
+    ProviderContext,
+    is_simulated,
+    open_provider,
+    split_model,
+)
 from ..settings.model_names import other_model
 from ..settings.roster import FREE, Roster
 from ..settings.settings import Limits, RecordMode
@@ -73,7 +81,7 @@ class Tally:
 
 
 Progress = Callable[[Tally], None]
-"""Called with the books of a model whenever they have changed."""
+"""Called with the tally of a model whenever they have changed."""
 
 
 def silent(_: Tally) -> None:
@@ -312,6 +320,45 @@ class Caller:
 
     def _cost(self, asked: int, replied: int) -> float:
         return 0.0 if self.entry.price is None else self.entry.price.cost(asked, replied)
+
+
+class Callers:
+    """The callers of a recording's models, over providers that are opened when one is needed.
+
+    Made within or before the event loop; ``tallies`` gets that of each model.
+    """
+
+    def __init__(self, terms: Terms, progress: Progress, tallies: list[Tally]) -> None:
+        limits = terms.limits
+        self.spending = Spending(limits.max_calls, limits.budget, cap=limits.cap)
+        self._terms, self._progress, self._tallies = terms, progress, tallies
+        self._providers: dict[str, Provider] = {}
+        self._callers: dict[str, Caller] = {}
+
+    def of(self, name: str) -> Caller:
+        """The caller of ``provider/model``."""
+        if name not in self._callers:
+            provider = split_model(name, self._terms.context.own)[0]
+            if provider not in self._providers:
+                self._providers[provider] = open_provider(provider, self._terms.context)
+            caller = Caller(
+                name, self._providers[provider], self._terms, self.spending, self._progress
+            )
+            self._callers[name] = caller
+            self._tallies.append(caller.tally)
+        return self._callers[name]
+
+    @property
+    def in_flight(self) -> int:
+        """The number of calls that are sent and not answered."""
+        return sum(caller.in_flight for caller in self._callers.values())
+
+    async def aclose(self) -> None:
+        """Close the providers."""
+        for provider in self._providers.values():
+            # What is recorded is recorded: a connection that does not close costs no reply.
+            with suppress(Exception):
+                await provider.aclose()
 
 
 def _too_long(failed: CallFailed) -> CallFailed:

@@ -9,20 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import BiasError
 from ..experiments.messages import DROPPABLE, Completion, Request
-from ..providers.base import Call, Provider, open_provider, split_model
-from .caller import Caller, Progress, Tally, Terms, silent
-from .held_signals import HeldSignals, handlers_restored
-from .job import Job, JobRecording, JobReport, report_of
-from .limits import Spending, Stop
-from .process import ends_the_process, in_event_loop, on_signals, quiet_sdks
+from ..providers.base import Call
+from .caller import Callers, Progress, Tally, Terms, silent
+from .job import Job, JobReport, report_of
+from .job_recording import JobRecording
+from .limits import Stop
+from .signals import (
+    HeldSignals,
+    ends_the_process,
+    handlers,
+    in_event_loop,
+    on_signals,
+    restore,
+)
+
+_SDK_LOGGERS = ("anthropic", "google_genai", "httpcore2", "httpx2", "openai")
+"""Loggers of the SDKs and what they call through."""
 
 
 @dataclass(slots=True)
@@ -50,49 +61,71 @@ def collect(
     """
     report = CollectionReport()
     if in_event_loop():
-        raise BiasError("recording refused: pytest runs inside an event loop; run it from a shell")
-    with handlers_restored(held, lambda: report.interrupted), quiet_sdks():
-        asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
+        problem = "recording refused: pytest runs inside an event loop; run it from a shell"
+        raise BiasError(problem)
+    before = handlers()
+    try:
+        with quiet_sdks():
+            asyncio.run(_Collector(terms, progress, report, say, held).run(jobs))
+    finally:
+        if held is not None and report.interrupted:
+            held.hold(before)
+        else:
+            restore(before)
     # Transports are freed here, not in the middle of somebody's test under -W error.
     gc.collect()
     return report
 
 
-@dataclass(eq=False)
+@contextmanager
+def quiet_sdks() -> Iterator[None]:
+    """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key.
+
+    Google's also warns that it takes another key than it is given.
+    """
+    loggers = [logging.getLogger(name) for name in _SDK_LOGGERS]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(max(logging.ERROR, logger.level))
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
 class _Collector:
     """The state of one collection; made before its event loop, used inside it."""
 
-    terms: Terms
-    progress: Progress
-    report: CollectionReport
-    say: Callable[[str], None]
-    held: HeldSignals | None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        progress: Progress,
+        report: CollectionReport,
+        say: Callable[[str], None],
+        held: HeldSignals | None,
+    ) -> None:
+        self.progress, self.report, self.say, self.held = progress, report, say, held
+        self.terms = terms
         self.stop = Stop()
-        limits = self.terms.limits
-        self.spending = Spending(limits.max_calls, limits.budget, cap=limits.cap)
+        self.callers = Callers(terms, self._show, report.tallies)
         self._abandoned = False
-        self._providers: dict[str, Provider] = {}
-        self._callers: dict[str, Caller] = {}
 
     async def run(self, jobs: Sequence[Job]) -> None:
         by_model: dict[str, list[JobRecording]] = {}
         for job in jobs:
             report = report_of(job, self.terms.folder)
             self.report.jobs.append(report)
-            recording = JobRecording(
-                job=job, report=report, terms=self.terms, caller=self._caller, above=self.stop
-            )
+            recording = JobRecording(job, report, self.terms, self.callers, self.stop)
             by_model.setdefault(job.model, []).append(recording)
         try:
-            with on_signals(self._on_signal, self._hold):
+            with on_signals(self._on_signal):
                 await asyncio.gather(*map(self._record_in_turn, by_model.values()))
         finally:
-            for provider in self._providers.values():
-                # What is recorded is recorded: a connection that does not close harms nobody.
-                with suppress(Exception):
-                    await provider.aclose()
+            # After an interruption nothing is to break off what is still closed.
+            if self.report.interrupted and self.held is not None:
+                self.held.hold()
+            await self.callers.aclose()
 
     async def _record_in_turn(self, recordings: Sequence[JobRecording]) -> None:
         """The jobs of one model, one after another; whatever ends one is a problem of it."""
@@ -115,16 +148,6 @@ class _Collector:
                 replies = "reply" if report.unkept == 1 else "replies"
                 report.problem(f"{report.unkept} paid {replies} could not be kept")
 
-    def _caller(self, name: str) -> Caller:
-        if name not in self._callers:
-            provider = split_model(name, self.terms.context.own)[0]
-            if provider not in self._providers:
-                self._providers[provider] = open_provider(provider, self.terms.context)
-            caller = Caller(name, self._providers[provider], self.terms, self.spending, self._show)
-            self._callers[name] = caller
-            self.report.tallies.append(caller.tally)
-        return self._callers[name]
-
     def _show(self, tally: Tally) -> None:
         """Show progress; a display that fails is not used again, and costs no reply."""
         try:
@@ -132,14 +155,12 @@ class _Collector:
         except Exception:  # noqa: BLE001  (a terminal that has gone away, whatever it raises)
             self.progress = silent
 
-    # --- signals ------------------------------------------------------------------------------
-
     def _on_signal(self) -> None:
         """Start nothing new; the second signal waits for nothing either."""
-        number = sum(caller.in_flight for caller in self._callers.values())
-        calls = "1 call in flight is" if number == 1 else f"{number} calls in flight are"
         if self._abandoned:
             return  # already on its way out
+        number = self.callers.in_flight
+        calls = "1 call in flight is" if number == 1 else f"{number} calls in flight are"
         if self.report.interrupted:
             self._abandoned = True
             kept = "what came before is kept, and the same command goes on with it"
@@ -152,18 +173,13 @@ class _Collector:
         )
         self.stop.request()
 
-    def _hold(self) -> None:
-        """After an interruption nothing is to break off what is still closed."""
-        if self.report.interrupted and self.held is not None:
-            self.held.hold()
-
     def _print(self, text: str) -> None:
         with suppress(Exception):  # a terminal that has gone away
             self.say(text)
 
 
 def unexpected(error: BaseException) -> str:
-    """An error that no code foresees, by its kind and place: its words may hold a key."""
+    """An error that no code foresees, by its kind and line: its message may hold a key."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
     return f"{type(error).__name__} in {where}; nothing more of this is called"
@@ -181,15 +197,12 @@ def answer_of(model: str, request: Request, terms: Terms) -> Completion:
 
 
 async def _answer(model: str, request: Request, terms: Terms) -> Completion:
-    provider = open_provider(split_model(model, terms.context.own)[0], terms.context)
+    callers = Callers(terms, silent, [])
     try:
-        caller = Caller(
-            model, provider, terms, Spending(terms.limits.max_calls, terms.limits.budget)
-        )
+        caller = callers.of(model)
         await caller.prepare()
         caller.check_bounded(request.parameters)
         with caller.throttle.pace.at_most(terms.limits.qpm):
             return await caller.call(request, Call(terms.order_seed), Stop(), DROPPABLE)
     finally:
-        with suppress(Exception):  # as in a recording: what was answered is answered
-            await provider.aclose()
+        await callers.aclose()

@@ -1,67 +1,19 @@
-"""The recording of one experiment with one model: what of it is missing, trial by trial.
-
-Of a trial every reply is stored as it comes, or the measures once it is over.
-"""
+"""Jobs of a recording, and what of a job is missing. Calls nothing."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
-from random import Random
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
-from ..cassettes.format import Provenance, combined, serving
-from ..cassettes.maintenance import salvage
-from ..cassettes.measured import measured_trial
-from ..cassettes.recorded_trials import is_recorded, own_words
-from ..cassettes.recorder import Recorder, recording_lock
+from ..cassettes.recorded_trials import is_recorded
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path, standing
-from ..errors import (
-    BiasError,
-    CallFailed,
-    DamagedCassette,
-    InvalidReply,
-    JudgeNotBlind,
-    NotReplayable,
-    NotWritten,
-)
+from ..errors import DamagedCassette
 from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
-from ..experiments.driver import drive
 from ..experiments.experiment import Experiment, Players, plan
-from ..experiments.keys import seed_of_trial, trial_seed
-from ..experiments.measures import Measure
-from ..experiments.messages import Completion, Place, Request
-from ..experiments.records import Exchange, Outcome
-from ..experiments.replay import (
-    Lookup,
-    PendingRequest,
-    Tracer,
-    check_replay,
-    exchange_of,
-    place_order,
-    rehearse,
-    replay_differs,
-)
-from ..providers.base import Call, is_simulated
-from ..providers.failures import has_half_a_character, with_whole_characters
-from ..settings.model_names import SERVED_BY
 from ..settings.settings import RecordMode
-from .caller import Caller, Terms
-from .estimate import asked_of
-from .limits import Capped, Halted, Stop, wake
-from .process import ends_the_process
-
-_FAILURES_IN_A_ROW = 5
-
-_OLD_COUNTS = (
-    "what is recorded anew is kept apart until all that was begun is; until then "
-    "(--bias-record=all again) the old recording counts"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +30,7 @@ class Job:
         return self.players.subject
 
     def has(self, trial: Trial, cassette: Cassette, copies: Copies | None = None) -> bool:
-        """Return whether nothing of ``trial`` is to be called; ``copies`` gets its replies."""
+        """True if nothing of ``trial`` is to be called; ``copies`` gets its replies."""
         return is_recorded(self.experiment, self.players, trial, cassette, copies)
 
 
@@ -113,374 +65,6 @@ class JobReport:
         """Note a problem, once."""
         if text not in self.problems:
             self.problems.append(text)
-
-
-@dataclass(slots=True)
-class Kept:
-    """The replies of one trial: stored one by one, or in memory until their measures are.
-
-    ``recorded`` looks up what is stored. Without it nothing but measures may be: then the trial
-    counts only as a whole, and what is lost of it if it does not end are its ``replies``.
-    """
-
-    recorder: Recorder
-    recorded: Lookup | None = None
-    measures: Sequence[Measure] = ()
-    judge: str = ""
-    replies: dict[str, tuple[PendingRequest, Completion]] = field(default_factory=dict, repr=False)
-
-    def lookup(self, key: str) -> Completion | None:
-        """The reply under ``key``, recorded before or just now."""
-        if self.recorded is not None:
-            return self.recorded(key)
-        return self.replies[key][1] if key in self.replies else None
-
-    async def keep(self, wanted: PendingRequest, completion: Completion) -> None:
-        """Store a reply; when this returns it is on disk, or in memory for its measures."""
-        if self.recorded is not None:
-            await self.recorder.keep(wanted, completion)
-        else:
-            self.replies[wanted.key] = wanted, completion
-
-    async def end(self, outcome: Outcome) -> None:
-        """Store the measures of the trial, where its replies are not."""
-        if self.recorded is None:
-            ordered = sorted(self.replies.values(), key=lambda pair: place_order(pair[0].place))
-            measured = measured_trial(outcome, self.measures, ordered, judge=self.judge)
-            self.replies.clear()  # from here on the recorder has them
-            await self.recorder.keep_measured(measured)
-
-    def words(self, error: BaseException) -> str:
-        """Return an error of the trial without what may quote text that is not stored."""
-        if self.recorded is None:
-            return own_words(error)
-        return str(error) if isinstance(error, BiasError) else f"{type(error).__name__}: {error}"
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class JobRecording:
-    """The recording of one job; ``caller`` gives the caller of a model.
-
-    ``stop`` is told to all that is under way when nothing more may be paid. ``rehearsed`` is the
-    number of calls of a trial that was carried out and replayed before anything was called; at 0
-    the first trial goes alone. The first two trials always do, one after the other: they make the
-    same requests (:func:`replicates_first`), so that a cache on the way is noticed.
-    """
-
-    job: Job
-    report: JobReport
-    terms: Terms
-    caller: Callable[[str], Caller]
-    above: Stop
-    stop: Stop = field(init=False)
-    callers: dict[str, Caller] = field(default_factory=dict, init=False)
-    copies: Copies = field(default_factory=Copies, init=False)
-    rehearsed: int = field(default=0, init=False)
-    kept: Callable[[], Kept] = field(init=False)
-    _answered: set[str] = field(default_factory=set, init=False)
-    _failures_in_a_row: int = field(default=0, init=False)
-    _exhausted: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        self.stop = Stop(self.above)
-
-    @property
-    def _anew(self) -> bool:
-        return self.terms.mode == "all"
-
-    async def run(self) -> None:
-        """Record what is missing."""
-        # Threads without an event loop: reading holds up no other model, and an asyncio.timeout()
-        # in a protocol fails there as it will on replay.
-        path = self.report.cassette
-        if await asyncio.to_thread(is_complete, self.job, path, self.terms.mode):
-            return
-        with recording_lock(path):
-            cassette, wanted = await asyncio.to_thread(self._read)
-            if wanted:
-                await self._record(cassette, wanted)
-
-    def _read(self) -> tuple[Cassette, list[Trial]]:
-        """The cassette, and the trials it lacks; what is damaged or copied is dropped."""
-        job, report, anew = self.job, self.report, self._anew
-        try:
-            cassette, wanted, copies = missing(job, report.cassette, anew=anew)
-        except DamagedCassette:
-            report.salvaged = salvage(report.cassette, anew=anew)
-            cassette, wanted, copies = missing(job, report.cassette, anew=anew)
-        copied = {copy.trial for copy in copies.found}
-        if copied and self.terms.gates and not anew:
-            cassette.drop(copied)
-            rest = "trial in {} rests" if len(copied) == 1 else "trials in {} rest"
-            report.salvaged.append(
-                f"{len(copied)} {rest.format(cassette.path.name)} on copies that a cache gave, to "
-                "be recorded again"
-            )
-            cassette, wanted, copies = missing(job, report.cassette, anew=anew)
-        if not anew:
-            self.copies = copies
-        report.wanted = len(wanted)
-        if cassette.outdone:
-            report.salvaged.append(
-                f"{cassette.outdone} of the replies in {cassette.recording_path.name} will not "
-                "count: the cassette holds others in their place, as after a pull"
-            )
-        if not wanted:
-            # All of it is there: a merge needs no provider, and so no key.
-            cassette.lost -= {trial.id for trial in job.trials}
-            if not anew or is_finished(job, cassette):
-                cassette.merge()
-            else:
-                report.problem(_OLD_COUNTS)
-        return cassette, wanted
-
-    async def _record(self, cassette: Cassette, wanted: list[Trial]) -> None:
-        job, report, anew = self.job, self.report, self._anew
-        seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
-        Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
-        wanted = replicates_first(wanted)
-        self.rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
-        asked = asked_of(job.experiment, job.players)
-        self.callers = {model: self.caller(model) for model in dict(asked)}
-        for caller in self.callers.values():
-            caller.check_keeps(job.experiment.retention)
-        for model, parameters in asked:
-            self.callers[model].check_bounded(parameters)
-        subject = self.callers[job.model]
-        subject.tally.doing = job.experiment.id
-        subject.tally.wanted += len(wanted)
-        subject.progress(subject.tally)
-        for caller in self.callers.values():
-            await caller.prepare()
-            if not anew:
-                _check_served_alike(caller, cassette)
-        with_version = f"pytest-bias {version('pytest-bias')}"
-        provenance = combined(
-            [
-                Provenance(is_simulated(each.name), each.wire, with_version)
-                for each in self.callers.values()
-            ]
-        )
-        recorder = Recorder(cassette, provenance, {t.id for t in job.trials} if anew else ())
-        self.kept = self._kept(recorder)
-        if self.wrong:
-            raise BiasError(self.wrong)
-        try:
-            recorder.open()
-            with ExitStack() as paced:
-                for caller in self.callers.values():
-                    # The user's or else the experiment's, not above the roster's.
-                    limits = (
-                        self.terms.limits.qpm or job.experiment.qpm,
-                        caller.entry.requests_per_minute,
-                    )
-                    qpm = min((each for each in limits if each is not None), default=None)
-                    paced.enter_context(caller.throttle.pace.at_most(qpm))
-                await self._record_all(wanted)
-        finally:
-            done = not anew or await asyncio.to_thread(is_finished, job, cassette)
-            try:
-                # An unfinished "all" keeps its journal, or else its next run would pay again.
-                await asyncio.to_thread(
-                    recorder.close,
-                    merge=done,
-                    lost=report.lost,
-                    requested=[trial.id for trial in wanted],
-                )
-            finally:
-                report.unkept += recorder.unkept
-        if not done and not self.above.requested:
-            report.problem(_OLD_COUNTS)
-
-    def _kept(self, recorder: Recorder) -> Callable[[], Kept]:
-        """Return a maker of what is stored of a trial."""
-        job, cassette = self.job, recorder.cassette
-        if job.experiment.retention == "raw":
-            recorded = cassette.lookup_new if self._anew else cassette.lookup
-            return lambda: Kept(recorder, recorded)
-        measures = job.experiment.measured_with(job.players)
-        judge = job.experiment.judged_by(job.players)
-        return lambda: Kept(recorder, None, measures, judge)
-
-    # --- trials -------------------------------------------------------------------------------
-
-    async def _record_all(self, trials: Sequence[Trial]) -> None:
-        """Record ``trials`` in their order, as many at once as the model takes."""
-        queue = iter(trials)
-        ceiling = self.callers[self.job.model].throttle.concurrency.ceiling
-        workers = [self._work(number, queue) for number in range(min(ceiling, len(trials)))]
-        # All of them end before the journal is closed, whatever ends one of them.
-        for ended in await asyncio.gather(*workers, return_exceptions=True):
-            if isinstance(ended, BaseException):
-                raise ended
-        if self.report.lost and not self.report.done:  # failures may have used up the cap
-            words = self.kept().words
-            failures = [each.failed for each in self.callers.values() if each.failed]
-            self.report.notes += [f"before that a call failed: {words(each)}" for each in failures]
-
-    async def _work(self, number: int, queue: Iterator[Trial]) -> None:
-        """Record trials while there are any; begins when so many calls may be in flight."""
-        throttle = self.callers[self.job.model].throttle
-        try:
-            while not self._exhausted:
-                if number >= (1 if self._one_by_one else int(throttle.concurrency.limit)):
-                    await self.stop.wait(until=throttle.growth)
-                    continue
-                trial = next(queue, None)
-                if trial is None:
-                    return
-                self.check_replies()  # other jobs may call the judge of this one too
-                self.stop.check()
-                await self._record_trial(trial)
-        except Halted:
-            return
-        finally:
-            # However it ended: nobody may wait for one that is gone.
-            self._exhausted = True
-            wake(throttle.growth)
-
-    @property
-    def _one_by_one(self) -> bool:
-        """True until a trial shows the protocol sound, and the replies of two that none is a copy.
-
-        Where both have the same id, a third trial shows whether ids vary at all on this server.
-        """
-        return not self.rehearsed or len(self._answered) < (3 if self.copies.unsure else 2)
-
-    def answered(self, trial: Trial, said: Exchange) -> None:
-        """Note a reply; once one may not count, nothing more is paid."""
-        self.report.calls += 1
-        self.copies.add(trial.id, said)
-        self._answered.add(trial.id)
-        caller = self.callers[self.job.players.model(said.to)]
-        if not caller.copied and (copies := self.copies.of(said.to)):
-            caller.copied = (
-                f"{caller.name} ({caller.wire}) is answered from a cache: the reply in trial "
-                f"{copies[0].trial} is a copy, as {copies[0].sign}. Copies are no replies of the "
-                "model's, so nothing more is called. Switch the cache of responses off for these "
-                "calls (in LiteLLM's proxy: cache: false under litellm_settings), then run the "
-                "same command again: it records the copies again, and keeps the other replies"
-            )
-        self.check_replies()
-        if not self._one_by_one:
-            wake(self.callers[self.job.model].throttle.growth)
-
-    async def _record_trial(self, trial: Trial) -> None:
-        job, report, kept = self.job, self.report, self.kept()
-        try:
-            live = await self._carry_out(trial, kept)
-            # In a thread without an event loop: an asyncio.timeout() fails there as it will later.
-            await asyncio.to_thread(self._check, trial, kept, live)
-            await kept.end(live)
-        except Capped as capped:
-            report.lost.add(trial.id)
-            if str(capped) not in report.notes:
-                report.notes.append(str(capped))
-            return
-        except (CallFailed, JudgeNotBlind) as failed:
-            # One story that slipped through a mask ends no recording: the others are whole.
-            report.problem(kept.words(failed))
-            self._failures_in_a_row += 1
-            fatal = isinstance(failed, CallFailed) and failed.fatal
-            if fatal or self._failures_in_a_row >= _FAILURES_IN_A_ROW:
-                self.stop.request()
-            return
-        except (NotReplayable, NotWritten) as error:
-            self._give_up(kept.words(error))
-            return
-        except Halted:
-            raise
-        except BaseException as error:  # pytest.fail() and its like are no Exceptions
-            if ends_the_process(error):
-                raise
-            self._give_up(f"{job.experiment.id}, trial {trial.id}: {kept.words(error)}")
-            return
-        finally:
-            report.unkept += len(kept.replies)
-        self._failures_in_a_row = 0
-        self.rehearsed = self.rehearsed or live.interactions
-        report.done.add(trial.id)
-        self.terms.told(job.experiment, live)
-        caller = self.callers[job.model]
-        if len(report.done) == 1:
-            wake(caller.throttle.growth)
-        caller.tally.trials += 1
-        caller.progress(caller.tally)
-
-    async def _carry_out(self, trial: Trial, kept: Kept) -> Outcome:
-        """The outcome of a trial, live; one that counts as a whole begins only if it can end."""
-        whole = kept.recorded is None
-        stop = Stop(self.stop, whole=whole)
-        spending = self.callers[self.job.model].spending
-        with spending.reserve_calls(stop, self.rehearsed if whole else 0):
-            executor = _LiveExecutor(self, trial, kept, stop)
-            try:
-                result = await drive(executor.start(), executor)
-            except InvalidReply as invalid:
-                return executor.outcome(None, invalid.reason)
-            return executor.outcome(result, None)
-
-    def _check(self, trial: Trial, kept: Kept, live: Outcome) -> None:
-        experiment = self.job.experiment
-        try:
-            check_replay(experiment, self.job.players, trial, kept.lookup, live)
-        except BiasError:
-            raise
-        except Exception as error:
-            raise replay_differs(experiment, trial, kept.words(error)) from error
-
-    @property
-    def wrong(self) -> str:
-        """Why replies do not count: another model gave them, or a cache."""
-        callers = self.callers.values() if self.terms.gates else ()
-        return next((w for each in callers for w in (each.other, each.copied) if w), "")
-
-    def check_replies(self) -> None:
-        """Once another has answered, nothing more is paid, in trials under way neither."""
-        if self.wrong:
-            self._give_up(self.wrong)
-
-    def _give_up(self, text: str) -> None:
-        """Note a problem that the next trial would have too; nothing more is paid."""
-        self.report.problem(text)
-        self.stop.request()
-
-
-class _LiveExecutor(Tracer):
-    """Carries out one trial by calling the provider for what is not recorded."""
-
-    def __init__(self, recording: JobRecording, trial: Trial, kept: Kept, stop: Stop) -> None:
-        super().__init__(recording.job.experiment, recording.job.players, trial)
-        self._recording = recording
-        self._kept = kept
-        self._stop = stop
-        self._has_half_character = False
-
-    async def perform(self, request: Request, place: Place) -> Completion:
-        wanted = self.note(request, place)
-        completion = self._kept.lookup(wanted.key)
-        if completion is None:
-            # What a model wrote may be quoted to it or to the judge; its key is that of the whole.
-            sent = with_whole_characters(request) if self._has_half_character else request
-            completion = await self._call(sent, wanted)
-        self._has_half_character |= has_half_a_character(completion.text)
-        return completion
-
-    async def _call(self, request: Request, wanted: PendingRequest) -> Completion:
-        recording, experiment = self._recording, self.experiment
-        call = Call(
-            trial_seed(experiment.id, self.trial, wanted.place),
-            trial=seed_of_trial(experiment.id, self.trial),
-        )
-        may_drop = frozenset({*experiment.may_drop, "schema"})
-        caller = recording.callers[self.players.model(request.to)]
-        completion = await caller.call(request, call, self._stop, may_drop)
-        await self._kept.keep(wanted, completion)
-        recording.answered(self.trial, exchange_of(wanted, completion))
-        return completion
-
-    async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
-        return list(await asyncio.gather(*awaitables, return_exceptions=True))
 
 
 def report_of(job: Job, folder: Path) -> JobReport:
@@ -519,7 +103,7 @@ def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial],
 
 
 def is_complete(job: Job, path: Path, mode: RecordMode) -> bool:
-    """Return whether there is nothing to do at all, not even to merge: then nothing is locked."""
+    """True if there is nothing to do at all, not even to merge: then nothing is locked."""
     if mode == "all" or standing(path) is None or any(map(is_there, journals_of(path))):
         return False
     try:
@@ -534,25 +118,8 @@ def is_complete(job: Job, path: Path, mode: RecordMode) -> bool:
 
 
 def is_finished(job: Job, cassette: Cassette) -> bool:
-    """Return whether all to be recorded anew is, in this run and in those it goes on with."""
+    """True if all to be recorded anew is, in this run and in those it goes on with."""
     scope = cassette.scope | {trial.id for trial in job.trials}
     highest = max(int(name.rpartition("#")[2]) for name in scope)
     trials = plan(job.experiment, Design(highest, controls=highest))
     return all(job.has(each, cassette) for each in trials if each.id in scope)
-
-
-def _check_served_alike(caller: Caller, cassette: Cassette) -> None:
-    """Refuse to add to what other weights, or another build, answered under this name.
-
-    A local server calls itself as the roster does, so that its name shows nothing.
-    """
-    _, _, served = caller.wire.partition(SERVED_BY)
-    before = serving(cassette.provenance)
-    if served and before and served not in before:
-        then = "; ".join(sorted(before))
-        problem = (
-            f"recording refused: what {cassette.path} holds of {caller.name} was served by {then}"
-            f", and now it is {served}: record it all anew (--bias-record=all), or under a name "
-            "of its own"
-        )
-        raise BiasError(problem)

@@ -22,7 +22,7 @@ from .options import settings_of
 if TYPE_CHECKING:
     from ..baselines.case_report import CaseReport
     from ..errors import Diagnostics
-    from ..recording.held_signals import HeldSignals
+    from ..recording.signals import HeldSignals
     from ..settings.settings import Settings
     from .suite import Suite
     from .workspace import Workspace
@@ -201,7 +201,7 @@ class State:
     @cached_property
     def signals(self) -> HeldSignals:
         """Signals that are held while the reports are written."""
-        from ..recording.held_signals import HeldSignals  # noqa: PLC0415  (only with cases)
+        from ..recording.signals import HeldSignals  # noqa: PLC0415  (only with cases)
 
         return HeldSignals()
 

@@ -18,9 +18,9 @@ from ..experiments.experiment import Experiment
 from ..providers.base import ProviderContext
 from ..recording.caller import Progress, Teller, Terms, untold
 from ..recording.collector import CollectionReport, collect
-from ..recording.held_signals import HeldSignals
 from ..recording.job import Job, JobReport
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
+from ..recording.signals import HeldSignals
 from ..settings.given import read_environment
 from .project import Project
 

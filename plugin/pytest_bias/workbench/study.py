@@ -20,7 +20,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import need_text
 from ..experiments.records import Outcome, record_of
 from ..recording.caller import Teller, untold
-from ..recording.process import apart
+from ..recording.signals import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
 from ..report.run import RunResult

@@ -42,7 +42,8 @@ from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import PendingRequest, Unrecorded
 from pytest_bias.recording.estimate import measured_use
-from pytest_bias.recording.job import Kept
+from pytest_bias.recording.job import Job
+from pytest_bias.recording.job_recording import TrialReplies
 
 from . import factories
 from .factories import MODEL, PROVENANCE, Score, always_five, experiment
@@ -70,8 +71,8 @@ def record(
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path, anew=anew), PROVENANCE)
     for trial in plan(of, of.design()) if trials is None else trials:
-        each = Kept(recorder, None, of.measures)
-        taker = factories.Taker(of, trial, say, each.keep)
+        each = TrialReplies(Job(of, Players(MODEL), ()), recorder, anew=anew)
+        taker = factories.Taker(of, trial, say, each.add)
         result: object = None
         missing = None
         try:
@@ -191,10 +192,10 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, of.id, MODEL)
     players = Players(MODEL, "openai/judge")
     recorder = Recorder(Cassette(path), PROVENANCE)
-    each = Kept(recorder, None, of.measures, of.judged_by(players))
+    each = TrialReplies(Job(of, players, ()), recorder, anew=False)
     trial = plan(of, of.design())[0]
 
-    taker = factories.Taker(of, trial, always_five, each.keep, players)
+    taker = factories.Taker(of, trial, always_five, each.add, players)
     asyncio.run(each.end(taker.outcome(drive_at_once(taker.start(), taker), None)))
     recorder.close()
     (measured,) = Cassette(path).measured_trials()

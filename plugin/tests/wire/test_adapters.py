@@ -117,9 +117,8 @@ def test_what_is_no_json_encoding_is_read_as_its_header_says(line: Line) -> None
     said, content_type = "Überlastet", "text/plain; charset=ISO-8859-1"
     line.answers(500, content=said.encode("latin-1"), content_type=content_type)
     assert f"HTTP 500: {said}" in str(line.failed())
-    for named in ("utf-16", "no-such"):
-        line.answers(500, content=b"Load \xe9", content_type=f"text/plain; charset={named}")
-        assert "HTTP 500: Load \ufffd" in str(line.failed())
+    line.answers(500, content=b"Load \xe9", content_type="text/plain; charset=no-such")
+    assert "HTTP 500: Load \ufffd" in str(line.failed())
 
 
 @rows("filters")

@@ -329,7 +329,7 @@ def test_what_is_journalled_is_merged_without_a_provider(
     for mode in ("missing", "all"):
         killed(monkeypatch, of, tmp_path, Endpoint(), mode=mode)
         with monkeypatch.context() as patch:
-            patch.delattr("pytest_bias.recording.collector.open_provider")
+            patch.delattr("pytest_bias.recording.caller.open_provider")
             job, _ = recorded(of, tmp_path, None, mode=mode)
         assert (job.calls, job.wanted, job.problems) == (0, 0, [])
         assert files(tmp_path) == {"simulated--even.jsonl"}

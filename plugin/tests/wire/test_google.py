@@ -16,7 +16,7 @@ from pytest_bias.errors import CallFailed
 from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext, open_provider
 from pytest_bias.providers.google_contents import GoogleContents
-from pytest_bias.recording.process import quiet_sdks
+from pytest_bias.recording.collector import quiet_sdks
 
 from .line import Line
 from .mocker import REQUEST, SECRET

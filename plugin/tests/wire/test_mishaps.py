@@ -84,7 +84,7 @@ class Desk:
                 raise found
             return found
 
-        self.patch.setattr("pytest_bias.recording.collector.open_provider", opened)
+        self.patch.setattr("pytest_bias.recording.caller.open_provider", opened)
 
     def record(
         self,
