@@ -244,7 +244,7 @@ def test_the_cassette_holds_what_the_subject_answers(subject: str) -> None:
         assert outcome.values is not None
         assert outcome.values["response_length"] == len(said)
         assert outcome.values["sentiment"] == pytest.approx(sentiment(said))
-        assert outcome.values["Refusals().matches"] == Refusals().matches(said)
+        assert outcome.values["is_refusal"] == Refusals().matches(said)
         assert outcome.result is None
 
 
