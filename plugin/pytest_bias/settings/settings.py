@@ -1,4 +1,4 @@
-"""The settings of a run as one frozen value, with what it accepts and is held against."""
+"""The settings of a run as one frozen value: limits, shard, acceptance, baseline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accept:
-    """That this run accepts its verdicts; why, who and until when where some are not CLEAR.
+    """Acceptance of a run's verdicts; why, who and until when where some are not CLEAR.
 
     ``after`` is the model whose successor the accepted one is; empty where there is none.
     """
@@ -41,31 +41,27 @@ class Accept:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        """The options without which nothing but CLEAR can be accepted, and that are not given."""
-        given = {"reason": self.reason, "owner": self.owner, "until": self.until}
-        return tuple(f"--bias-accept-{name}" for name, value in given.items() if not value)
+        """The missing options, without which only CLEAR can be accepted."""
+        return tuple(f"--bias-accept-{name}" for name in _WORDS if not getattr(self, name))
 
 
 def read_accept(given: Given, baselines: Path | None, after: str) -> Accept | None:
-    """Return what is to be accepted and in what words; None where nothing is.
+    """The acceptance that is requested; None where none is.
 
-    ``after`` is the model whose successor is accepted.
-
-    Raises BadSetting where a word says nothing, or does not go with what else is asked for.
+    Raises BadSetting where a text is empty, or other settings contradict it.
     """
     typed = {name: given.raw(f"accept_{name}") for name in _WORDS}
-    words = {name: " ".join(str(word).split()) for name, word in typed.items() if word is not None}
+    texts = {name: " ".join(str(text).split()) for name, text in typed.items() if text is not None}
     accepts = given.is_typed("accept")
-    for name, word in words.items():
-        if not word or not accepts:
-            problem = "goes with --bias-accept" if word else "says nothing"
+    for name, text in texts.items():
+        if not text or not accepts:
             option = f"accept_{name}"
-            raise given.refusal(option, problem)
+            raise given.refusal(option, "goes with --bias-accept" if text else "says nothing")
     if not accepts:
         return None
-    if "until" in words and not is_day(words["until"]):
+    if "until" in texts and not is_day(texts["until"]):
         raise given.refusal("accept_until", "must be a day, as YYYY-MM-DD")
-    if "until" in words and words["until"] < given.today:
+    if "until" in texts and texts["until"] < given.today:
         raise given.refusal("accept_until", f"is before today, {given.today}")
     later = "what is recorded is accepted later, when it has been looked at"
     screen = "a screen clears nothing; accept what the gate design finds"
@@ -77,11 +73,11 @@ def read_accept(given: Given, baselines: Path | None, after: str) -> Accept | No
     ):
         if clashes:
             raise given.refusal(name, f"does not go with --bias-accept: {why}")
-    return Accept(**words, after=after)
+    return Accept(**texts, after=after)
 
 
 def is_day(text: str) -> bool:
-    """Return whether ``text`` is a day as YYYY-MM-DD, and no other way to write one."""
+    """True for a day as YYYY-MM-DD."""
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -89,12 +85,10 @@ def is_day(text: str) -> bool:
 
 
 def read_old(given: Given, models: Sequence[str]) -> str | None:
-    """Return a path that exists, whole, or else a model's name as given; None where neither is.
+    """The baseline: the path of a file that exists, or else a model; None where neither is given.
 
-    Paths on the command line are relative to where pytest was called, paths in ini to rootdir.
-
-    Raises BadSetting when it cannot be held against at all: together with other baselines, with
-    accepting, or a model against itself.
+    Raises BadSetting together with other baselines, for a file that accepts, and for a model under
+    test.
     """
     typed, value = given.is_typed("baseline"), given.text("baseline")
     if value in ("", OFF):
@@ -107,10 +101,7 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
             raise given.refusal("baseline", "name the model with --bias-accept, not its file")
         return str(path)
     if value in models:
-        problem = (
-            "is the model under test itself, and would show what it shows; name its baseline "
-            "file to hold it against what was accepted"
-        )
+        problem = "is the model under test itself; name its baseline file to compare with that"
         raise given.refusal("baseline", problem)
     return value
 
@@ -119,10 +110,8 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
 class Shard:
     """The ``number``-th (from 1) of ``of`` parts of every experiment's trials.
 
-    Whose a trial is follows from the experiment and the trial alone, never from what is recorded,
-    selected or of what size the design is: shards are disjoint, each trial is in one, and the same
-    one tomorrow. They are of about the same size, as draws are: of 360 trials a third has 120,
-    give or take 9.
+    The part of a trial follows from the experiment and the trial alone, whatever is recorded or
+    selected: shards are disjoint, each trial is in one, and the same one tomorrow.
     """
 
     number: int
@@ -132,7 +121,7 @@ class Shard:
         return f"{self.number}/{self.of}"
 
     def part(self, experiment_id: str, trials: Iterable[Trial]) -> tuple[Trial, ...]:
-        """Return the trials that are in this shard, in their order."""
+        """The trials that are in this shard, in their order."""
         return tuple(
             trial
             for trial in trials
@@ -140,14 +129,14 @@ class Shard:
         )
 
     def share(self, total: int) -> int:
-        """Return this shard's share of a ``total``; those of all shards add up to it."""
+        """Share of a ``total``; the shares of all shards add up to it."""
         return total // self.of + (self.number <= total % self.of)
 
 
 def read_shard(text: str) -> Shard:
     """Read ``K/N``; BadSetting where it is none."""
-    found = _SHARD.fullmatch(text)
-    shard = Shard(*map(int, found.groups())) if found else Shard(0, 0)
+    match = _SHARD.fullmatch(text)
+    shard = Shard(*map(int, match.groups())) if match else Shard(0, 0)
     if not 1 <= shard.number <= shard.of:
         problem = "must be K/N, the K-th of N shards, with K from 1 to N"
         raise BadSetting(option="--bias-shard", value=text, problem=problem)
@@ -155,10 +144,7 @@ def read_shard(text: str) -> Shard:
 
 
 def _shard(given: Given) -> Shard | None:
-    """Return the part of the trials that is to be recorded; None for all of them.
-
-    Raises BadSetting where nothing is recorded or planned, or all is recorded anew.
-    """
+    """The part of the trials that is recorded or planned; None for all of them."""
     if given.raw("shard") is None:
         return None
     shard = read_shard(given.text("shard"))
@@ -174,7 +160,7 @@ def _shard(given: Given) -> Shard | None:
 
 
 def names_file(path: Path) -> bool:
-    """Return true where a baseline file is there, or a link to one that may have to be fetched."""
+    """True where a baseline file is there, or a link to one that may have to be fetched."""
     try:
         return path.suffix == FILE_SUFFIX and (path.is_file() or path.is_symlink())
     except OSError:  # a name no file can have, or a folder that may not be looked into
@@ -185,9 +171,9 @@ def names_file(path: Path) -> bool:
 class Limits:
     """The limits a recording may not exceed.
 
-    ``qpm`` are requests per minute and model (None: what the experiment and the roster say),
-    ``max_calls`` counts every attempt and ``budget`` is in US dollars, both over all models
-    together; ``cap`` is what the former is called. ``concurrency`` are calls in flight per model,
+    ``qpm`` are requests per minute and model (None: as the experiment and the roster have it).
+    ``max_calls`` counts every attempt and ``budget`` is in US dollars, both over all models;
+    ``cap`` names the former in messages. ``concurrency`` are calls in flight per model,
     ``timeout`` seconds per attempt.
     """
 
@@ -203,12 +189,11 @@ class Limits:
 class Settings:
     """Settings of one run; what was switched off is None (``report``, ``results``, ``baselines``).
 
-    ``baseline`` is what the models are held against in place of their own baselines: the path of
-    a baseline file, or another model. ``today`` is the day of the run as YYYY-MM-DD: the last on
-    which an acceptance that ends then holds. ``max_age`` are the days that the oldest reply may
-    have, None for any. ``job_summary`` is a file of the CI service to which
-    the summary is added, ``annotations`` whether it is told in its own commands what fails.
-    ``providers`` are those that plugins add, by name.
+    ``baseline`` takes the place of the models' own baselines: the path of a baseline file, or
+    another model. ``today`` is the day of the run as YYYY-MM-DD, ``max_age`` the days that the
+    oldest reply may have. ``job_summary`` is a file of the CI service, to which the summary is
+    added; ``annotations`` is true where it takes workflow commands. ``providers`` are those that
+    plugins add, by name.
     """
 
     models: tuple[str, ...]
@@ -248,13 +233,8 @@ class Settings:
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-_WORKED_OUT = ("shard", "baseline", "accept")
-"""Settings of which the table of options alone does not say what they are."""
-
-
 _OUTPUTS = ("results", "report", "summary")
-"""Files that a run replaces, so that of two at one place the last alone would be left; a pipe or
-device is written to."""
+"""Files that a run replaces: of two at one path only the last would be left."""
 
 
 def read_settings(given: Given) -> Settings:
@@ -267,24 +247,26 @@ def read_settings(given: Given) -> Settings:
     if given.text("design") == SCREEN and old is not None:
         problem = "does not go with --bias-design=screen: a screen compares nothing"
         raise given.refusal("baseline", problem, old)
-    names = [each.name for each in fields(Settings) if each.name in OPTIONS]
-    read = {name: given.value(name) for name in names if name not in _WORKED_OUT}
+    own = ("shard", "baseline", "accept")  # not read by the table alone
+    names = [each.name for each in fields(Settings) if each.name in OPTIONS.keys() - {*own}]
+    read = {name: given.value(name) for name in names}
     if not _SPDX.fullmatch(read["dataset_license"]):
         example = OPTIONS["dataset_license"].default
         raise given.refusal("dataset_license", f"must be an SPDX identifier, such as {example}")
-    read_from = {"labels": "is no folder"}
+    needed = {"labels": "is no folder"}
     if given.is_typed("baselines") and not (given.is_typed("plan") or given.is_typed("accept")):
-        read_from["baselines"] = f"is no folder; {OFF} holds nothing against anything"
-    for name, problem in read_from.items():
+        needed["baselines"] = f"is no folder; {OFF} compares with none"
+    for name, problem in needed.items():
         if read[name] is not None and not is_folder(read[name]):
             raise given.refusal(name, problem, read[name])
     named = given.environ.get("GITHUB_STEP_SUMMARY")
     job_summary = Path(named) if named and given.text("summary") != OFF else None
     taken = {realpath(job_summary): OPTIONS["summary"].option} if job_summary else {}
     for name in _OUTPUTS:
-        own, path = OPTIONS[name].option, read[name]
-        if path and (other := taken.setdefault(realpath(path), own)) != own and is_place(path):
-            raise given.refusal(name, f"is also the place of {other}", path)
+        option, path = OPTIONS[name].option, read[name]
+        other = taken.setdefault(realpath(path), option) if path else option
+        if other != option and is_place(path):
+            raise given.refusal(name, f"is also the path of {other}", path)
     accepts = given.is_typed("accept")
     limits = OPTIONS.keys() & {each.name for each in fields(Limits)}
     return Settings(

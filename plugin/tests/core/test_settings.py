@@ -108,7 +108,7 @@ TWICE: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
 def test_two_outputs_at_one_place_are_refused(options: Any, ini: Any, said: str) -> None:
     own, of = said.split(".*")
     job = {"GITHUB_STEP_SUMMARY": str(HERE / "job.md")}
-    with pytest.raises(BadSetting, match=f"^{own}.*: is also the place of {of}$"):
+    with pytest.raises(BadSetting, match=f"^{own}.*: is also the path of {of}$"):
         read_settings(replace(given(options, **ini), environ=job))
 
 
@@ -153,7 +153,7 @@ def test_a_name_that_no_file_can_have_is_refused(
 
 def test_baselines_that_are_typed_are_there_or_are_to_be_written(tmp_path: Path) -> None:
     path = tmp_path / "kept"
-    with pytest.raises(BadSetting, match="kept: is no folder; off holds nothing against any"):
+    with pytest.raises(BadSetting, match="kept: is no folder; off compares with none"):
         settings({"baselines": str(path)})
     for but in ("accept", "plan"):
         assert settings({"baselines": str(path), but: True}).baselines == path
