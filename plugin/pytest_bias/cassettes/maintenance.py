@@ -1,4 +1,4 @@
-"""Recordings at rest: damaged lines skipped, cassettes joined, pruned and converted."""
+"""Recordings at rest: damaged lines skipped, cassettes joined and converted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import DamagedCassette, FileProblem
+from ..errors import DamagedCassette
 from ..settings.model_names import model_of
 from .files import is_there, kept_aside, refuse_links, remove_leftovers
 from .format import (
@@ -42,7 +42,6 @@ from .store import (
     packed_path,
     read_header,
     standing,
-    write_cassette,
     write_content,
 )
 
@@ -187,41 +186,6 @@ def _finished(place: Path) -> Cassette:
     if cassette.unfinished:
         raise cassette.unfinished_error()
     return cassette
-
-
-def prune(place: Path, keys: frozenset[str]) -> Path:
-    """Remove ``keys`` from the cassette at ``place``; the copy that is kept of it as it was.
-
-    Raises FileProblem where a recording of it has not come to its end, or nothing would be
-    removed or left. Raises FileProblem or DamagedCassette where it cannot be read or
-    written.
-    """
-    with recording_lock(place, stays=False):
-        for journal, mode in zip(journals_of(place), ("missing", "all"), strict=True):
-            if is_there(journal):
-                problem = (
-                    f"is left as it is: {journal.name} beside it is left of a recording that has "
-                    f"not come to its end; finish that with --bias-record={mode}"
-                )
-                raise FileProblem(path=place, problem=problem)
-        refuse_links(place, packed_path(place))
-        cassette = Cassette(place)
-        if cassette.header is None or not keys or not cassette.keys - keys:
-            problem = (
-                "is left as it is: what no design asks for in it is of trials that are not "
-                "recorded whole, and what else those ask nobody knows; record what is missing "
-                "(--bias-record=missing), or give the suite, the judge and the roster it was "
-                "recorded with"
-                if not keys
-                else "is left as it is: no design asks for anything in it, so the suite, the "
-                "judge or the roster is another than it was recorded with; remove the "
-                "file yourself if you mean it"
-            )
-            raise FileProblem(path=cassette.path, problem=problem)
-        aside = kept_aside(cassette.path, "before")
-        cassette.without(keys)
-        write_cassette(cassette)
-        return aside
 
 
 def convert(place: Path) -> bool:

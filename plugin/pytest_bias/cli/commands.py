@@ -230,24 +230,15 @@ def _of_results(group: _Group[Any]) -> None:
 
 def _of_recordings(group: _Group[Any]) -> None:
     about = "Work on recordings as files. Nothing is called, and no key is needed."
-    short = "verify, join and prune recordings"
+    short = "verify, join and convert recordings"
     cassettes = group.add_parser("cassettes", help=short, description=about).add_subparsers(
         title="commands", required=True, metavar="COMMAND"
     )
     verify = _Command(cassettes, "verify", "cassettes._verify", "check recordings for damage",
-        "Check every line of recordings against its checksum, and its key against the prompts of "
-        "the suite. The exit status is 1 when one is damaged, or has lines that no design uses.",
+        "Check every line of recordings against its checksum. The exit status is 1 when one is "
+        "damaged.",
         "pytest-bias cassettes verify cassettes/cv-screening")
-    prune = _Command(cassettes, "prune", "cassettes._prune", "remove what no design uses",
-        "List what no design of an experiment uses any more (a prompt, parameter or judge has "
-        "changed), and with --yes remove it, but of trials that lack a recording; a copy of the "
-        "file stays beside it. The exit status is 2 when a file is left as it was.",
-        "pytest-bias cassettes prune cassettes/cv-screening")
-    prune.flag("--yes", "do it")
-    for each in (verify, prune):
-        _paths(each, nargs="*", default="; default: the folder of the settings")
-        each.suite()
-        each.option("judge")
+    _paths(verify, nargs="*", default="; default: the folder of the settings")
     join = _Command(cassettes, "join", "cassettes._join", "join what several processes recorded",
         "Join cassettes, plain or packed, into those of a folder: one for each experiment and "
         "model. Nothing is written unless all of them fit together; the exit status is then 2, "

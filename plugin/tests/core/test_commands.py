@@ -68,8 +68,7 @@ GOOD = {
     "plan anchoring --json": '"missing_trials": 0',
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
     "compare accepted/simulated--even.json accepted/simulated--even.json --json": '"problems": []',
-    "cassettes verify": "lines, whole and asked for",
-    "cassettes prune": "2 cassettes: every line is asked for",
+    "cassettes verify": "lines, undamaged",
     "cassettes join cassettes --into joined --json": '"parts": 1',
     "cassettes convert cassettes": "is in the current format",
 }
@@ -116,7 +115,6 @@ WRONG = {
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",
     "cassettes verify no": "no",
-    "cassettes prune no": "no",
     "cassettes convert no": "no",
     "cassettes join cassettes": "required: --into",
 }

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.cassettes.store import Cassette
-from pytest_bias.cli.cassettes import NOTHING_UNASKED, Unasked, unasked_in
 from pytest_bias.experiments.design import Design, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
 from pytest_bias.experiments.messages import Parameters
-from pytest_bias.experiments.protocol import Protocol, Subject
+from pytest_bias.experiments.protocol import Subject
 from pytest_bias.recording.estimate import SAMPLE, Calls
 from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
@@ -167,26 +165,6 @@ def test_what_no_design_asks_for_is_stale(tmp_path: Path) -> None:
     assert only(planned(tmp_path, another)).stale_interactions == 6
     fewer = experiment(ask_twice, replicates=1)
     assert only(planned(tmp_path, fewer)).stale_interactions == 0  # further replicates of it
-
-
-def test_further_replicates_may_go_where_they_ask_otherwise_than_a_whole_design(
-    tmp_path: Path,
-) -> None:
-    async def shortly(trial: Trial, subject: Subject) -> Score:
-        if trial.replicate > 2:
-            raise IndexError
-        return (await subject.ask(f"{trial['group']}?", reply=Score)).value
-
-    def unasked(protocol: Protocol) -> Unasked:
-        return unasked_in(experiment(protocol, replicates=1), Players(MODEL), Cassette(path))
-
-    path = record(tmp_path, experiment(ask_twice))
-    assert unasked(ask_twice) == NOTHING_UNASKED
-    found = unasked(shortly)
-    assert (len(found.conditions), len(found.removable)) == (12, 0)
-    record(tmp_path, experiment(shortly, replicates=1))
-    found = unasked(shortly)
-    assert (len(found.conditions), len(found.removable)) == (12, 12)
 
 
 def test_a_selection_plans_what_is_selected_and_calls_nothing_else_stale(tmp_path: Path) -> None:

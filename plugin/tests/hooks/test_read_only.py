@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from .suites import Suite
-from .test_cassette_commands import ask_of_none
 
 
 def read_only(folder: Path) -> None:
@@ -51,12 +50,3 @@ def test_what_the_user_says_of_pytests_cache_holds(suite: Suite) -> None:
     suite.change("pytest.ini", "filterwarnings = error\n", said)
     read_only(suite.path)
     assert "PytestCacheWarning: could not create cache path" in run(suite).stderr
-
-
-def test_what_cannot_be_pruned_is_left_and_said(suite: Suite) -> None:
-    ask_of_none(suite)
-    read_only(suite.path)
-    found = run(suite, "cassettes", "prune", "--yes", module="pytest_bias.cli.commands")
-    assert (found.returncode, found.stdout) == (2, "")
-    assert found.stderr.count(".jsonl: it is left as it is: Permission denied\n") == 2
-    assert len(found.stderr.splitlines()) == 2
