@@ -14,5 +14,5 @@ def test_verify_names_a_damaged_line(suite: Suite) -> None:
     path.write_bytes(path.read_bytes().replace(b"Game coin", b"Game join", 1))
     done = command(suite.path, "cassettes", "verify")
     assert done.returncode == 1
-    assert "simulated--even.jsonl, line 3: the text is truncated or was changed" in done.stderr
+    assert "simulated--even.jsonl, line 3: the line is truncated or was changed" in done.stderr
     assert "simulated--biased.jsonl: " in done.stdout
