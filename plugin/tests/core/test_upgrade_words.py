@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.report.ci import summary_markdown, upgrade_markdown
+from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.run import RunResult
 from pytest_bias.report.terminal import brief_lines, printed
@@ -107,13 +107,6 @@ def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
     assert (first["outcome"], first["open"], first["stops"]) == ("undecided", 1, 0)
 
 
-def test_what_stops_the_upgrade_is_printed_whatever_else_there_is() -> None:
-    stopped = replace(UPGRADE, rows=(replace(ROW, outcome="worse", stops=True),))
-    text = upgrade_markdown(stopped, "not everything could be judged", ["eggs: *no* cassette"])
-    assert f"**{NEW} for {OLD}: 1 hypothesis stops this upgrade**" in text
-    assert text.endswith("\n- eggs: \\*no\\* cassette\n\n**DO NOT SHIP: 1 worse**\n")
-
-
 def test_of_several_models_the_heading_names_those_that_are_stopped() -> None:
     rows = (replace(ROW, outcome="worse", stops=True), replace(ROW, model="openai/three"))
     stopped = replace(UPGRADE, new=("openai/three", NEW), rows=rows)
@@ -123,23 +116,3 @@ def test_of_several_models_the_heading_names_those_that_are_stopped() -> None:
     assert f">{words}.</span>" in report_html(run)
     both = replace(stopped, rows=rows[1:])
     assert next(printed(both)) == f"SHIP  openai/three, {NEW} for {OLD}: {NOTHING}"
-
-
-WORSE = replace(ROW, outcome="worse", stops=True)
-
-
-@pytest.mark.parametrize(
-    ("of", "ends"),
-    [
-        (UPGRADE, f"accept {NEW}: --bias-accept"),
-        (replace(UPGRADE, new=("openai/three", NEW)), f"accept {NEW}: --bias-accept"),
-        (replace(UPGRADE, file=True), f"accept {NEW}: --bias-accept --bias-baseline={OLD}"),
-        (replace(UPGRADE, file=True, old=NEW), f"accept {NEW}: --bias-accept"),
-        (replace(UPGRADE, rows=(ROW, WORSE)), ""),
-        (replace(UPGRADE, rows=(replace(ROW, outcome="as before"),)), ""),
-    ],
-)
-def test_what_is_improved_comes_with_the_hint_to_accept_it(of: Upgrade, ends: str) -> None:
-    hints = [line for line in printed(of) if "to hold the next version" in line]
-    assert len(hints) == bool(ends)
-    assert all(hint.endswith(ends) for hint in hints)

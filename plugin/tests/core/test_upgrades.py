@@ -257,14 +257,6 @@ def test_no_worse_means_a_bound_below_the_margin(
     assert found.bound >= abs(now.estimate) - abs(then.estimate) - 1e-9
 
 
-RUNS = 100
-
-
-def error(share: float) -> float:
-    """The Monte Carlo standard error of a share."""
-    return math.sqrt(share * (1 - share) / RUNS)
-
-
 # --- by hand ----------------------------------------------------------------------------------
 
 

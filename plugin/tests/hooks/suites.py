@@ -178,6 +178,18 @@ def set_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
 
+class Red:
+    """Any exit status of a run that does not pass."""
+
+    def __eq__(self, status: object) -> bool:
+        return status != 0
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+RED = Red()
+
+
 @dataclass
 class Suite:
     """A suite in a folder of its own, and how to run it."""
@@ -272,7 +284,7 @@ class Suite:
             return run_here(self.pytester, *plugins, *arguments)
 
     def check(
-        self, options: str, ret: int, outcomes: str = "", *lines: str, **run: Any
+        self, options: str, ret: int | Red, outcomes: str = "", *lines: str, **run: Any
     ) -> pytest.RunResult:
         """Run, and look at the exit status, at the outcomes where any are given, and for lines.
 
@@ -338,7 +350,7 @@ class Scenario:
         self,
         change: Callable[[Suite], object] | None,
         options: str,
-        ret: int,
+        ret: int | Red,
         outcomes: str = "",
         *lines: str,
         **run: Any,

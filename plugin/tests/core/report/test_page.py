@@ -16,7 +16,6 @@ import pytest
 from benchmarks import page_script
 from pytest_bias.report.page import asset, report_html, tone_of
 from pytest_bias.report.run import RunResult, Scope
-from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.verdict import Verdict
 
 from . import factory
@@ -126,19 +125,6 @@ def test_what_is_wrong_with_the_run_stands_above_its_verdict() -> None:
     assert after.strip().startswith("NO RESULT")
 
 
-def test_the_published_analysis_stands_beside_the_primary_and_never_gates() -> None:
-    found = hypothesis(factory.verdict(factory.finding()))
-    analyses = {name: (primary, published) for name, primary, published in found["analyses"]}
-    assert analyses["Role"] == ("gives the verdict", "stands beside it; it never gates")
-    primary, published = analyses["Against no effect"]
-    assert primary == "p < 0.0001; after Holm p < 0.0001"
-    assert published == "t = 2.90, df = 9.3, p < 0.0001"
-    primary, published = analyses["Effect size"]
-    assert (primary, published) == ("g = +1.11, d = +1.20, 95 % [+0.10, +2.30]", "d = +1.20")
-    people = analyses["Beside people"]
-    assert people == ("not distinguishable from people", "LESS than in people")
-
-
 def test_hypotheses_that_were_not_selected_do_not_count() -> None:
     chosen = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
     other = factory.verdict(factory.finding(), id="other")
@@ -211,21 +197,6 @@ def test_hostile_text_stays_text_wherever_it_stands() -> None:
     assert shown.hypotheses[0]["id"] == HOSTILE
     assert "{{ 7 * 7 }}" in shown.text
     assert "half \\ud83d" in page.encode().decode()
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({}, "; that it lies beyond the margin is not shown"),
-        ({"margin": None, "p_clear": None, "interval": None}, "is rejected (alarm p < 0.0001, af"),
-        ({"null": "margin"}, "An effect within the margin is rejected"),
-    ],
-)
-def test_a_bias_is_worded_by_what_was_tested(changes: dict[str, Any], words: str) -> None:
-    found = factory.finding(**({"interval": Interval(low=0.1, high=2, level=0.95)} | changes))
-    text = one(factory.verdict(found)).replace("\N{NO-BREAK SPACE}", " ")
-    assert words in text
-    assert ("; that it lies" in text) == (not changes)
 
 
 def test_what_stops_the_run_stands_first_and_is_the_only_thing_that_is_said_to() -> None:
@@ -326,16 +297,6 @@ def test_what_is_open_or_only_described_says_so_and_is_not_red() -> None:
     shown = [found[name] for name in ("label", "tone", "stops")]
     assert shown == ["DESCRIBED", "described", 0]
     assert "BIASED" not in page.text.partition("How to read this")[0]
-
-
-def test_hypotheses_of_the_same_contrast_have_their_ids_beside_it() -> None:
-    found = factory.finding(contrast="any group")
-    verdicts = [factory.verdict(found, id=f"months-any-{place}") for place in ("here", "there")]
-    page = read(factory.view(factory.analysis(*verdicts)))
-    assert sorted(f"{row['title']} {row['contrast']}".strip() for row in page.hypotheses) == [
-        "sentence_months, any group (months-any-here)",
-        "sentence_months, any group (months-any-there)",
-    ]
 
 
 def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_failed() -> None:

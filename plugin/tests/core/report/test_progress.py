@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 
-import pytest
-
 from pytest_bias.recording.caller import Tally
-from pytest_bias.report.progress import Display, StreamTerminal, recording_progress, tally_words
+from pytest_bias.report.progress import Display, StreamTerminal, recording_progress
 
 BEGUN = Tally("lab/m", "tiny", wanted=20)
 
@@ -41,19 +39,6 @@ def test_a_long_wait_is_said_when_it_begins() -> None:
     _, one, other = lines(show)
     assert one.endswith(" 2 calls, 0 tokens in, 0 out, waiting 40 s as asked")
     assert other.endswith(" 6 calls, 0 tokens in, 0 out, waiting 5 s as asked")
-
-
-@pytest.mark.parametrize(
-    ("uncosted", "said"),
-    [
-        (0, "$0.0120"),
-        (1, "≥ $0.0120 (1 reply without token counts)"),
-        (3, "≥ $0.0120 (3 replies without token counts)"),
-    ],
-)
-def test_what_is_not_known_to_cost_nothing_is_not_said_to(uncosted: int, said: str) -> None:
-    tally = replace(BEGUN, priced=True, cost=0.012, uncosted=uncosted)
-    assert tally_words(tally, 0) == f"0 calls, 0 tokens in, 0 out, {said}"
 
 
 def test_a_recording_that_fails_and_a_judge_are_printed_at_the_end() -> None:
