@@ -1,50 +1,19 @@
-"""The page for everybody: axe-core, wide and narrow, light and dark, forced colours, keyboard."""
+"""The page for everybody: axe-core, wide and narrow, light and dark, keyboard."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterable, Sequence
-from io import BytesIO
-from itertools import combinations
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from PIL import Image
-from playwright.sync_api import FloatRect, Locator, Page
+from playwright.sync_api import Page
 
-from ..helpers import there
 from .pages import NARRATIVE, ROOT, ROUTES, TRIAL, Opened, Run, Show
 
 WIDTHS = (320, 800, 1440)
 """One of each layout: the style sheet has two limits, 704 and 896 pixels."""
 EVERY = (*ROUTES, "#/upgrade", "#/replies", "#/nowhere/at/all")
-
-# Every piece of text with its colour, and the nearest background that is not transparent.
-CONTRASTS = """() => {
-  const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
-  const part = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-  const light = c => .2126 * part(c[0]) + .7152 * part(c[1]) + .0722 * part(c[2]);
-  const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const text = walker.currentNode.textContent.trim();
-    const element = walker.currentNode.parentElement;
-    if (!text || !element.checkVisibility() || element.tagName === "OPTION") continue;
-    const style = getComputedStyle(element);
-    const ink = rgb(element.tagName === "text" ? style.fill : style.color);
-    let at = element, paper = [];
-    for (; at; at = at.parentElement) {
-      paper = rgb(getComputedStyle(at).backgroundColor);
-      if (paper.length === 3 || paper[3] > 0) break;
-    }
-    const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x);
-    found.push([Math.round(100 * (a + .05) / (b + .05)) / 100, text.slice(0, 40)]);
-  }
-  return found;
-}"""
 
 # Text over text, letters that are cut, edges that should be in line and are not.
 LAYOUT = """() => {
@@ -139,10 +108,7 @@ def test_axe_finds_nothing(show: Show, up: Run, axe: str) -> None:
     assert opened.complaints == []
 
 
-def test_all_text_stands_out_between_few_landmarks_and_the_heading_has_the_focus(
-    show: Show, up: Run
-) -> None:
-    """What axe leaves open as well: text in pictures, and text that is scrolled away."""
+def test_there_are_few_landmarks_and_the_heading_has_the_focus(show: Show, up: Run) -> None:
     opened = show(up.page)
     landmarks = "main, nav, header, footer, section[aria-label], [role=region], [role=search]"
     opened.at("#/hypotheses")
@@ -150,11 +116,6 @@ def test_all_text_stands_out_between_few_landmarks_and_the_heading_has_the_focus
         page = opened.at(route)
         page.wait_for_selector("h1:focus")
         assert page.evaluate("document.activeElement.checkVisibility()"), route
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            contrasts = page.evaluate(CONTRASTS)
-            assert len(contrasts) > 10
-            assert [found for found in contrasts if found[0] < 4.5] == [], (route, scheme)
         assert 4 <= page.locator(landmarks).locator("visible=true").count() <= 12, route
         labels = page.locator("[aria-label]").all()
         assert max(len(label.get_attribute("aria-label") or "") for label in labels) <= 300
@@ -228,102 +189,3 @@ def test_the_number_of_rows_is_said_and_slash_goes_to_the_search(opened_up: Open
     assert said.inner_text() == "11 rows"
     opened_up.at("#/")
     assert said.inner_text() == ""
-
-
-# --- colours that are not ours, and colours that are not seen ------------------------------------
-
-SCHEMES: tuple[Any, ...] = ("light", "dark")
-TONES = ("clear", "biased", "open", "described")
-EVERY_TONE = f"#/hypotheses?e={NARRATIVE}"
-
-
-def colours(of: Locator) -> list[tuple[int, int, int]]:
-    """The colours of a part of the page, the commonest first: what it stands on."""
-    # A line has no height, of which Playwright takes no picture by itself.
-    of.evaluate("each => each.scrollIntoView({block: 'center'})")
-    box = there(of.bounding_box())
-    wide, high = box["width"] + 2, box["height"] + 2
-    clip = FloatRect(x=box["x"] - 1, y=box["y"] - 1, width=wide, height=high)
-    image = Image.open(BytesIO(of.page.screenshot(clip=clip))).convert("RGB")
-    pixels = np.asarray(image).reshape(-1, 3)
-    found, counts = np.unique(pixels, axis=0, return_counts=True)
-    return [(int(r), int(g), int(b)) for r, g, b in found[np.argsort(-counts)]]
-
-
-def luminance(colour: tuple[int, int, int]) -> float:
-    """Relative luminance (WCAG 2.2)."""
-    parts = [v / 255 / 12.92 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
-
-
-def contrast(a: tuple[int, int, int], b: tuple[int, int, int]) -> float:
-    dark, light = sorted((luminance(a), luminance(b)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def farthest(found: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
-    """The ink of a picture: the colour that stands out most from what it stands on."""
-    return max(found, key=lambda colour: contrast(colour, found[0]))
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_verdicts_are_seen_in_forced_colours_and_told_apart_without_green_cones(
-    show: Show, up: Run, scheme: Any
-) -> None:
-    opened = show(up.page, viewport={"width": 1440, "height": 1000}, color_scheme=scheme)
-    page = opened.at(EVERY_TONE)
-    check_deuteranopia(page)
-    page.emulate_media(forced_colors="active")
-    for tone in TONES:
-        strip = page.locator(f".strip:has(.mark.t-{tone})").first
-        paper = colours(page.locator("#view h1"))[0]
-        for part in (f".mark.t-{tone}", f".thick.t-{tone}"):
-            found = colours(strip.locator(part))
-            assert max(contrast(colour, paper) for colour in found) >= 4.5, (tone, part)
-        badge = page.locator(f".badge.t-{tone}").first
-        assert contrast(farthest(colours(badge)), paper) >= 4.5
-        assert badge.evaluate("each => getComputedStyle(each).borderStyle") == "solid"
-    here = page.locator("nav [aria-current]")
-    assert here.evaluate("each => getComputedStyle(each).outlineStyle") == "solid"
-    opened.at(ROUTES[2])
-    texts = "each => [...each.querySelectorAll('text')].map(t => getComputedStyle(t).fill)"
-    ink = page.evaluate("getComputedStyle(document.body).color")
-    assert set(page.locator(".chart svg").first.evaluate(texts)) == {ink}
-
-
-def lab(colour: tuple[int, int, int]) -> tuple[float, float, float]:
-    """CIE 1976 L*a*b* under D65 of an sRGB colour."""
-    r, g, b = (v / 255 / 12.92 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour)
-    xyz = (
-        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047,
-        0.2126 * r + 0.7152 * g + 0.0722 * b,
-        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883,
-    )
-    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz)
-    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-def check_deuteranopia(page: Page) -> None:
-    """In the browser's simulation of deuteranopia, and by shape without any colour.
-
-    2.3 is a difference that is just noticed; the colours are five times as far apart.
-    """
-    devtools = page.context.new_cdp_session(page)
-    emulate = "Emulation.setEmulatedVisionDeficiency"
-    devtools.send(emulate, {"type": "deuteranopia"})
-    inks = {t: farthest(colours(page.locator(f".badge.t-{t}").first)) for t in TONES}
-    devtools.send(emulate, {"type": "none"})
-    for one, other in combinations(TONES, 2):
-        assert math.dist(lab(inks[one]), lab(inks[other])) > 11, (one, other)
-    # What a shape is made of, wherever it lies.
-    shapes = page.evaluate(
-        """tones => tones.map(tone => {
-          const d = document.querySelector(`.strip .mark.t-${tone}`).getAttribute("d");
-          const [[x, y], ...corners] = [...d.matchAll(/[ML](-?[\\d.]+) (-?[\\d.]+)/g)]
-            .map(([, ...at]) => at.map(Number));
-          const sides = corners.map(([a, b]) => [a - x, b - y].map(Math.round));
-          return String([d.includes("a"), ...sides]);
-        })""",
-        list(TONES),
-    )
-    assert len(set(shapes)) == len(TONES)

@@ -236,22 +236,3 @@ def test_leaving_with_labels_that_are_not_saved_is_asked_about(page: Page, tmp_p
     page.reload()
     page.wait_for_selector("form.labels")
     assert asked == ["beforeunload"]
-
-
-def test_a_digit_answers_the_first_open_question_and_a_file_leaves_what_is_newer(
-    page: Page, tmp_path: Path
-) -> None:
-    keys = made_up(tmp_path / "bias-report.html")
-    first, other = sorted(keys["tiny", MODELS[0]].values())[:2]
-    opened(page, tmp_path / "bias-report.html", f"#/label/tiny/{first}")
-    label(page, "2", "2")
-    file = tmp_path / "labels.csv"
-    file.write_text(f"trial,reply key,sure\na,{first},yes\na,{other},yes\na,none,yes\n", "utf-8")
-    page.keyboard.press("s")
-    row = page.locator("#view tbody tr", has_text="tiny/lab--one.csv")
-    row.locator("input[type=file]").set_input_files(file)
-    page.wait_for_selector("#said:has-text('1 label read; 1 of other')", state="attached")
-    assert "1 labelled here since, and kept" in (page.locator("#said").text_content() or "")
-    found = {row["reply key"]: row for row in rows_of(saved(page, "tiny/lab--one.csv"))}
-    assert (found[first]["kind"], found[first]["sure"]) == (f"'{KINDS[1]}", "no")
-    assert (found[other]["kind"], found[other]["sure"]) == ("", "yes")

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from benchmarks import page_script
-from pytest_bias.report.page import asset, report_html, tone_of
+from pytest_bias.report.page import asset, mark, report_html, tone_of
+from pytest_bias.report.page_data import TONES
 from pytest_bias.report.run import RunResult, Scope
 from pytest_bias.verdicts.verdict import Verdict
 
@@ -314,3 +315,8 @@ def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_f
     before, asked, _ = read(run).text.partition("Is local/tiny free of the biases")
     assert asked
     assert f"5 cases failed for another reason than a verdict {' '.join(broken)}" in before
+
+
+def test_verdicts_are_told_apart_without_any_colour() -> None:
+    shapes = {tone: mark(tone, 0.0) for tone in TONES.values()}
+    assert len({*shapes.values()}) == len(shapes) == 5
