@@ -25,14 +25,10 @@ from pytest_bias.baselines.entries import (
     is_stopped,
 )
 from pytest_bias.baselines.fingerprints import differences, fingerprint_of
-from pytest_bias.baselines.gate import BaselineDiffers, Comparison, describe_verdict
-from pytest_bias.contrasts.against import Mean, Rate
+from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.estimate import Estimate, UnitGroup
-from pytest_bias.contrasts.groups import GroupContrast, TotalGap
-from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
-from pytest_bias.contrasts.selection import Selection
+from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.canonical import digest, dumps
 from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
@@ -107,12 +103,6 @@ def test_text_is_sorted_readable_and_says_what_was_accepted() -> None:
     }
     assert (kept["status"], kept["effect"]["estimate"], kept["cassette"]) == ("BIASED", 1.0, "abc")
     assert value["verdicts"]["anchoring"]["clear"]["accepted"] is None
-
-
-def test_what_no_file_can_hold_stands_as_its_escape() -> None:
-    found = entry(acceptance=replace(ANN, owner="\udce9"))
-    read = baseline_from(baseline_text(baseline(h=found)), "x.json").entry("anchoring", "h")
-    assert there(read).accepted == replace(ANN, owner=r"\udce9")
 
 
 def edited(change: Callable[[dict[str, Any]], object]) -> str:
@@ -240,22 +230,6 @@ def test_another_design_starts_anew() -> None:
     assert found.history == ()
 
 
-def test_what_many_entries_share_stands_in_the_file_once() -> None:
-    shared = {"factors": {"group": {"levels": {"a": "Ada"}}}, "prompts": {"subject": {"a": "12"}}}
-    prints = {name: {"hypothesis": {"id": name}, **shared} for name in ("one", "two")}
-    units = (UnitGroup(group="", weight=1.0, values={"one": 0.5, "two": 1.5}),)
-    written = baseline(
-        **{
-            name: replace(entry(of(1.0, by_unit=units)), fingerprint=found)
-            for name, found in prints.items()
-        }
-    )
-    text = baseline_text(written)
-    assert text.count("Ada") == 1
-    assert text.count('"values": { "one": 0.5, "two": 1.5 }') == 2
-    assert baseline_from(text, "x.json") == written
-
-
 HYPOTHESIS = MeanDifference("score", "group", high="b", low="a", margin=0.6, claim="clear")
 JUDGED = dumps(["openai/judge", {"temperature": 0.0}])
 
@@ -360,12 +334,6 @@ def test_no_words_of_an_experiment_that_keeps_none() -> None:
     assert found["items"]["cv"]["one"].startswith("sha256:")
 
 
-def test_long_values_stand_as_digests_that_differ() -> None:
-    one, two = (prints(experiment(items=Items("cv", {"one": "long " * 99 + end}))) for end in "xy")
-    assert len(dumps(one)) < 1000
-    assert len(differences(one, two)) == 1
-
-
 class Persona:
     """A value of a level that JSON does not hold."""
 
@@ -383,13 +351,6 @@ def test_no_name_of_a_class_or_module_stands_in_a_fingerprint() -> None:
     assert '"kind":"mean difference"' in found
     for name in ("Persona", "MeanDifference", "Renamed", "test_baselines", "pytest_bias"):
         assert name not in found
-
-
-def test_each_kind_of_contrast_has_a_name_of_its_own() -> None:
-    every = (Mean, Rate, MeanDifference, RateDifference, RateRatio)
-    kinds = [each.kind for each in (*every, GroupContrast, TotalGap, Interaction, Selection)]
-    assert all(kinds)
-    assert len(kinds) == len({*kinds})
 
 
 async def rate(trial: Trial, subject: Subject) -> object:
@@ -420,16 +381,6 @@ def whole(of: Experiment, hypothesis: Any = HYPOTHESIS) -> Any:
     design = Design(3)
     told = prompt_digests(of, design, Players("openai/m"))
     return fingerprint_of(of, design, hypothesis, "", sampled=of.parameters, told=told)
-
-
-def test_what_is_past_is_said_before_any_number() -> None:
-    past = Comparison(outcome="expired", words="accepted by ann until 2026-01-01, which is past")
-    lines = describe_verdict(BIASED, "cassette: x.jsonl", past).splitlines()
-    assert lines[1] == f"  baseline: {past.words}"
-    later = describe_verdict(
-        BIASED, "cassette: x.jsonl", replace(past, outcome="worse")
-    ).splitlines()
-    assert later[-2:] == [f"  baseline: {past.words}", "  cassette: x.jsonl"]
 
 
 def test_difference_of_design_lists_old_and_new() -> None:

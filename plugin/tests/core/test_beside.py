@@ -295,15 +295,6 @@ def test_an_open_question_that_was_accepted_may_stay_open_but_not_get_worse() ->
     assert beside(nothing, entry(nothing)).outcome == "known"
 
 
-@pytest.mark.parametrize("lost", ["now", "then"])
-def test_a_bias_without_an_estimate_is_not_shown_to_be_no_worse(lost: str) -> None:
-    bare = replace(verdict("BIASED"), finding=None)
-    now, then = (bare, verdict("BIASED")) if lost == "now" else (verdict("BIASED"), bare)
-    found = beside(now, entry(then))
-    assert (found.outcome, found.compared) == ("undecided", None)
-    assert "there is no estimate" in found.words
-
-
 def test_the_very_same_replies_are_known_whatever_was_accepted_before() -> None:
     known = entry(verdict("BIASED", estimate=3.0), before=entry(verdict("BIASED")))
     assert [each.estimate for each in known.versions] == [1.0, 3.0]
@@ -392,16 +383,6 @@ def test_what_another_model_shows_too_is_tolerated(
     assert (found.outcome, found.words) == expected
     assert found.tolerated == (found.outcome == "known")
     assert found.accepted is None
-
-
-def test_what_another_model_leaves_open_too_must_be_no_worse() -> None:
-    then = entry(verdict("INCONCLUSIVE"), None)
-    found = beside(verdict("INCONCLUSIVE", estimate=1.9), then, against=OLD)
-    assert (found.outcome, found.tolerated) == ("worse", False)
-    before = f"{OLD} is {WORDS['INCONCLUSIVE']}"
-    assert found.words.startswith(f"{before}, but +1.90 is shown to be worse than +0.30: it is")
-    nothing = replace(verdict("INCONCLUSIVE"), finding=None)
-    assert beside(nothing, entry(nothing, None), against=OLD).outcome == "known"
 
 
 def test_without_another_model_what_nobody_accepted_is_not_tolerated() -> None:

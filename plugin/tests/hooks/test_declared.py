@@ -214,11 +214,6 @@ def test_a_module_that_skips_itself_is_never_taken_out_of_a_baseline(suite: Suit
         suite.check(options, 0)
 
 
-def test_test_path_that_is_the_top(suite: Suite) -> None:
-    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = .").check("", 0)
-    assert suite.results()["partial"] == []
-
-
 @pytest.mark.parametrize("names", ["test_asked, test_noticed", "test_asked, test_number"])
 def test_hypotheses_of_a_library(suite: Suite, names: str) -> None:
     suite.file("library.py", MOVED)
@@ -308,9 +303,3 @@ def test_ordinary_tests_beside_a_suite_may_have_conditions_of_their_own(suite: S
     suite.file("tests/test_weather.py", text)
     suite.file("tests/test_plain.py", BESIDE)
     assert section(suite.check("tests", 0)) == []
-
-
-def test_module_that_is_loaded_again(suite: Suite) -> None:
-    again = "import importlib\n\nfrom .coin import test_coin\n\nimportlib.reload(test_coin)\n"
-    suite.file("bias_tests/test_again.py", f"{again}\n\ndef test_plain():\n    pass\n")
-    suite.check("", 0)

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.report.page import LARGEST, MARK, report_files
+from pytest_bias.report.page import LARGEST, report_files
 
-from ..runs import command
 from .suites import Scenario, Suite, scenarios, section
 from .test_fail_closed import BIASED
 
@@ -217,19 +216,3 @@ def test_trials_go_beside_a_large_page_and_old_ones_go(suite: Suite) -> None:
     suite.monkeypatch.setitem(defaults, "largest", LARGEST)
     suite.check(asked, 0)
     assert [each.name for each in folder.iterdir()] == ["mine.js"]
-
-
-def test_no_page_is_larger_than_a_browser_likes(suite: Suite) -> None:
-    suite.change(FILE, "    cue: str\n", "    cue: str\n    noise: str\n")
-    noise = '"noise": dice(told, prompt.seed).randbytes(200_000).hex()'
-    suite.change(FILE, '"cue": cue})', f'"cue": cue, {noise}}})')
-    folder, page = suite.path / "page-data", suite.path / "page.html"
-    suite.run("--bias-record=all", "--bias-report=page.html")
-    assert [each.name for each in folder.iterdir()] == ["game-coin.js"]
-    assert page.stat().st_size < LARGEST
-    data = suite.file("out/bias-report-data/gone.js", MARK).path / "out/bias-report-data"
-    made = command(suite.path, "analyze", "coin", "--model", "simulated/even", "--output", "out")
-    assert made.returncode == 0
-    assert (suite.path / "out/bias-report.html").stat().st_size < LARGEST
-    (file,) = data.iterdir()
-    assert file.stat().st_size > LARGEST

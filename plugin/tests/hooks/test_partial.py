@@ -90,14 +90,13 @@ PARTS: dict[str, tuple[Scenario, list[str]]] = {
         Scenario(several("bias_tests more plain"), "bias_tests", 0),
         ["only bias_tests was asked for"],
     ),
-    "a folder above one": (
-        Scenario(several("bias_tests/coin more"), "bias_tests", 0),
-        ["only bias_tests was asked for"],
-    ),
-    "one folder of two": (
-        Scenario(several("bias_tests/coin more"), "bias_tests/coin", 0),
-        ["only bias_tests/coin was asked for"],
-    ),
+    **{
+        f"{asked} of two": (
+            Scenario(several("bias_tests/coin more"), asked, 0),
+            [f"only {asked} was asked for"],
+        )
+        for asked in ("bias_tests", "bias_tests/coin")
+    },
     "a package without testpaths": (
         Scenario(several(""), "bias_tests/coin", 0),
         ["only bias_tests/coin was asked for"],
@@ -106,14 +105,13 @@ PARTS: dict[str, tuple[Scenario, list[str]]] = {
         Scenario(None, "-k asked", 0, "2 passed", "NO RESULT: no hypothesis was selected"),
         ["2 cases not selected"],
     ),
-    "failed conditions": (
-        Scenario(not_asked, "-k asked", 1, "", UNJUDGED),
-        ["2 cases not selected", NONE],
-    ),
-    "failed conditions, with a worker": (
-        Scenario(not_asked, "-k asked", 1, "", UNJUDGED, workers=1),
-        ["2 cases not selected", NONE],
-    ),
+    **{
+        f"failed conditions, workers {workers}": (
+            Scenario(not_asked, "-k asked", 1, "", UNJUDGED, workers=workers),
+            ["2 cases not selected", NONE],
+        )
+        for workers in (None, 1)
+    },
     "nothing analysed": (
         Scenario(None, "--bias-model=simulated/drifted", 1, "", "NO RESULT: 4 cases failed"),
         [NONE],

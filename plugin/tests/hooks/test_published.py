@@ -219,20 +219,6 @@ def test_what_is_not_known_and_a_note_stand_in_every_report(
     assert analysis(told)["recording"]["published"]["note"] == ""
 
 
-def test_the_licence_of_a_data_set_is_the_sources(told: Suite) -> None:
-    told.change("bias_models.toml", "CC-BY-4.0", "the source's own terms")
-    told.check(f"{CALM} --bias-dataset=data -o bias_dataset_license=CC0-1.0", 0)
-    readme = text(told, "data/game-coin/README.md")
-    assert "licensed under `the source's own terms`." in readme
-    assert "CC0" not in readme
-
-
-def test_sizes_are_the_sources_whatever_design_is_asked_for(told: Suite) -> None:
-    told.check(f"{CALM} --bias-replicates=3", 0)
-    (found,) = told.results(partial=True)["analyses"]
-    assert (found["trials"], found["design"]) == (66, "published")
-
-
 # --- compared ------------------------------------------------------------------------------------
 
 

@@ -259,17 +259,6 @@ def test_of_protocols_that_quote_a_reply_in_their_errors(planted: Suite) -> None
                 assert any(f"game-planted{number} with" in line for line in named)
 
 
-def test_of_a_protocol_that_fails_before_it_asks(planted: Suite) -> None:
-    run(planted, *RECORD).assert_outcomes(passed=4)
-    old = "    heard = await subject.ask(f"
-    new = "    prompt = f'{QUESTION} {trial[\"cue\"]}'\n    assert prompt == ''\n"
-    change(planted, old, f"{new}{old}")
-    for arguments in (RECORD, ()):
-        result = run(planted, *arguments)
-        assert result.ret == 1
-        result.stdout.fnmatch_lines(["*fails before it asks anything: AssertionError;*"])
-
-
 def test_of_a_server_that_quotes_the_prompt(planted: Suite) -> None:
     def quote(call: Asked) -> None:
         sent = call.body.decode()

@@ -223,14 +223,6 @@ def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list((suite.path / "tmp").iterdir()) == []
 
 
-def test_worker_that_does_not_analyse(suite: Suite) -> None:
-    suite.conftest(NOTING)
-    result = suite.run("-k", "asked", workers=1, anew=True)
-    result.assert_outcomes(passed=2)
-    (worker,) = modules(suite.path, "worker")
-    assert worker.isdisjoint({"scipy", "numpy", "openai", "httpx2", "jinja2", "vl_convert"})
-
-
 @pytest.mark.parametrize("workers", [None, 1])
 def test_no_network(suite: Suite, workers: int | None) -> None:
     suite.conftest(

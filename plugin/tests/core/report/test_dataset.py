@@ -22,7 +22,6 @@ from pytest_bias.experiments.records import CAP, Outcome, Recording, lost_to_cap
 from pytest_bias.report.dataset import (
     DataSet,
     DataValue,
-    about_file,
     dataset_of,
     licence_notice,
     parquet_bytes,
@@ -142,16 +141,6 @@ def test_a_row_per_trial_with_labels_measures_and_counts() -> None:
     assert (third["missing"], third["interactions"]) == (CAP, 0)
 
 
-def test_without_items_and_values_columns_stay_and_are_empty() -> None:
-    of = experiment(replicates=1)
-    outcomes = [lost_to_cap(trial) for trial in plan(of, of.design())]
-    data = made(of, outcomes=outcomes)
-    table = read(data)
-    assert table["item"].to_pylist() == table["score"].to_pylist() == [None, None]
-    assert str(table.schema.field("score").type) == "null"
-    assert "| `score` | unknown (null: no trial has a value) |" in readme_text({"f": data.about})
-
-
 @pytest.mark.requirement("AUDIT-17")
 def test_nothing_asked_or_replied_stands_anywhere() -> None:
     data = made()
@@ -159,12 +148,6 @@ def test_nothing_asked_or_replied_stands_anywhere() -> None:
     assert b"SECRET" not in content
     assert "SECRET" not in readme_text({"a.parquet": data.about})
     assert b"Ann" in content, "the file is readable for a search of its bytes"
-
-
-@pytest.mark.parametrize("name", ["origin", "origin_exemplar", "replicate"])
-def test_two_columns_of_one_name_are_refused(name: str) -> None:
-    with pytest.raises(BadDesign, match=f"would be called '{name}'"):
-        made(audit(measures=[Measure(name)]), origin=1.0, origin_exemplar=1.0, replicate=1.0)
 
 
 TEXTS = ["SECRET", "curt SECRET", "", "x" * 81, "two\nlines", "\ud800"]
@@ -253,17 +236,6 @@ def test_a_dictionary_is_of_all_files_and_has_both_of_two_definitions() -> None:
     page = readme_text({"one.parquet": one.about, "three.parquet": other.about})
     assert page.count("| `months` |") == 2
     assert page.count("This data set is licensed under") == 2
-
-
-def test_files_of_others_say_nothing() -> None:
-    table = pa.table({"x": [1]})
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    assert about_file(sink.getvalue().to_pybytes()) is None
-    assert about_file(b"no parquet at all") is None
-    other = replace(made().about, format=99)
-    assert about_file(parquet_bytes(replace(made(), about=other))) is None
-    assert about_file(parquet_bytes(made())) == made().about
 
 
 SUBJECT = "simulated/drifted"

@@ -105,14 +105,6 @@ def test_what_is_recorded_already_has_no_estimate(tmp_path: Path) -> None:
     assert plan_lines(planned(tmp_path))[-1].startswith("No bias case is selected")
 
 
-def test_judges_and_tiny_costs_are_printed(tmp_path: Path) -> None:
-    found = planned(tmp_path, MODEL)
-    changed = {"judge": Calls(7, 1, 1), "judge_model": "google/judge", "cost": 0.00012}
-    lines = row_lines(found, **changed)
-    assert "    Replies are graded by google/judge." in lines
-    assert any("≈ 12    ≈ 7" in line and "≈ $0.00012" in line for line in lines)
-
-
 def test_stale_interactions_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
     groups = [Factor("group", {"a": "Ada", "c": "Cy"})]
     other = experiment(ask_twice, factors=groups, replicates=2, parameters=BOUNDED)
