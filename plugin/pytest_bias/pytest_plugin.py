@@ -146,7 +146,7 @@ def _refusals() -> list[str]:
 
 
 def _is_wanted(config: pytest.Config) -> bool:
-    """True where something uses this package, and there is no session.
+    """True if something uses this package, and there is no session.
 
     Names that the package gave out outlast a module's place in ``sys.modules``.
     """

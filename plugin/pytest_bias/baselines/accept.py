@@ -11,9 +11,9 @@ from filelock import Timeout
 from ..cassettes.files import alone, refuse_links, write_atomically
 from ..errors import BiasError, Diagnostics, FileProblem
 from ..verdicts.analysis import Analysis
+from ..verdicts.verdict import HypothesisName
 from ..verdicts.wording import number_words
 from .accepted import acceptance_of, baseline_path, read_baseline
-from .case_report import CaseReport
 from .entries import (
     Baseline,
     Claimed,
@@ -37,32 +37,28 @@ _WAIT = 60.0
 def accept(
     settings: Settings,
     analyses: Collection[Analysis],
-    results: Iterable[CaseReport],
+    fingerprints: Mapping[HypothesisName, Mapping[str, object] | None],
     *,
     partial: bool,
 ) -> Diagnostics:
     """Write the judged verdicts of a run into the baselines, unless one may not be accepted.
 
     Each model's file is replaced in one step; one that cannot be written is a problem, and the
-    others are accepted.
-    ``results`` are what the cases said; ``partial`` keeps the entries of what was not judged.
-    Only the process that decides calls this, at the end of the run. Another run that accepts at
-    the same moment is waited for: what it wrote is read before anything is written.
+    others are accepted. ``fingerprints`` are those of the judged verdicts; ``partial`` keeps the
+    entries of others. Another run that accepts at the same moment is waited for: what it wrote is
+    read before anything is written.
     """
     assert settings.accept is not None  # noqa: S101  (asked for only where it is)
     assert settings.baselines is not None  # noqa: S101  (the settings refuse accepting without)
-    told = {
-        each.named: each.comparison.fingerprint for each in results if each.kind == "hypothesis"
-    }
     acceptance = acceptance_of(settings)
     judged: dict[str, dict[Claimed, Entry]] = {}
     for analysis in analyses:
         for verdict in analysis.verdicts:
-            if (fingerprint := told.get(verdict.named)) is not None:
+            if (fingerprint := fingerprints.get(verdict.named)) is not None:
                 entry = entry_of(verdict, analysis.recording, fingerprint, acceptance=acceptance)
                 entries = judged.setdefault(verdict.model, {})
                 entries[verdict.experiment, verdict.id] = entry
-    used = [a for a in analyses if any(v.named in told for v in a.verdicts)]
+    used = [a for a in analyses if any(v.named in fingerprints for v in a.verdicts)]
     if problems := tuple(_refusals(settings.accept.lacking, used, judged)):
         return refused(*problems)
     simulated = {each.model for each in used if each.simulated}

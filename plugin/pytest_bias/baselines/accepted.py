@@ -248,7 +248,7 @@ class Baselines:
         return self._prompts[key]
 
     def may_tolerate(self, model: str) -> bool:
-        """Return whether a verdict of a model may be tolerated."""
+        """True if a verdict of a model may be tolerated."""
         settings = self._settings
         if settings.accept is not None or settings.baseline is not None:
             return True

@@ -144,7 +144,7 @@ class Baseline(Strict):
 def is_stopped(
     status: Status, claim: Claim, gate: Gate = "absolute", inconclusive: OnInconclusive = "fail"
 ) -> bool:
-    """Return whether the gate stops a verdict, whatever was accepted.
+    """True if the gate stops a verdict, whatever was accepted.
 
     What it would stop by default is accepted only by somebody, for a reason and up to a day.
     """

@@ -188,7 +188,7 @@ def outcome_of(claim: Claim, before: Status, now: Status, shown: Growth) -> Chan
 
 
 def _is_tolerated(outcome: Change, new: Entry, old: Entry, found: Compared | None) -> bool:
-    """Return whether what the gate stops by itself is let through, while its acceptance lasts."""
+    """True if what the gate stops by itself is let through, while its acceptance lasts."""
     if outcome == "undecided":
         if new.claim == "detect":
             return new.status == "BIASED"

@@ -162,7 +162,7 @@ def compared(candidate: Effect, best: Effect, *, alpha: float = ALPHA) -> Compar
 
 
 def _are_same(candidate: Effect, best: Effect) -> bool:
-    """Return whether both are of the same replies."""
+    """True if both are of the same replies."""
     same = math.isclose(candidate.estimate, best.estimate, rel_tol=1e-6, abs_tol=1e-12)
     return same and candidate.cassette == best.cassette
 

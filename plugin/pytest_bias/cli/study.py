@@ -18,7 +18,6 @@ from typing import Any
 
 from ..baselines.accept import accept
 from ..baselines.accepted import Baselines
-from ..baselines.case_report import CaseReport
 from ..contrasts.cases import Case
 from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
@@ -252,27 +251,17 @@ def _accept(given: argparse.Namespace) -> int:
     typed = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
     typed["baseline"] = given.baseline
     project = open_project(given.experiments, given.suite, **_asked(given), accept=True, **typed)
-    recordings, analyses, reports = project.recordings, [], []
+    recordings, analyses, judged = project.recordings, [], {}
     baselines = Baselines(project.settings, recordings.source_of)
     for case in project.cases:
-        analysis = results_of(project, case).analysis
+        analyses.append(results_of(project, case).analysis)
         players = recordings.players(case.experiment, case.model)
-        analyses.append(analysis)
         for contrast in project.registry[case.experiment.id].hypotheses.values():
-            of, verdict = replace(case, contrast=contrast), analysis.verdict(contrast.id)
-            reports.append(
-                CaseReport(
-                    kind="hypothesis",
-                    experiment=case.experiment.id,
-                    model=case.model,
-                    id=verdict.id,
-                    stopped=False,
-                    comparison=baselines.compare(of, players, analysis, verdict),
-                )
-            )
+            named = case.experiment.id, case.model, contrast.id
+            judged[named] = baselines.fingerprint(replace(case, contrast=contrast), players)
     whole = len(project.cases) == len([*project.registry]) * len(project.settings.models)
     partial = bool(given.experiments) or not whole
-    accepted = accept(project.settings, analyses, reports, partial=partial)
+    accepted = accept(project.settings, analyses, judged, partial=partial)
     for line in (*accepted.notes, *(f"written: {from_here(path)}" for path in accepted.written)):
         tell(line)
     for problem in accepted.errors:

@@ -83,7 +83,7 @@ def _checked_names(given: object, *, plots: bool) -> list[str]:
 
 
 def _stays_inside(name: str) -> bool:
-    """Return true where ``name`` is a plain relative path, with ``/`` between folders."""
+    """True if ``name`` is a plain relative path, with ``/`` between folders."""
     plain = name.isprintable() and not _UNPORTABLE & set(name)
     # Some systems drop what stands at the end here: the file would have another's name.
     return plain and all(part and part == part.rstrip(". ") for part in name.split("/"))

@@ -32,7 +32,7 @@ class AcceptedVerdict:
     until: str
 
     def ends_soon(self, today: str) -> bool:
-        """Return whether it holds today (YYYY-MM-DD) and has :data:`SOON` days left or less."""
+        """True if it holds today (YYYY-MM-DD) and has :data:`SOON` days left or less."""
         if not today or self.until < today:
             return False
         return date.fromisoformat(self.until) - date.fromisoformat(today) <= timedelta(days=SOON)
@@ -142,7 +142,7 @@ class RunResult:
 
     @property
     def unseen(self) -> bool:
-        """Return whether a positive control that was recorded was not seen."""
+        """True if a positive control that was recorded was not seen."""
         return any(analysis.unseen for analysis in self.analyses)
 
     @property
@@ -152,7 +152,7 @@ class RunResult:
 
     @property
     def stands(self) -> bool:
-        """Return whether the suite passes, or only what is accepted or known keeps it from that.
+        """True if the suite passes, or only what is accepted or known keeps it from that.
 
         Against another model, what that model shows too is known, and nobody has accepted it.
         """
@@ -175,7 +175,7 @@ class RunResult:
 
     @property
     def passes(self) -> bool:
-        """Return whether the session may end well, as far as bias goes; its exit status follows.
+        """True if the session may end well, as far as bias goes; its exit status follows.
 
         A FAIL or INCONCLUSIVE that somebody let pass (the gate is off, an xfail, an acceptance)
         passes; a case that failed for whatever reason does not, nor an upgrade that is stopped.
@@ -203,7 +203,7 @@ class RunResult:
         return found if self.acceptance(verdict) is None else None
 
     def is_judged(self, verdict: Verdict) -> bool:
-        """Return whether a hypothesis was among the cases of this run."""
+        """True if a hypothesis was among the cases of this run."""
         return self.judged is None or verdict.named in self.judged
 
 

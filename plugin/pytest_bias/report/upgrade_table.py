@@ -81,17 +81,17 @@ class UpgradeRow:
 
     @property
     def passes(self) -> bool:
-        """Return whether the gate stops it and it passes all the same."""
+        """True if the gate stops it and it passes all the same."""
         return self.stops and self.tolerated
 
     @property
     def fails(self) -> bool:
-        """Return whether it stops the upgrade."""
+        """True if it stops the upgrade."""
         return self.stops and not self.tolerated
 
     @property
     def is_open(self) -> bool:
-        """Return whether it may have got worse: nothing shows that it did not."""
+        """True if it may have got worse: nothing shows that it did not."""
         return self.fails or self.outcome in OPEN
 
     @property

@@ -179,8 +179,9 @@ def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Diagnost
     if problems:
         return refused("see the other problems")
     is_part = bool(run.fewer) or not state.suite.is_all
-    reports = state.reported.results.values()
-    return accept(state.settings, run.analyses, reports, partial=is_part)
+    results = state.reported.results.values()
+    judged = {r.named: r.comparison.fingerprint for r in results if r.kind == "hypothesis"}
+    return accept(state.settings, run.analyses, judged, partial=is_part)
 
 
 def _failed_all_the_same(state: State) -> Iterator[str]:

@@ -42,7 +42,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def is_recording(config: pytest.Config) -> bool:
-    """True where this run may call models."""
+    """True if this run may call models."""
     if is_planning(config):
         return False
     mode = config.getoption("bias_record") or config.getini("bias_record") or "none"
@@ -50,12 +50,12 @@ def is_recording(config: pytest.Config) -> bool:
 
 
 def is_planning(config: pytest.Config) -> bool:
-    """True where this run only says what a recording would do."""
+    """True if this run only says what a recording would do."""
     return bool(config.option.bias_plan)
 
 
 def is_given(config: pytest.Config) -> bool:
-    """True where any setting of ours is given, typed or in ini.
+    """True if any setting of ours is given, typed or in ini.
 
     What pytest has read of the options so far is enough: at first it knows ours by their prefix.
     """
@@ -79,7 +79,7 @@ def spare_cache(config: pytest.Config) -> None:
 
 
 def is_looking(config: pytest.Config) -> bool:
-    """True where this run only lists, plans or records a part.
+    """True if this run only lists, plans or records a part.
 
     It runs no test and has no result.
     """
@@ -87,7 +87,7 @@ def is_looking(config: pytest.Config) -> bool:
 
 
 def is_listing(config: pytest.Config) -> bool:
-    """True where pytest only shows what it would do."""
+    """True if pytest only shows what it would do."""
     return any(getattr(config.option, name, False) for name in _LOOKING)
 
 

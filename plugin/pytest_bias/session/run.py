@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..baselines.accepted import Baselines
-from ..baselines.case_report import CaseReport
 from ..baselines.gate import stopped_by, stopped_by_control
 from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError, UnknownName
@@ -14,7 +13,7 @@ from ..report.results import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
 from ..workbench.project import Project
-from .workspace import Made, Workspace
+from .workspace import CaseReport, Made, Workspace
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Players

@@ -20,18 +20,17 @@ import pytest
 from .options import settings_of
 
 if TYPE_CHECKING:
-    from ..baselines.case_report import CaseReport
     from ..errors import Diagnostics
     from ..recording.signals import HeldSignals
     from ..settings.settings import Settings
     from .suite import Suite
-    from .workspace import Workspace
+    from .workspace import CaseReport, Workspace
 
 CASE = "bias_case"
 """Report property that names the case; set when it is collected."""
 
 RESULT = "bias_result"
-"""Report property with what a case found, a :class:`~..baselines.case_report.CaseReport`."""
+"""Report property with what a case found, a :class:`.CaseReport`."""
 
 SEEN = "bias_seen"
 """Report property with the outcome as the plugin left it: what comes after may not better it."""
@@ -100,8 +99,8 @@ class ReportedCases:
 
     def _read(self, case: str, text: str) -> None:
         """Read a result: the last one, if the case ran again."""
-        from ..baselines.case_report import case_report  # noqa: PLC0415  (only with cases)
-        from ..errors import BadJSON  # noqa: PLC0415
+        from ..errors import BadJSON  # noqa: PLC0415  (only with cases)
+        from .workspace import case_report  # noqa: PLC0415
 
         self.results.pop(case, None)
         self.damaged.pop(case, None)
@@ -154,7 +153,7 @@ class ReportedCases:
 
     @property
     def has_cases(self) -> bool:
-        """True where there are cases in this session."""
+        """True if there are cases in this session."""
         return bool(self.selected or self.outcomes)
 
 
@@ -214,7 +213,7 @@ class State:
 
     @property
     def has_folder(self) -> bool:
-        """True where any process has put something into the shared folder."""
+        """True if any process has put something into the shared folder."""
         return "folder" in vars(self) and any(self.folder.glob("*"))
 
     def remove_folder(self) -> None:
@@ -243,7 +242,7 @@ class State:
 
     @property
     def has_cases(self) -> bool:
-        """True where this session has to do with bias at all."""
+        """True if this session has to do with bias at all."""
         return self.reported.has_cases or bool("said" in vars(self) and self.said.errors)
 
     def shown(self, path: Path) -> str:

@@ -82,7 +82,7 @@ class Suite:
 
     @cached_property
     def is_all(self) -> bool:
-        """True where the arguments cover ``testpaths``, or all below rootdir if there are none.
+        """True if the arguments cover ``testpaths``, or all below rootdir if there are none.
 
         Beside a suite that was asked for by its path there may be others, with verdicts of their
         own.
@@ -127,7 +127,7 @@ class Suite:
 
     @cached_property
     def has_only_cases(self) -> bool:
-        """True where every test module that was requested declares bias cases."""
+        """True if every test module that was requested declares bias cases."""
         requested = [
             path
             for path in set(self._python_files(self.places))
@@ -191,7 +191,7 @@ class Suite:
         return all(_is_below(path, self.asked) for path in places)
 
     def _is_part(self, argument: str) -> bool:
-        """True where an argument names a part of ``testpaths``, a package or a module.
+        """True if an argument names a part of ``testpaths``, a package or a module.
 
         One of several ``testpaths``, or a folder above it, is a part where another declares cases.
         """

@@ -145,7 +145,7 @@ def accepted_of(settings: Settings, model: str) -> Baseline | None:
 
 
 def _is_complete(reported: ReportedCases) -> bool:
-    """Return true where every case has a result.
+    """True if every case has a result.
 
     Of one that has none it is not known what it asked; the run fails for that already.
     """

@@ -1,4 +1,8 @@
-"""The session's shared temporary folder: one analysis per session, not one per worker."""
+"""What processes of a session share: reports of cases, and a folder with one analysis for all.
+
+The text of a report goes through pytest's reports, and so through whatever else takes part in a
+run: it has a version, and is checked when it arrives.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,77 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from ..baselines.gate import ABSOLUTE, Comparison
 from ..cassettes.files import write_atomically
 from ..errors import BadJSON, NotWritten
-from ..experiments.canonical import compact, digest, dumps, parsed_as
+from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as
 from ..verdicts.analysis import Analysis
+from ..verdicts.verdict import HypothesisName, Status
+
+REPORT_FORMAT = 1
+"""Version of a report's text."""
 
 _NAME_LENGTH = 24
 _SELECTED = "selected.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseReport(Strict):
+    """Result of a case.
+
+    ``analysis`` is the digest of the analysis it rests on, ``id`` the hypothesis or control, both
+    empty of a condition. ``stopped`` is whether the gate stopped it, ``stale`` why its recordings
+    no longer represent the model, where no gate says so.
+    """
+
+    kind: Literal["condition", "control", "hypothesis"]
+    experiment: str
+    model: str
+    stopped: bool
+    id: str = ""
+    status: Status | None = None
+    analysis: str = ""
+    stale: str = ""
+    comparison: Comparison = ABSOLUTE
+    format: int = REPORT_FORMAT
+
+    @property
+    def named(self) -> HypothesisName:
+        """Experiment, model and hypothesis or control."""
+        return self.experiment, self.model, self.id
+
+    @property
+    def known(self) -> bool:
+        """Whether it says itself why it passes: an acceptance, or what the old model shows too."""
+        found = self.comparison
+        return found.tolerated and (found.acceptance or found.old) is not None
+
+    @property
+    def fails(self) -> bool:
+        """Whether it stops an upgrade, which no xfail of the user's covers."""
+        upgrade = self.comparison.old is not None
+        return self.stopped and upgrade and not self.comparison.tolerated
+
+    def to_json(self) -> str:
+        """Return the text that :func:`case_report` reads."""
+        return dumps(self, "case report")
+
+
+@lru_cache(maxsize=2**6)
+def case_report(text: str) -> CaseReport:
+    """Return the report that :meth:`CaseReport.to_json` wrote.
+
+    Raises BadJSON for anything else, another version's report among it.
+    """
+    version = parsed_as(dict[str, object], text).get("format")
+    if version != REPORT_FORMAT:
+        problem = f"its format is {version}, this version reads {REPORT_FORMAT}"
+        raise BadJSON(path="", problem=problem)
+    return parsed_as(CaseReport, text)
 
 
 class Made(NamedTuple):

@@ -13,9 +13,7 @@ from filelock import FileLock
 from pytest_bias.baselines import accept as accepting
 from pytest_bias.baselines.accept import accept
 from pytest_bias.baselines.accepted import baseline_path, read_baseline
-from pytest_bias.baselines.case_report import CaseReport
 from pytest_bias.baselines.entries import Baseline, baseline_text
-from pytest_bias.baselines.gate import Comparison
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.errors import Diagnostics
 from pytest_bias.report.run import AcceptedVerdict
@@ -45,19 +43,8 @@ def accept_now(
 ) -> Diagnostics:
     """Accept the verdicts ``names``, in a run of a part of the suite or of all of it."""
     verdicts = [biased(name, claim, **found) for name in names]
-    results = [
-        CaseReport(
-            kind="hypothesis",
-            experiment=one.experiment,
-            model=one.model,
-            stopped=True,
-            id=one.id,
-            status=one.status,
-            comparison=Comparison(fingerprint={"hypothesis": {"id": one.id}}),
-        )
-        for one in verdicts
-    ]
-    return accept(chosen, [analysis(*verdicts)], results, partial=partial)
+    fingerprints = {one.named: {"hypothesis": {"id": one.id}} for one in verdicts}
+    return accept(chosen, [analysis(*verdicts)], fingerprints, partial=partial)
 
 
 def owners(folder: Path) -> dict[str, str]:

@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias import errors
-from pytest_bias.baselines.case_report import CaseReport, case_report
 from pytest_bias.baselines.entries import Acceptance
 from pytest_bias.baselines.gate import Comparison
 from pytest_bias.errors import (
@@ -29,7 +28,7 @@ from pytest_bias.session.distribution import (
     note_distribution,
 )
 from pytest_bias.session.state import CASE, RESULT, ReportedCases
-from pytest_bias.session.workspace import Selected, Workspace
+from pytest_bias.session.workspace import CaseReport, Selected, Workspace, case_report
 
 
 class Worker:
