@@ -5,7 +5,6 @@ Names, numbers and verdicts only: no prompt and no reply.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..verdicts.verdict import HypothesisName, Verdict
@@ -35,9 +34,6 @@ from .wording import (
     verdict_line,
     why_words,
 )
-
-MOST = 10
-"""Annotations of a level that GitHub shows of one step; what comes after is dropped there."""
 
 
 def summary_markdown(run: RunResult, written: Sequence[str] = ()) -> str:
@@ -112,19 +108,11 @@ FileLine = tuple[str, int]
 def workflow_commands(run: RunResult, places: Mapping[HypothesisName, FileLine]) -> Iterator[str]:
     """A run's errors, warnings and notices in its log's margin, as workflow commands.
 
-    At most ten of a level, and how many more there are. ``places`` says where the functions of
-    hypotheses and controls stand; what is not among them was not selected.
+    ``places`` has where the functions of hypotheses and controls stand; what is not among them was
+    not selected. GitHub shows the first ten of a level.
     """
-    counted: Counter[str] = Counter()
     for level, title, message, name in _annotations(run, places):
-        counted[level] += 1
-        if counted[level] <= MOST:
-            yield command(level, title, message, places.get(name) if name else None)
-    for level, count in counted.items():
-        if count > MOST:
-            title = number_words(count - MOST, f"more {level}")
-            # As a notice: an eleventh of its level would be dropped in its turn.
-            yield command("notice", title, f"{title}: see the log and the report")
+        yield command(level, title, message, places.get(name) if name else None)
 
 
 def command(level: str, title: str, message: str, place: FileLine | None = None) -> str:

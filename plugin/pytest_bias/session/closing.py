@@ -59,7 +59,7 @@ def result_of_run(state: State, exitstatus: int) -> RunResult:
         if state.settings.dataset is not None or state.settings.exports is not None:
             from .exports import write_published  # noqa: PLC0415  (only where requested)
 
-            said += write_published(state, run.fewer)
+            said += write_published(state)
         said += _results_taken(state, replace(run, problems=said.errors))
     if state.settings.accept is not None:
         said += _accept(state, run, said.errors)

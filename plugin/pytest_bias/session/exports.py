@@ -54,27 +54,15 @@ def _decoded(made: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
     return {name: base64.b64decode(data) for name, data in made.get("files", {}).items()}
 
 
-def write_published(state: State, fewer: Sequence[str]) -> Diagnostics:
-    """Write data sets and exports where they are asked for; what cannot be is the run's problem.
-
-    ``fewer`` says why the run does not cover the whole suite.
-    """
+def write_published(state: State) -> Diagnostics:
+    """Write requested data sets and exports; what cannot be written is an error of the run."""
     settings, said = state.settings, Diagnostics()
     if settings.dataset is not None:
         left, incomplete = state.workspace.left("dataset"), bool(state.reported.not_recorded)
         said += written_from(left, settings.dataset, incomplete=incomplete, shown=state.shown)
-        if said.written and fewer:
-            said += _only("data sets: only of the experiments and models whose cases ran", fewer)
     if settings.exports is not None:
         said += _write_exports(state, settings.exports)
-        if fewer and state.workspace.left("exports"):
-            words = "exports: only of the experiments and models among the selected cases"
-            said += _only(words, fewer)
     return said
-
-
-def _only(words: str, fewer: Sequence[str]) -> Diagnostics:
-    return Diagnostics(notes=(f"{words} ({'; '.join(fewer)}); each has all trials of its design",))
 
 
 def written_from(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..report.run import RunResult
     from ..verdicts.analysis import Analysis
     from ..verdicts.verdict import HypothesisName
-    from .state import ReportedCases, State
+    from .state import State
 
 
 def write_all(
@@ -153,7 +153,7 @@ def print_section(state: State, run: RunResult, reporter: pytest.TerminalReporte
         _say_verdict(reporter, terminal_line(line))
     # What is missing and how to record it: once per experiment and model, not per case.
     missing = dict.fromkeys(state.reported.not_recorded.values())
-    for text in (*_first_failure(state.reported), *missing, *run.notes):
+    for text in (*missing, *run.notes):
         say(reporter, text)
     for line in closing_lines(run):
         _say_verdict(reporter, line)
@@ -171,18 +171,6 @@ def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
         line.startswith(tuple(word for words in OUTCOMES.values() for word in words)) and not good
     )
     say(reporter, line, green=good, red=bad, bold=good or bad)
-
-
-def _first_failure(reported: ReportedCases) -> Iterator[str]:
-    """Yield what failed first in a run that did not come to its end."""
-    first = next(
-        (case for case, outcome in reported.outcomes.items() if outcome == "failed"), None
-    )
-    if reported.lost and first is not None:
-        result = reported.results.get(first)
-        stopped = result is not None and result.stopped
-        words = (result.status or "a control that was not seen") if result and stopped else ""
-        yield f"failed first: {first}{f' ({words})' if words else ''}"
 
 
 def _places(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:

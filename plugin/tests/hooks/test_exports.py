@@ -78,7 +78,6 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
 OF_GAME = "problem: no exports of game-coin were written: "
 NO_VERDICT = "NO RESULT: see the problems above"
 PART = "-k 'asked and high'"
-WHOLE = "3 cases not selected … each has all trials of its design"
 RUNS = {
     "no exports": Scenario(None, EXPORTS, 0, "", "exports: no experiment among the selected"),
     "no file": Scenario(doing("return {}"), EXPORTS, 0, "", "exports: game-coin gave no file"),
@@ -146,11 +145,8 @@ def test_nothing_is_written(suite: Suite, tmp_path: Path, scenario: Scenario) ->
     assert not (suite.path / "bias_tests" / "baselines").exists()
 
 
-def test_a_partial_run_exports_the_whole_design_and_says_that_it_was_partial(
-    suite: Suite,
-) -> None:
-    notes = f"exports: only of … {WHOLE}", f"data sets: only of … {WHOLE}"
-    with_exports(suite).check(f"{EXPORTS} {DATASET} {PART}", 0, "", *notes)
+def test_a_partial_run_exports_the_whole_design(suite: Suite) -> None:
+    with_exports(suite).check(f"{EXPORTS} {DATASET} {PART}", 0)
     assert len(files(suite)["game-coin/numbers.csv"].split()) == TRIALS
     rows = pq.read_table(suite.path / "data/game-coin/simulated--even.parquet").to_pylist()
     assert (len(rows), {row["cue"] for row in rows}) == (TRIALS, {"low", "high"})

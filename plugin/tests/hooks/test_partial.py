@@ -157,10 +157,9 @@ def test_stopped_early(suite: Suite, stop: str) -> None:
     suite.write(name="card")
     if not stop:
         suite.conftest(INTERRUPTING)
-    first = "bias_tests/card/test_card.py::test_asked[simulated/even-low]"
     suite.change("bias_tests/card/test_card.py", "assert all(", "assert not all(")
-    more = f"failed first: {first}", "and 2 more without a verdict"
-    result = suite.check(stop, 1 if stop else pytest.ExitCode.INTERRUPTED, "", *more)
+    more = "and 2 more without a verdict"
+    result = suite.check(stop, 1 if stop else pytest.ExitCode.INTERRUPTED, "", more)
     start = "without a verdict, no report: "
     names = [line.removeprefix(start) for line in section(result) if line.startswith(start)]
     assert len(names) == 5
