@@ -254,28 +254,3 @@ def test_a_story_that_slips_through_a_mask_ends_no_recording_and_is_mended_by_on
     suite.check(record, 0, "4 passed")
     assert before < replies()
     assert len(odd) <= len(replies() - before) <= 2 * len(odd)
-
-
-def test_a_name_that_only_the_model_says_stops_the_recording_and_fails_its_replay(
-    empty: Suite,
-) -> None:
-    suite = stories(empty, source())
-    file = "bias_tests/stories/experiment.py"
-    suite.change(file, 'masked(story, str(trial["group"]))', "story")
-    # The subject that rehearses says no name, the one that is recorded does.
-    suite.change(
-        file,
-        'return f"{name} saw',
-        """return f"{'Who' if prompt.subject == 'even' else name} saw""",
-    )
-    model = "--bias-model=simulated/biased"
-    result = suite.run("--bias-record=missing", model)
-    assert result.ret != 0
-    assert "the judge would be told '" in result.stdout.str()
-    (cassette,) = suite.path.rglob("*.jsonl")
-    text = cassette.read_text(encoding="utf-8")
-    assert " saw the wallet." in text
-    assert "Grade 1" not in text
-    replayed = suite.run(model)
-    assert replayed.ret != 0
-    assert "the judge would be told '" in replayed.stdout.str()

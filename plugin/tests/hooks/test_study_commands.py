@@ -188,14 +188,3 @@ def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_late
         rows = [json.loads(line) for line in (suite.path / "t.jsonl").read_text().splitlines()]
         assert len(rows) == len({row["trial"] for row in rows}) == TRIALS
         assert sum(row["missing"] == "cap" for row in rows) == lost
-
-
-def test_where_the_parts_of_alpha_do_not_fit_nothing_is_called(suite: Suite) -> None:
-    cassette = suite.cassettes / "game-coin" / "simulated--even.jsonl"
-    cassette.unlink()
-    suite.tests("import GAME", "import GAME as WHOLE")
-    suite.tests("NUMBER =", "GAME = replace(WHOLE, alpha=1e-9)\nNUMBER =")
-    suite.tests("import pytest", "from dataclasses import replace\nimport pytest")
-    ran = _command(suite, "run", "--out=t.jsonl", "coin", *MODEL)
-    assert (ran.ret, ran.outlines, cassette.exists()) == (2, [], False)
-    ran.stderr.fnmatch_lines("*bias_alpha=0.05: each part must be 0.00005 or more*")

@@ -66,10 +66,6 @@ def row(outcome: Any, before: Observed, now: Observed, **changed: Any) -> Upgrad
 OPEN = replace(SIDE, status="INCONCLUSIVE", words="INCONCLUSIVE")
 WORSE_CELL = "but in cv=a1 it is shown to be worse"
 WHY = {
-    "worse": (
-        row("worse", BEFORE, NOW, stops=True),
-        "+0.90 → +1.80  grew by up to 1.20, allowed 1",
-    ),
     "large": (
         row("worse", BEFORE, NOW, bound=133_241.07, margin=3000.0),
         "+0.90 → +1.80  grew by up to 133241.07, allowed 3000 (does not stop it)",
@@ -81,18 +77,6 @@ WHY = {
     "clear by itself": (
         row("as before", SIDE, SIDE, bound=0.1014, margin=0.1, said=""),
         "+0.0 → +0.0  CLEAR before and now; may be larger by up to 0.101, allowed 0.1",
-    ),
-    "clear now": (
-        row("improved", BEFORE, SIDE),
-        "BIASED → CLEAR  +0.90 → +0.0  improved: it was BIASED",
-    ),
-    "new": (
-        row("new", SIDE, NOW, stops=True),
-        "CLEAR → BIASED  +1.80, 95 % [+1.50, +2.10], allowed ±1",
-    ),
-    "no longer clear": (
-        row("new", SIDE, OPEN, bound=0.4, no_worse=True, stops=True),
-        "CLEAR → INCONCLUSIVE  +0.0, allowed ±1, no longer shown to be clear",
     ),
     "a cell is worse": (
         row("worse", BEFORE, NOW, bound=0.4, no_worse=True, said=WORSE_CELL),
