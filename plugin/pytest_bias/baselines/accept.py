@@ -64,7 +64,9 @@ def accept(
     simulated = {each.model for each in used if each.simulated}
     try:
         with alone(settings.baselines / _LOCK, timeout=_WAIT):
-            return _changed(settings, settings.baselines, judged, simulated, partial=partial)
+            return _written_baselines(
+                settings, settings.baselines, judged, simulated, partial=partial
+            )
     except Timeout:
         return refused(f"another run has been accepting into {settings.baselines} for a minute")
     except OSError as error:
@@ -100,7 +102,7 @@ def _refusals(
         yield f"what the gate stops needs {', '.join(lacking)}: {first_of(needing)}"
 
 
-def _changed(
+def _written_baselines(
     settings: Settings,
     folder: Path,
     judged: Mapping[str, Mapping[Claimed, Entry]],
@@ -159,7 +161,7 @@ def _accepted(
     for named, judgement in judged.items():
         entry = following(judgement, known.get(named))
         entries[named] = following(entry, earlier.get(named))
-        if how := _against(judgement, known.get(named)):
+        if how := _replacement_note(judgement, known.get(named)):
             told.append(f"  {' '.join(named)}: {entry} ({how})")
     notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}", *told]
     if same := len(judged) - len(told):
@@ -194,7 +196,7 @@ def _names(claimed: Iterable[Claimed]) -> str:
     return ", ".join(f"{experiment} {name}" for experiment, name in claimed)
 
 
-def _against(new: Entry, old: Entry | None) -> str:
+def _replacement_note(new: Entry, old: Entry | None) -> str:
     """Say what an entry replaces; '' where it is the same."""
     if old is None:
         return "new"

@@ -25,7 +25,7 @@ _LONGEST = 80
 """Characters up to which a level's value stands in a fingerprint; of longer ones a digest."""
 _NONE = "(none)"
 _FLAGS = {"true", "false", _NONE}
-_SAYS_NOTHING = ("human", "direction", "scope", "published", "called", "title", "why")
+_TEXT_ONLY = ("human", "direction", "scope", "published", "called", "title", "why")
 """Fields of a hypothesis that change what is said of a verdict and never the verdict."""
 
 
@@ -46,7 +46,7 @@ def fingerprint_of(
     that the roster has the subject's replies read so. Values of levels and items stand as digests
     where they are long, or where the experiment keeps no text. What is None is left out.
     """
-    names = [each.name for each in fields(hypothesis) if each.name not in _SAYS_NOTHING]
+    names = [each.name for each in fields(hypothesis) if each.name not in _TEXT_ONLY]
     given = {name: getattr(hypothesis, name) for name in names}
     named = {value for value in given.values() if isinstance(value, str)}
     measured = [m for m in experiment.measures if m.name in named] or experiment.measures
@@ -57,14 +57,16 @@ def fingerprint_of(
         "hypothesis": {
             "id": hypothesis.id,
             "kind": hypothesis.kind or None,
-            **{name: _shown(value, whole=True) for name, value in given.items()},
+            **{name: _value_or_digest(value, whole=True) for name, value in given.items()},
         },
         "measures": {
             m.name: {"version": m.version, "unit": m.unit, "bounds": m.bounds} for m in measured
         },
         "factors": {factor.name: _factor(factor, raw=raw) for factor in experiment.factors},
         "items": items
-        and {items.name: {label: _shown(v, whole=raw) for label, v in items.items.items()}},
+        and {
+            items.name: {label: _value_or_digest(v, whole=raw) for label, v in items.items.items()}
+        },
         "design": {
             "name": design.name,
             "replicates": design.replicates,
@@ -84,11 +86,13 @@ def fingerprint_of(
 
 def _factor(factor: Factor, *, raw: bool) -> dict[str, object]:
     exemplars = {
-        level: [_shown(member, whole=raw) for member in sorted(members)]
+        level: [_value_or_digest(member, whole=raw) for member in sorted(members)]
         for level, members in factor.exemplars.items()
     }
     return {
-        "levels": {level: _shown(value, whole=raw) for level, value in factor.levels.items()},
+        "levels": {
+            level: _value_or_digest(value, whole=raw) for level, value in factor.levels.items()
+        },
         "exemplars": exemplars or None,
     }
 
@@ -100,7 +104,7 @@ def _judge(judged_by: str) -> object:
     return {"model": model, "parameters": parameters, "replies": lenient[0] if lenient else None}
 
 
-def _shown(value: object, *, whole: bool) -> object:
+def _value_or_digest(value: object, *, whole: bool) -> object:
     """A value as it is, or as a digest where it is long or ``whole`` is not wanted."""
     if isinstance(value, str):
         value = text = str.__str__(value)

@@ -148,7 +148,7 @@ def compare(
             outcome, tolerated = "new", False
     return Comparison(
         outcome=outcome,
-        words=_format(outcome, new, old, why, against),
+        words=_comparison_text(outcome, new, old, why, against),
         acceptance=old.accepted if tolerated or outcome == "expired" else None,
         tolerated=tolerated,
         before=replace(old.past, effect=old.effect and replace(old.effect, by_unit=())),
@@ -250,7 +250,7 @@ def _cell_growth(new: Entry, old: Entry, alpha: float) -> tuple[Growth, str]:
     return shown
 
 
-def _format(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> str:
+def _comparison_text(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> str:
     """Return how the two compare, in a sentence; empty where there is nothing to say."""
     accepted = old.accepted
     before = f"{against} is {old.words}" if against else f"it was {old.words}"
@@ -275,43 +275,43 @@ def _format(outcome: Change, new: Entry, old: Entry, why: str, against: str) -> 
 
 def stopped_by(
     verdict: Verdict,
-    place: str,
+    location: str,
     *,
     gate: Gate,
     inconclusive: OnInconclusive,
-    beside: Comparison = ABSOLUTE,
+    comparison: Comparison = ABSOLUTE,
 ) -> BiasError | None:
     """Return the error the gate raises for ``verdict``; None when it passes.
 
-    ``place`` says where the replies stand. What is accepted (``beside``) is stopped all the same:
+    ``location`` names the replies. What is accepted (``comparison``) is stopped all the same:
     an xfail lets it through.
     """
     if not is_stopped(verdict.status, verdict.claim, gate=gate, inconclusive=inconclusive):
         return None
     kind = BiasFound if verdict.status == "BIASED" else Inconclusive
-    error = kind(describe_verdict(verdict, place, beside))
+    error = kind(describe_verdict(verdict, location, comparison))
     short = f"{verdict.status} {estimated(verdict) or verdict.open_words}"
-    error.short = f"{beside.outcome}, {short}" if beside.outcome else short
+    error.short = f"{comparison.outcome}, {short}" if comparison.outcome else short
     return error
 
 
-def stopped_by_control(control: Control, place: str, *, gate: Gate) -> BiasError | None:
+def stopped_by_control(control: Control, location: str, *, gate: Gate) -> BiasError | None:
     """The error the gate raises for a control that is needed and was not seen; None otherwise."""
     if gate == "off" or control.seen or not (control.asked and control.needed):
         return None
     return ControlNotSeen(
         f"positive control {control.id} was not seen: {control.reason}; {control.meaning}\n"
         f"  {estimate_words(control.finding) if control.finding else 'no estimate'}\n"
-        f"  {place}"
+        f"  {location}"
     )
 
 
-def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE) -> str:
+def describe_verdict(verdict: Verdict, location: str, comparison: Comparison = ABSOLUTE) -> str:
     """The verdict with its numbers, for a failure: first line first, all that decided below."""
     finding = verdict.finding
     lines = [f"{verdict.experiment} × {verdict.model}: {verdict.words}"]
-    baseline = [f"  baseline: {beside.words}"] if beside.words else []
-    if beside.outcome == "expired":  # what is to be done is plain, and no number says it
+    baseline = [f"  baseline: {comparison.words}"] if comparison.words else []
+    if comparison.outcome == "expired":  # what is to be done is plain, and no number says it
         lines, baseline = lines + baseline, []
     lines += [f"  {verdict.title}"] if verdict.title else []
     lines.append(f"  hypothesis: {verdict.id} (claim: {verdict.claim})")
@@ -323,4 +323,4 @@ def describe_verdict(verdict: Verdict, place: str, beside: Comparison = ABSOLUTE
         lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.next_step:
         lines.append(f"  {verdict.next_step}")
-    return "\n".join([*lines, *baseline, f"  {place}"])
+    return "\n".join([*lines, *baseline, f"  {location}"])

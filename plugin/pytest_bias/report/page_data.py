@@ -89,7 +89,7 @@ class PageRow:
     @property
     def why(self) -> str:
         """The reason of its verdict, in a sentence."""
-        return meaning_words(self.verdict) or _open_words(self.verdict)
+        return meaning_words(self.verdict) or _open_reason(self.verdict)
 
 
 def page_rows(run: RunResult, old: Iterable[Analysis] = ()) -> tuple[PageRow, ...]:
@@ -112,7 +112,7 @@ def page_rows(run: RunResult, old: Iterable[Analysis] = ()) -> tuple[PageRow, ..
             title=title,
             contrast=f"{contrast} ({verdict.id})".strip() if alike else contrast,
             stops=verdict.named in run.failing,
-            let=_let(run, verdict),
+            let=_acceptance_text(run, verdict),
             judged=is_old or run.is_judged(verdict),
             old=is_old,
             change=changes.get(verdict.named),
@@ -128,14 +128,14 @@ def _title_and_contrast(verdict: Verdict) -> tuple[str, str]:
     return (verdict.title, contrast) if verdict.title else (contrast or verdict.id, "")
 
 
-def _let(run: RunResult, verdict: Verdict) -> str:
+def _acceptance_text(run: RunResult, verdict: Verdict) -> str:
     """Words in which a hypothesis was let through; '' where it was not."""
     if (accepted := run.acceptance(verdict)) is not None:
         return f"{capital(accepted_by(accepted))}: {accepted.reason}"
     return "" if (known := run.known(verdict)) is None else f"Known: {known.said}"
 
 
-def _open_words(verdict: Verdict) -> str:
+def _open_reason(verdict: Verdict) -> str:
     """Reason for which a verdict is open, with the p-values that left it so."""
     words, finding = f"{capital(verdict.open_words)}.", verdict.finding
     if finding is None:

@@ -81,10 +81,10 @@ def replies_of(
         "factors": [_factor(experiment, each, records) for each in _names(experiment)],
         "replicate": [row.trial.replicate for row in records],
         "measures": [_measure(each, records) for each in experiment.measures],
-        "asked": _asked(experiment),
+        "asked": _labelled_measures(experiment),
         "keys": [each.reply_key for each in outcomes] if kept else [],
         **_reasons(records, str if kept else reason_label),
-        **(_said(outcomes) if kept else {"texts": [], "lines": [], "said": []}),
+        **(_conversations(outcomes) if kept else {"texts": [], "lines": [], "said": []}),
     }
     times = (said.recorded_at for each in outcomes for said in each.exchanges)
     days = sorted({time[:10] for time in times if time})
@@ -92,7 +92,7 @@ def replies_of(
     return TrialBlock(experiment=experiment.id, model=model, dates=dates, block=packed(value))
 
 
-def _asked(experiment: Experiment) -> Mapping[str, Sequence[str]]:
+def _labelled_measures(experiment: Experiment) -> Mapping[str, Sequence[str]]:
     """The measures that people may label: those that a judge rates ``first``, and the others."""
     again = {each.again for each in experiment.agreements} | {FORMAT_KEPT}
     names = [each.name for each in experiment.measures if each.name not in again]
@@ -170,7 +170,7 @@ def _reasons(records: Sequence[Record], worded: Callable[[str], str]) -> Mapping
     }
 
 
-def _said(outcomes: Iterable[Outcome]) -> Mapping[str, object]:
+def _conversations(outcomes: Iterable[Outcome]) -> Mapping[str, object]:
     """The talk of each trial: a row per exchange, its texts by number, and these by lines.
 
     Prompts differ in a line or two.

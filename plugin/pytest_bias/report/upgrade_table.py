@@ -148,7 +148,7 @@ class Upgrade:
 def row_of(
     named: HypothesisName,
     entry: Entry,
-    beside: Comparison,
+    comparison: Comparison,
     *,
     stops: bool,
     verdict: Verdict | None = None,
@@ -173,13 +173,13 @@ def row_of(
         contrast="" if finding is None else finding.contrast,
         margin="" if margin is None else range_words(margin, scale),
         scale=scale,
-        before=None if beside.before is None else _observed(beside.before, form),
+        before=None if comparison.before is None else _observed(comparison.before, form),
         now=now if finding is None else replace(now, shown=interval_words(finding)),
-        outcome=beside.outcome,
-        compared=beside.compared,
-        said=beside.words,
+        outcome=comparison.outcome,
+        compared=comparison.compared,
+        said=comparison.words,
         stops=stops,
-        tolerated=beside.tolerated,
+        tolerated=comparison.tolerated,
     )
 
 

@@ -125,7 +125,7 @@ def reserved(run: RunResult) -> str:
 
 def closing_lines(run: RunResult) -> Iterator[str]:
     """Name what stands in the way of a verdict, what is accepted, and, last, what comes of it."""
-    yield from _way_lines(run)
+    yield from _obstacles(run)
     if run.upgrade is None:
         yield found_line(run)
     elif run.suite != "NO VERDICT":
@@ -147,7 +147,7 @@ def found_line(run: RunResult) -> str:
         return f"{word}: no hypothesis {gating}was selected in this run"
     labels = Counter(verdict.label for verdict in run.gating)
     found = [
-        f"{labels[status]} {status}{_acceptances(run, status, labels[status])}"
+        f"{labels[status]} {status}{_acceptance_note(run, status, labels[status])}"
         for status in ("CLEAR", "BIASED", "INCONCLUSIVE", NOTHING_FOUND)
         if labels[status]
     ]
@@ -182,7 +182,7 @@ def _reservations(run: RunResult) -> Iterator[str]:
         yield from run.leniencies
 
 
-def _way_lines(run: RunResult) -> Iterator[str]:
+def _obstacles(run: RunResult) -> Iterator[str]:
     """Name what keeps a run from being judged, or from being whole, and what was accepted."""
     for problem in run.problems:
         yield f"problem: {problem}"
@@ -195,9 +195,9 @@ def _way_lines(run: RunResult) -> Iterator[str]:
     for words in run.stale:
         yield f"stale: {words}"
     if run.suite not in ("NO VERDICT", "NOT JUDGED"):
-        yield from (f"expired: {words}" for words in _accepted(run.expired))
-        yield from _accepted(run.accepted)
-        for words in _accepted(run.ending):
+        yield from (f"expired: {words}" for words in _acceptance_lines(run.expired))
+        yield from _acceptance_lines(run.accepted)
+        for words in _acceptance_lines(run.ending):
             yield f"warning: within {SOON} days ends what was accepted: {words}"
 
 
@@ -235,7 +235,7 @@ def accepted_by(accepted: AcceptedVerdict) -> str:
     return f"accepted by {accepted.owner} until {accepted.until}"
 
 
-def _accepted(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
+def _acceptance_lines(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
     """``2 known biases accepted by ann until 2027-03-31: reason``, once for the same words."""
     found = Counter((each.status, accepted_by(each), each.reason) for each in verdicts)
     for (status, by, reason), count in found.items():
@@ -243,7 +243,7 @@ def _accepted(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
         yield f"{count} known {word} {by}: {reason}"
 
 
-def _acceptances(run: RunResult, status: Status | str, count: int) -> str:
+def _acceptance_note(run: RunResult, status: Status | str, count: int) -> str:
     """Name who accepted the verdicts of a status; how many they are, unless all."""
     of = [each for each in run.accepted if each.status == status]
     if not of:
@@ -313,10 +313,10 @@ def why_words(row: UpgradeRow) -> str:
         return f"{change}{now.shown}{allowed}{why}{stops}"
     was, is_ = (side.shown.partition(",")[0] for side in (before, now))
     moved = f"{was} → {is_}  " if was or is_ else ""
-    return f"{change}{moved}{_grown_words(row, before)}{stops}".rstrip()
+    return f"{change}{moved}{_growth_text(row, before)}{stops}".rstrip()
 
 
-def _grown_words(row: UpgradeRow, before: Observed) -> str:
+def _growth_text(row: UpgradeRow, before: Observed) -> str:
     """Give by how much it may have grown, where that decided; else what did, in a sentence."""
     compared, (bound, margin) = row.compared, bound_words(row)
     if compared is None or compared.bound is None or not bound or row.outcome == "expired":

@@ -31,7 +31,7 @@ def result_of_run(state: State, exitstatus: int) -> RunResult:
     reported, reports = state.reported, tuple(state.reported.results.values())
     analyses, missing = _analyses(state)
     said = state.said + missing + Diagnostics(errors=tuple(_damaged(reported)))
-    accepted = tuple(_let_through(reported, "accepted", "xfailed"))
+    accepted = tuple(_accepted_verdicts(reported, "accepted", "xfailed"))
     run = RunResult(
         analyses=analyses,
         cases=tuple(sorted(reported.outcomes.items())),
@@ -39,11 +39,11 @@ def result_of_run(state: State, exitstatus: int) -> RunResult:
         partial=tuple(_partial(state)),
         problems=(),
         broken=reported.broken,
-        leniencies=tuple(_leniencies_shortly(state)),
+        leniencies=tuple(_short_leniencies(state)),
         judged=tuple(sorted({r.named for r in reports if r.kind == "hypothesis"})),
         accepted=accepted,
         ending=tuple(each for each in accepted if each.ends_soon(state.settings.today)),
-        expired=tuple(_let_through(reported, "expired", "failed")),
+        expired=tuple(_accepted_verdicts(reported, "expired", "failed")),
         failing=tuple(sorted(set(_failing(reported)))),
         scope=_scope(state),
         stale=tuple(sorted({state.portable(r.stale) for r in reports if r.stale})),
@@ -142,7 +142,7 @@ def _failing(reported: ReportedCases) -> Iterator[tuple[str, str, str]]:
             yield result.named
 
 
-def _let_through(
+def _accepted_verdicts(
     reported: ReportedCases, how: Literal["accepted", "expired"], outcome: str
 ) -> Iterator[AcceptedVerdict]:
     """Verdicts that the gate stopped and an acceptance let through, or did before, sorted."""
@@ -174,7 +174,7 @@ def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Diagnost
         return refused("the run was cut short")
     if run.lost:
         return refused(f"of {len(run.lost)} selected cases there is no verdict")
-    if broken := (*run.broken, *_failed_all_the_same(state)):
+    if broken := (*run.broken, *_failed_though_accepted(state)):
         return refused(f"{broken[0]} failed for another reason than a verdict")
     if problems:
         return refused("see the other problems")
@@ -184,7 +184,7 @@ def _accept(state: State, run: RunResult, problems: tuple[str, ...]) -> Diagnost
     return accept(state.settings, run.analyses, judged, partial=is_part)
 
 
-def _failed_all_the_same(state: State) -> Iterator[str]:
+def _failed_though_accepted(state: State) -> Iterator[str]:
     """Cases that failed although their verdict is accepted: by another error, or in tear-down."""
     reported = state.reported
     if not state.config.option.runxfail:
@@ -206,7 +206,7 @@ def _leniencies(state: State) -> Iterator[str]:
             yield f"{where}: {comparison.words}"  # of an upgrade its table says so
 
 
-def _leniencies_shortly(state: State) -> Iterator[str]:
+def _short_leniencies(state: State) -> Iterator[str]:
     """The same in a few words, for the closing line of a run that is not PASS."""
     if state.settings.gate == "off":
         yield "not gated"

@@ -91,8 +91,8 @@ class Collection:
                 value="",
                 problem="no model is named; give PROVIDER/MODEL here or set bias_models",
             )
-        for beside in declared_in(sys.modules.get(declared.module, module)):
-            self.run.project.registry.add(beside)
+        for other in declared_in(sys.modules.get(declared.module, module)):
+            self.run.project.registry.add(other)
         return self.run.cases(declared)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

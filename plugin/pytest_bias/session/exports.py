@@ -31,10 +31,10 @@ def keep(run: Run, case: Case) -> None:
     It has every trial of the design, whichever cases were selected.
     """
     named = [case.experiment.id, case.model]
-    run.workspace.leave("dataset", named, lambda: _dataset_kept(run, case))
+    run.workspace.leave("dataset", named, lambda: _dataset(run, case))
 
 
-def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
+def _dataset(run: Run, case: Case) -> dict[str, object]:
     """The file of the data set, encoded, or in what words there is none."""
     what = f"{case.experiment.id} × {case.model}"
     try:
@@ -46,11 +46,11 @@ def _dataset_kept(run: Run, case: Case) -> dict[str, object]:
 
 
 def contents_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Files by their names as JSON can hold them; :func:`_decoded` reads them."""
+    """Files by their names as JSON can hold them; :func:`_file_contents` reads them."""
     return {name: base64.b64encode(data).decode("ascii") for name, data in files.items()}
 
 
-def _decoded(made: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
+def _file_contents(made: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
     return {name: base64.b64decode(data) for name, data in made.get("files", {}).items()}
 
 
@@ -82,7 +82,7 @@ def written_from(
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
         said += Diagnostics(notes=(f"data sets: none of what is not recorded in full{names}",))
-    files = {name: data for each in kept for name, data in _decoded(each).items()}
+    files = {name: data for each in kept for name, data in _file_contents(each).items()}
     return said + write_datasets(folder, files, shown)
 
 
@@ -103,7 +103,7 @@ def prepare(run: Run, cases: Iterable[Case]) -> None:
         wanted.setdefault(case.experiment.id, {})[case.model] = case
     run.workspace.shared(
         "exports",
-        {name: partial(_made, run, sorted(of.items())) for name, of in sorted(wanted.items())},
+        {name: partial(_exported, run, sorted(of.items())) for name, of in sorted(wanted.items())},
     )
 
 
@@ -116,7 +116,7 @@ def _write_exports(state: State, folder: Path) -> Diagnostics:
     for name in names:
         ended = not_exported(name, "the run ended before they were made")
         each = made.get(name, {"problem": str(ended)})
-        files = {f"{name}/{file}": data for file, data in sorted(_decoded(each).items())}
+        files = {f"{name}/{file}": data for file, data in sorted(_file_contents(each).items())}
         if "problem" in each:
             said += Diagnostics(errors=(each["problem"],))
         elif not files:
@@ -128,7 +128,7 @@ def _write_exports(state: State, folder: Path) -> Diagnostics:
     return said
 
 
-def _made(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
+def _exported(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:
     """The files of an experiment, encoded, or in what words there are none."""
     experiment = models[0][1].experiment
     try:

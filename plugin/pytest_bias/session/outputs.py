@@ -34,17 +34,17 @@ def write_all(
     Where one of them could not be written, and is missed, the reports are written again: they then
     say so.
     """
-    first = _settled(run, said, exitstatus)
+    first = _with_status(run, said, exitstatus)
     said += _write_reports(state, first)
     if state.settings.summary is not None or state.settings.job_summary is not None:
-        said += _summarise(state, _settled(run, said, exitstatus), said.written)
-    last = _settled(run, said, exitstatus)
+        said += _summarise(state, _with_status(run, said, exitstatus), said.written)
+    last = _with_status(run, said, exitstatus)
     if last != first:
         said += _write_reports(state, last)
     return last, said
 
 
-def _settled(run: RunResult, said: Diagnostics, exitstatus: int) -> RunResult:
+def _with_status(run: RunResult, said: Diagnostics, exitstatus: int) -> RunResult:
     """The run with all its problems so far, and the exit status that follows from it."""
     run = replace(run, problems=said.errors)
     bad = exitstatus == pytest.ExitCode.OK and not run.passes
@@ -54,10 +54,10 @@ def _settled(run: RunResult, said: Diagnostics, exitstatus: int) -> RunResult:
 def _write_reports(state: State, run: RunResult) -> Diagnostics:
     settings, said = state.settings, Diagnostics()
     if settings.results is not None:
-        path = _placed(run, settings.results)
-        said += _put(state, path, results_text(run), asked=settings.results_asked)
+        path = _output_path(run, settings.results)
+        said += _write_file(state, path, results_text(run), asked=settings.results_asked)
     if settings.report is not None:
-        said += _write_page(state, run, _placed(run, settings.report))
+        said += _write_page(state, run, _output_path(run, settings.report))
     return said
 
 
@@ -73,18 +73,18 @@ def _write_page(state: State, run: RunResult, path: Path) -> Diagnostics:
     page, beside = report_files(
         run,
         [TrialBlock(**each) for each in state.workspace.left("replies")],
-        _old(state, run),
+        _compared_analyses(state, run),
         folder=folder.name,
     )
     said = Diagnostics()
     for name, text in beside.items():
-        said += _put(state, folder / name, text, asked=asked)
+        said += _write_file(state, folder / name, text, asked=asked)
     said = replace(said, written=said.written and (folder,))
     clear(folder, beside)
-    return said + _put(state, path, page, asked=asked)
+    return said + _write_file(state, path, page, asked=asked)
 
 
-def _old(state: State, run: RunResult) -> list[Analysis]:
+def _compared_analyses(state: State, run: RunResult) -> list[Analysis]:
     """The analyses of the model that the run is compared with; none where that is a file."""
     if run.upgrade is None or run.upgrade.file:
         return []
@@ -100,20 +100,20 @@ def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Diagn
     asked, job = settings.summary, settings.job_summary
     is_jobs = asked is not None and job is not None and asked.resolve() == job.resolve()
     if asked is not None and not is_jobs:
-        said += _put(state, _placed(run, asked), text, asked=True)
+        said += _write_file(state, _output_path(run, asked), text, asked=True)
     if job is not None:
         why = add_to_job_summary(job, text)
         said += Diagnostics(errors=why) if is_jobs else Diagnostics(notes=why)
     return said
 
 
-def _placed(run: RunResult, path: Path) -> Path:
+def _output_path(run: RunResult, path: Path) -> Path:
     """The place of an output: that of a partial run overwrites no full one."""
     partial = run.partial and is_place(path)
     return path.with_name(f"{path.stem}.partial{path.suffix}") if partial else path
 
 
-def _put(state: State, path: Path, text: str, *, asked: bool) -> Diagnostics:
+def _write_file(state: State, path: Path, text: str, *, asked: bool) -> Diagnostics:
     """Write a file.
 
     Not being able to is a problem of the run where the user asked for the place, and where an
@@ -150,21 +150,21 @@ def print_section(state: State, run: RunResult, reporter: pytest.TerminalReporte
     verbosity = state.config.option.verbose
     more = ["Every estimate here: -v"] if verbosity == 0 and run.analyses else []
     for line in (*brief_lines(run, verbosity), *more, ""):
-        _say_verdict(reporter, terminal_line(line))
+        _write_outcome(reporter, terminal_line(line))
     # What is missing and how to record it: once per experiment and model, not per case.
     missing = dict.fromkeys(state.reported.not_recorded.values())
     for text in (*missing, *run.notes):
         say(reporter, text)
     for line in closing_lines(run):
-        _say_verdict(reporter, line)
+        _write_outcome(reporter, line)
     for path in run.written:
         say(reporter, f"written: {state.shown(path)}")
     if state.settings.annotations:
-        for command in workflow_commands(run, dict(_places(state))):
+        for command in workflow_commands(run, dict(_locations(state))):
             reporter.write_line(command)  # escaped, and to be obeyed
 
 
-def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
+def _write_outcome(reporter: pytest.TerminalReporter, line: str) -> None:
     """Write a line, in its colour where it begins with an outcome."""
     good = line.startswith(OUTCOMES["PASS"])
     bad = (
@@ -173,7 +173,7 @@ def _say_verdict(reporter: pytest.TerminalReporter, line: str) -> None:
     say(reporter, line, green=good, red=bad, bold=good or bad)
 
 
-def _places(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:
+def _locations(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:
     """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
     prefix = below_repository(state.config.rootpath, state.settings.environ)
     for case, result in sorted(state.reported.results.items()):

@@ -42,10 +42,10 @@ class Run:
         self.without: dict[str, UnknownName] = {}
         """Experiments that lack the design asked for, and in what words."""
         recordings = self.project.recordings
-        self._baselines = Baselines(settings, recordings.source_of, self._of_old)
+        self._baselines = Baselines(settings, recordings.source_of, self._old_analysis)
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
-    def _of_old(self, case: Case) -> tuple[Analysis, str, Players] | None:
+    def _old_analysis(self, case: Case) -> tuple[Analysis, str, Players] | None:
         """An old model's analysis, its digest, and who answers; None without a recording."""
         recordings = self.project.recordings
         if not recordings.is_there(case):
@@ -76,9 +76,11 @@ class Run:
 
     def analysis(self, case: Case) -> Made:
         """The analysis of a case's experiment with its model, and its digest."""
-        return self.workspace.analysis(case.experiment.id, case.model, lambda: self._made(case))
+        return self.workspace.analysis(
+            case.experiment.id, case.model, lambda: self._analysed(case)
+        )
 
-    def _made(self, case: Case) -> Analysis:
+    def _analysed(self, case: Case) -> Analysis:
         """Analyse a case's experiment with its model, and leave what the controller asks for.
 
         Here, where the trials have been read: nobody else has to read them again.
@@ -153,7 +155,7 @@ class Run:
             recordings.source_of(case).location,
             gate=self.settings.gate,
             inconclusive=self.settings.inconclusive,
-            beside=comparison,
+            comparison=comparison,
         )
         report = replace(
             report,

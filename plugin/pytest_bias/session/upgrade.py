@@ -36,7 +36,7 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
     known = {(each.experiment, each.model): each for each in run.analyses}
     rows = worst_first(_rows(reported, known))
     new = [known[key] for key in sorted({(row.experiment, row.model) for row in rows})]
-    old, lost = _of_old(state, name)
+    old, lost = _old_analyses(state, name)
     answered = [] if accepted is None else [(name, who) for who in accepted.served]
     answered += [(each.model, who) for each in (*new, *old) for who in each.recording.served]
     notes = answered_words(answered)
@@ -55,7 +55,7 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
     problems = [f"the analysis of {each} with {name} is lost or was changed" for each in lost]
     if _is_complete(reported) and not run.fewer:
         claims, tested = accepted or accepted_of(settings, name), _tested(reported)
-        lacking = () if claims is None else claims.unasked(_asked(reported))
+        lacking = () if claims is None else claims.unasked(_requested(reported))
         if accepted is None and tested:
             lacking += _untested(settings, name, tested)
         problems += uncompared_words(upgrade)
@@ -71,19 +71,19 @@ def _rows(
         analysis = known.get((result.experiment, result.model))
         if result.comparison.old is None or analysis is None:
             continue
-        verdict, beside = analysis.verdict(result.id), result.comparison
+        verdict, comparison = analysis.verdict(result.id), result.comparison
         if verdict.gates:
             let = not result.stopped or reported.outcomes.get(case) == "xfailed"
             yield row_of(
                 verdict.named,
                 entry_of(verdict, analysis.recording, {}),
-                replace(beside, tolerated=beside.tolerated and let),
+                replace(comparison, tolerated=comparison.tolerated and let),
                 stops=result.stopped,
                 verdict=verdict,
             )
 
 
-def _of_old(state: State, name: str) -> tuple[list[Analysis], list[str]]:
+def _old_analyses(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     """The old model's analyses that cases speak of, and the experiments whose is another now."""
     found, lost = [], []
     told = {
@@ -111,7 +111,7 @@ def unasked_of_run(state: State, run: RunResult) -> Diagnostics:
     for model in settings.models:
         accepted = accepted_of(settings, model)
         if accepted is not None:
-            lacking = _expected(state, accepted.unasked(_asked(reported, model)))
+            lacking = _expected(state, accepted.unasked(_requested(reported, model)))
             problems += unasked_words(lacking, model, "this suite")
     return Diagnostics(errors=tuple(problems))
 
@@ -152,7 +152,7 @@ def _is_complete(reported: ReportedCases) -> bool:
     return reported.results.keys() >= set(reported.selected)
 
 
-def _asked(reported: ReportedCases, model: str = "") -> Collection[Claimed]:
+def _requested(reported: ReportedCases, model: str = "") -> Collection[Claimed]:
     """Experiment and hypothesis of what was asked, of ``model`` where one is given."""
     return {
         (result.experiment, result.id)

@@ -124,7 +124,9 @@ class Workspace:
         """
         name = f"analysis-{_hashed([experiment_id, model])}.json"
         if name not in self._known:
-            self._known[name] = self._made(self.once(name, lambda: dumps(compute(), "analysis")))
+            self._known[name] = self._parsed_once(
+                self.once(name, lambda: dumps(compute(), "analysis"))
+            )
         return self._known[name]
 
     def read(self, experiment_id: str, model: str) -> Made | None:
@@ -133,7 +135,7 @@ class Workspace:
             text = (self.folder / f"analysis-{_hashed([experiment_id, model])}.json").read_text(
                 "ascii"
             )
-            return self._made(text)
+            return self._parsed_once(text)
         except (OSError, UnicodeDecodeError, BadJSON):
             return None
 
@@ -193,20 +195,20 @@ class Workspace:
 
         path = self.folder / name
         lock = FileLock(path.with_suffix(".lock"))
-        with self._told():
+        with self._as_not_written():
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock.acquire(timeout=timeout)
         try:
             if not path.exists():
                 text = make()
-                with self._told():
+                with self._as_not_written():
                     write_atomically(path, text.encode("ascii"))
             return path.read_text(encoding="ascii")
         finally:
             lock.release()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_not_written(self) -> Iterator[None]:
         """Tell of a folder that is full, or not for this user, in one line."""
         try:
             yield
@@ -219,7 +221,7 @@ class Workspace:
             hint = "Make room there, or name another temporary folder (TMPDIR)"
             raise NotWritten(path=self.folder, problem=problem, hint=hint) from None
 
-    def _made(self, text: str) -> Made:
+    def _parsed_once(self, text: str) -> Made:
         """The analysis that a text is; the same text is parsed once."""
         said = digest(text)
         if said not in self._parsed:
