@@ -40,11 +40,12 @@ from pytest_bias.contrasts.pairs import PairContrast
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.copies import copied_words
 from pytest_bias.experiments.design import Trial, is_control
-from pytest_bias.experiments.experiment import Players, plan, simulated_text
+from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Exchange, Outcome, Recording, records_of
 from pytest_bias.experiments.replay import PendingRequest, carry_out
+from pytest_bias.experiments.simulated import simulated_text
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.given import cores
 from pytest_bias.verdicts.analysis import Analysis, analyse

@@ -52,10 +52,8 @@ if TYPE_CHECKING:
         Items as Items,
         Trial as Trial,
     )
-    from .experiments.experiment import (
-        Experiment as Experiment,
-        SimulatedPrompt as SimulatedPrompt,
-    )
+    from .experiments.experiment import Experiment as Experiment
+    from .experiments.simulated import SimulatedPrompt as SimulatedPrompt
     from .experiments.figures import Heatmap as Heatmap, Means as Means
     from .experiments.judges import (
         NOT_SCORED as NOT_SCORED,
@@ -98,7 +96,8 @@ _HOMES = {
         "contrasts.selection": "Selection",
         "errors": "BadData BadDesign BiasError InvalidReply",
         "experiments.design": "Condition Design Factor Items Trial",
-        "experiments.experiment": "Experiment SimulatedPrompt",
+        "experiments.experiment": "Experiment",
+        "experiments.simulated": "SimulatedPrompt",
         "experiments.figures": "Heatmap Means",
         "experiments.judges": "NOT_SCORED Agreement scored_again",
         "experiments.layouts": "TableLayout TableRow",

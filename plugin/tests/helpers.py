@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hypothesis import settings
 
-from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.simulated import SimulatedPrompt
 
 T = TypeVar("T")
 

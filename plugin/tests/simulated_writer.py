@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.simulated import SimulatedPrompt
 
 _PART = re.compile(r"<(metadata|configuration|analysis)>\n(.*)\n</\1>")
 

@@ -12,10 +12,11 @@ import pytest
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import replay
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.simulated import SUBJECTS
 from tests.core.factories import Script, completion
 

@@ -16,12 +16,12 @@ from pytest_bias.errors import BadData, InvalidReply
 from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Completion, Message, Place, Request
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.messages import Completion, Message, Place, Request, trial_seed
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import Unrecorded, Walk, replay, simulated_reply
 from pytest_bias.experiments.replies import reply_schema
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from tests.core.factories import Script, completion
 
 from ..experiment import ALL_IN_ONE, ANCHORING, CITATION, DEMAND, PEOPLE, SENTENCING

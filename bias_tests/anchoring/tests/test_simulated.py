@@ -10,10 +10,9 @@ import pytest
 
 from pytest_bias.experiments.design import Condition, Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import SimulatedPrompt
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Message, Place
+from pytest_bias.experiments.messages import Message, Place, trial_seed
 from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.simulated import SUBJECTS, dice
 from tests.core.factories import Script
 

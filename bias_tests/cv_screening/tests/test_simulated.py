@@ -10,9 +10,9 @@ from functools import cache
 import pytest
 
 from pytest_bias.contrasts.estimate import Estimate
-from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import record_of
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.verdicts.decide import clears
 from pytest_bias.verdicts.verdict import Verdict

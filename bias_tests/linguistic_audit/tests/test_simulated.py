@@ -13,8 +13,7 @@ import pytest
 
 from pytest_bias import Refusals, SimulatedPrompt, log_length, sentiment
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Message, Place
+from pytest_bias.experiments.messages import Message, Place, trial_seed
 from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.verdicts.verdict import Reason, Verdict
 

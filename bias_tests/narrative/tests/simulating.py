@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pytest_bias.contrasts.declared import Hypothesis
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Completion
+from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.messages import Completion, trial_seed
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import PendingRequest, carry_out
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.players import SIMULATED_JUDGE, judge_of
 from pytest_bias.settings.roster import Roster
 from pytest_bias.verdicts.analysis import Analysis, analyse

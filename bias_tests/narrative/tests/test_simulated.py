@@ -16,9 +16,10 @@ from pytest_bias import masked
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import NoFinding
-from pytest_bias.experiments.experiment import Players, SimulatedPrompt
+from pytest_bias.experiments.experiment import Players
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import Outcome, Records, record_of
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.players import SIMULATED_JUDGE
 from pytest_bias.providers.simulated import PROGRAMS, SUBJECTS
 from pytest_bias.verdicts.analysis import Analysis

@@ -13,8 +13,9 @@ import pytest
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.contrasts.estimation import selection as selecting
-from pytest_bias.experiments.experiment import SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.stats.resampling import label_shuffle_ratio
 from pytest_bias.verdicts.analysis import Analysis, analyse

@@ -13,8 +13,7 @@ from ..experiments.canonical import digest, dumps, plain
 from ..experiments.checks.prompts import PromptDigests
 from ..experiments.design import Design, Factor
 from ..experiments.experiment import Experiment
-from ..experiments.keys import parameters_of
-from ..experiments.messages import Parameters
+from ..experiments.messages import Parameters, parameters_of
 
 PROMPTS = "prompts"
 """Where a fingerprint has the digests of what is told, by player and condition."""

@@ -23,8 +23,7 @@ from typing import Any, TypeVar, cast
 from ..errors import NEWER, DamagedCassette
 from ..experiments.canonical import compact, digest, plain
 from ..experiments.design import Condition, Trial
-from ..experiments.keys import parameters_of, request_parts
-from ..experiments.messages import Completion
+from ..experiments.messages import Completion, parameters_of, request_parts
 from ..experiments.replay import PendingRequest
 from ..settings.model_names import SERVED_BY
 

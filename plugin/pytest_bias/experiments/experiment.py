@@ -40,11 +40,11 @@ from .figures import Figure, Heatmap, Means
 from .judges import Agreement, texts_hidden
 from .layouts import TableLayout
 from .measures import FORMAT, FORMAT_KEPT, MISSING, Measure, check_declared, with_kind
-from .mess import AS, MESSY, messy_reply, seed_of
-from .messages import DROPPABLE, Message, Parameters, Player
+from .messages import DROPPABLE, Parameters, Player
 from .protocol import Protocol, Subject
 from .records import Config, Retention
 from .replies import ReplyPolicy
+from .simulated import SimulatedAnswer
 
 if TYPE_CHECKING:
     from .records import Outcome, Records
@@ -60,60 +60,6 @@ MOST_TRIALS = 1_000_000
 
 GATE = "gate"
 """Name of the design that is run unless another is asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedPrompt:
-    """All a simulated subject may see: the messages, a seed, and its own name.
-
-    ``planted`` is empty but where error rates are measured: measure → how much higher than else
-    the expected value of what is measured of this trial is to be, in the measure's unit.
-    ``MEASURE*`` is of a rate, and the logarithm of the factor by which it is to be multiplied; a
-    group's name after that is of the items of that group.
-
-    ``trial`` is a seed that all calls of a trial share; without one every call is a trial of its
-    own. ``messy``: the mess of :mod:`.mess` is laid over what is answered.
-    """
-
-    subject: str
-    messages: tuple[Message, ...]
-    seed: int
-    planted: Mapping[str, float] = field(default_factory=dict)
-    trial: int | None = None
-    messy: bool = False
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        """The user's messages, the one to answer last."""
-        return tuple(message.text for message in self.messages if message.role == "user")
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """The subject's own replies so far."""
-        return tuple(message.text for message in self.messages if message.role == "assistant")
-
-
-SimulatedAnswer = Callable[[SimulatedPrompt], str | None]
-"""Answers in place of a model; None when the prompt is not one of this experiment's."""
-
-
-def simulated_text(answer: SimulatedAnswer, prompt: SimulatedPrompt) -> str | None:
-    """Return what ``answer`` says to ``prompt``, in a mess where its subject is messy.
-
-    Raises BadDesign where what it says is no text.
-    """
-    subject, asked = prompt.subject, prompt
-    if subject in AS:
-        asked = replace(prompt, subject=AS[subject], seed=seed_of(prompt.seed), messy=True)
-    text: object = answer(asked)
-    if isinstance(text, str) and subject == MESSY:
-        trial = prompt.seed if prompt.trial is None else prompt.trial
-        return messy_reply(text, trial=trial, seed=prompt.seed)
-    if text is None or isinstance(text, str):
-        return text
-    name = getattr(answer, "__name__", type(answer).__name__)
-    problem = f"gave a {type(text).__name__}; text (json.dumps(…)) or None is needed"
-    raise BadDesign(what=f"simulated={name}", problem=problem)
 
 
 Exports = Callable[[Mapping[str, "Records"]], Mapping[str, str | bytes]]

@@ -16,11 +16,11 @@ from ..errors import BadDesign, BiasError, InvalidReply, NotReplayable
 from .blind_check import check_blind
 from .design import Trial
 from .driver import drive_at_once
-from .experiment import Experiment, Players, SimulatedPrompt, simulated_text
-from .keys import interaction_key, trial_seed
-from .messages import Completion, Message, Place, Request, identity_of
+from .experiment import Experiment, Players
+from .messages import Completion, Message, Place, Request, identity_of, interaction_key, trial_seed
 from .protocol import Reply
 from .records import Exchange, Outcome
+from .simulated import SimulatedPrompt, simulated_text
 
 Lookup = Callable[[str], Completion | None]
 """From an interaction's key to what was recorded under it."""

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Protocol, cast
 
 from ..errors import BadSetting, BiasError, UnknownName
-from ..experiments.experiment import SimulatedAnswer
 from ..experiments.messages import Completion, Request
+from ..experiments.simulated import SimulatedAnswer
 from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
 
 SIMULATED = "simulated"

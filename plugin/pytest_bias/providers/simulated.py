@@ -16,10 +16,15 @@ from typing import Literal, get_args
 
 from ..errors import CallFailed
 from ..experiments.canonical import compact, digest
-from ..experiments.experiment import SimulatedAnswer, SimulatedPrompt, simulated_text
-from ..experiments.mess import MESSY, MESSY_JUDGE
 from ..experiments.messages import Completion, Request
 from ..experiments.replay import JUDGE
+from ..experiments.simulated import (
+    MESSY,
+    MESSY_JUDGE,
+    SimulatedAnswer,
+    SimulatedPrompt,
+    simulated_text,
+)
 from .base import SIMULATED, Call, Provider, ProviderContext
 
 SubjectName = Literal["even", "biased", "drifted"]
@@ -29,7 +34,7 @@ fixes one and worsens another. Each experiment's ``simulated.py`` declares what 
 SUBJECTS: tuple[str, ...] = get_args(SubjectName)
 
 MODELS: tuple[str, ...] = (*SUBJECTS, MESSY)
-"""Those, and ``messy``: ``even`` with the ordinary mess of a model (:mod:`..experiments.mess`)."""
+"""Those, and ``messy``: ``even`` with the ordinary mess of a model."""
 
 JUDGES: tuple[str, ...] = (JUDGE, MESSY_JUDGE)
 """The programs that grade subjects and are none: that of all others, and that of ``messy``."""

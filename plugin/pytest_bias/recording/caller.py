@@ -13,8 +13,7 @@ from random import Random
 from ..errors import BadSetting, CallFailed
 from ..experiments.canonical import compact
 from ..experiments.experiment import Experiment
-from ..experiments.keys import request_parts
-from ..experiments.messages import Completion, Parameters, Request
+from ..experiments.messages import Completion, Parameters, Request, request_parts
 from ..experiments.records import Outcome, Retention
 from ..providers.base import (
     Call,

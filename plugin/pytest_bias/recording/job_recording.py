@@ -31,8 +31,7 @@ from ..experiments.copies import Copies
 from ..experiments.design import Trial
 from ..experiments.driver import drive
 from ..experiments.experiment import Experiment
-from ..experiments.keys import seed_of_trial, trial_seed
-from ..experiments.messages import Completion, Place, Request
+from ..experiments.messages import Completion, Place, Request, seed_of_trial, trial_seed
 from ..experiments.records import Exchange, Outcome
 from ..experiments.replay import (
     PendingRequest,

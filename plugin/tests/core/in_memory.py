@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Place, Request
+from pytest_bias.experiments.experiment import Experiment
+from pytest_bias.experiments.messages import Place, Request, trial_seed
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Outcome, Recording
+from pytest_bias.experiments.simulated import SimulatedPrompt
 
 from .factories import Script
 

@@ -29,8 +29,7 @@ from pytest_bias.contrasts.cases import Registry
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Place
+from pytest_bias.experiments.messages import Place, trial_seed
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.report.wording import control_lines
 from pytest_bias.stats.results import Interval

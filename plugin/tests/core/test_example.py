@@ -53,7 +53,7 @@ def absurd(prompt: SimulatedPrompt) -> str | None:
     text = text.replace("EGGS = Experiment(", f"{absurd}EGGS = Experiment(")
     seeds = """
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.keys import trial_seed
+from pytest_bias.experiments.messages import trial_seed
 from pytest_bias.experiments.messages import Place
 
 _SEEDS = [

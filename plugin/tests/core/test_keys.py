@@ -18,8 +18,14 @@ from pytest_bias.errors import BadJSON
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Condition, Factor, Items, Trial
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.keys import interaction_key, trial_seed
-from pytest_bias.experiments.messages import Message, Parameters, Place, Request
+from pytest_bias.experiments.messages import (
+    Message,
+    Parameters,
+    Place,
+    Request,
+    interaction_key,
+    trial_seed,
+)
 
 from .factories import experiment
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.checks.manipulation import LISTED, faults, format_faults
 from pytest_bias.experiments.design import Factor, Items, Trial
-from pytest_bias.experiments.experiment import Experiment, SimulatedAnswer, SimulatedPrompt
+from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.protocol import Protocol, Reply, Subject, together
+from pytest_bias.experiments.simulated import SimulatedAnswer, SimulatedPrompt
 
 from ..helpers import fewer
 from .factories import experiment as tiny

@@ -20,12 +20,13 @@ from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.measures import Measure, check_declared
 from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import check_replay, rehearse, replay
+from pytest_bias.experiments.simulated import SimulatedPrompt
 
 from . import factories
 from .factories import MODEL, PROVENANCE, completion, experiment

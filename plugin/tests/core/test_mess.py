@@ -8,10 +8,17 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_bias.errors import BadSetting
-from pytest_bias.experiments.experiment import SimulatedPrompt, simulated_text
-from pytest_bias.experiments.mess import FENCED, MESSY, MESSY_JUDGE, REFUSAL, REFUSED
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.replies import unfenced
+from pytest_bias.experiments.simulated import (
+    FENCED,
+    MESSY,
+    MESSY_JUDGE,
+    REFUSAL,
+    REFUSED,
+    SimulatedPrompt,
+    simulated_text,
+)
 from pytest_bias.providers.players import SAME, check_models, judge_of
 from pytest_bias.settings.roster import Roster
 

@@ -9,9 +9,10 @@ import pytest
 
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.experiments.design import Design, Factor, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.estimate import SAMPLE, Calls
 from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
 from pytest_bias.settings.roster import ModelEntry, Price, Roster

@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt
+from pytest_bias.experiments.experiment import Experiment, Players
 from pytest_bias.experiments.messages import Completion, Parameters
 from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.simulated import SimulatedPrompt
 
 from .factories import experiment
 

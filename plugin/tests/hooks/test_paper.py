@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from benchmarks import real_models
 from pytest_bias.cli.commands import main
-from pytest_bias.experiments.experiment import SimulatedPrompt
 from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.records import Config
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.report.paper import SECTIONS, Brief, brief_of, checked_paper
 from pytest_bias.report.results import read_results
 from pytest_bias.report.run import RunResult

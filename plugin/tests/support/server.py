@@ -20,12 +20,8 @@ from email.message import Message as Headers
 from typing import Any, Literal, get_args
 
 from pytest_bias.errors import CallFailed
-from pytest_bias.experiments.experiment import (
-    SimulatedAnswer,
-    SimulatedPrompt,
-    simulated_text,
-)
 from pytest_bias.experiments.messages import Completion, Message, Request
+from pytest_bias.experiments.simulated import SimulatedAnswer, SimulatedPrompt, simulated_text
 from pytest_bias.providers.base import Call, Provider
 from pytest_bias.providers.simulated import word_counts
 

@@ -14,8 +14,13 @@ import pytest
 
 from pytest_bias.errors import BadSetting, CallFailed
 from pytest_bias.experiments.canonical import compact
-from pytest_bias.experiments.keys import request_parts
-from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.messages import (
+    Completion,
+    Message,
+    Parameters,
+    Request,
+    request_parts,
+)
 from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording.caller import Caller, Retries, Tally, Terms
 from pytest_bias.recording.limits import Capped, Halted, Spending, Stop

@@ -24,12 +24,12 @@ from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, SimulatedPrompt, plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Place
+from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.messages import Place, trial_seed
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.experiments.replay import replay
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.providers.simulated import WIRE
 from pytest_bias.recording.caller import Progress, Retries, Terms, silent

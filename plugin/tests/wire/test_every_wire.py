@@ -19,10 +19,10 @@ from pytest_bias.contrasts.cases import Case, Declaration
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Parameters, Place
+from pytest_bias.experiments.experiment import Experiment, plan
+from pytest_bias.experiments.messages import Parameters, Place, trial_seed
 from pytest_bias.experiments.records import Outcome
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.job import JobReport
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.analysis import Analysis

@@ -15,8 +15,7 @@ import pytest
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
 from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Place
+from pytest_bias.experiments.messages import Place, trial_seed
 
 from ..core.factories import ask_twice, experiment
 from ..helpers import Endpoint

@@ -18,8 +18,7 @@ import pytest
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.experiments.keys import trial_seed
-from pytest_bias.experiments.messages import Parameters, Place
+from pytest_bias.experiments.messages import Parameters, Place, trial_seed
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import ModelEntry, Price, Roster

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import BadSetting
-from pytest_bias.experiments.experiment import SimulatedPrompt
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.caller import Retries
 from pytest_bias.settings.given import read_environment
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from ..canonical import compact, digest, plain
 from ..design import Design, Trial, frozen_mapping
 from ..experiment import Experiment, Players, plan_condition
-from ..keys import parameters_of, request_parts
-from ..messages import Completion, Parameters, Request
+from ..messages import Completion, Parameters, Request, parameters_of, request_parts
 from ..replay import Lookup, PendingRequest, Walk, simulated_reply
 
 _LENGTH = 16

@@ -11,10 +11,11 @@ from pytest_bias.contrasts.interactions import Interaction
 from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
 from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.design import Factor, Items, Trial
-from pytest_bias.experiments.experiment import Experiment, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Record, Records
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.simulated import dice
 from pytest_bias.verdicts.decide import clears
 

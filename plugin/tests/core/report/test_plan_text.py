@@ -11,8 +11,9 @@ from bias_tests.anchoring.experiment import ANCHORING
 from pytest_bias.contrasts.power import Prospect
 from pytest_bias.contrasts.units import Units
 from pytest_bias.experiments.design import Design, Factor
-from pytest_bias.experiments.experiment import Players, SimulatedPrompt, plan
+from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.estimate import Calls
 from pytest_bias.recording.plan import PlanJob, RecordingPlan, plan_recording
 from pytest_bias.report.plan_text import WIDTH, plan_lines
