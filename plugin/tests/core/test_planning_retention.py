@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.recording.estimate import Calls
@@ -39,22 +38,3 @@ def test_text_in_the_cassette_is_a_problem_of_the_plan(tmp_path: Path) -> None:
     found = planned(tmp_path, kept())
     assert found.rows == ()
     assert "holds requests and replies as text" in found.problems[0]
-
-
-def test_another_models_measured_trials_tell_it_too(tmp_path: Path) -> None:
-    of = kept()
-    record(tmp_path, of)
-    row = only(planned(tmp_path, of, models=["openai/other"]))
-    assert (row.estimate.basis, row.subject) == ("another cassette", Calls(6, 18, 6))
-
-
-def test_designs_that_do_not_hold_each_other_share_measured_trials(tmp_path: Path) -> None:
-    of = kept(
-        factors=[Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["A", "B"], "b": ["C", "D"]})],
-        designs={"documented": Design(5, exemplars=1)},
-    )
-    for design in ("gate", "documented"):
-        record(tmp_path, of, trials=plan(of, of.design(design)))
-    for design in ("gate", "documented"):
-        row = only(planned(tmp_path, of, design=design))
-        assert (row.missing_trials, row.stale_interactions) == (0, 0)

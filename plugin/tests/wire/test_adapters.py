@@ -110,17 +110,6 @@ def test_a_reply_is_read_as_json_whatever_charset_its_header_names(
     assert line.ask().text == said
 
 
-def test_what_is_no_json_encoding_is_read_as_its_header_says(line: Line) -> None:
-    body = json.dumps(line.vendor.says("Zoé"), ensure_ascii=False).encode("latin-1")
-    line.answers(content=body, content_type="application/json; charset=ISO-8859-1")
-    assert line.ask().text == "Zoé"
-    said, content_type = "Überlastet", "text/plain; charset=ISO-8859-1"
-    line.answers(500, content=said.encode("latin-1"), content_type=content_type)
-    assert f"HTTP 500: {said}" in str(line.failed())
-    line.answers(500, content=b"Load \xe9", content_type="text/plain; charset=no-such")
-    assert "HTTP 500: Load \ufffd" in str(line.failed())
-
-
 @rows("filters")
 def test_what_a_filter_stops_was_answered(line: Line, row: tuple[str, dict[str, Any]]) -> None:
     line.answers(400, json=row[1])

@@ -13,7 +13,7 @@ from pytest_bias.providers.base import ProviderContext, open_provider
 from . import mocker
 from .line import body_of
 from .mocker import REQUEST
-from .vendors.anthropic_messages import ANTHROPIC, FIVE, RETIRING, error
+from .vendors.anthropic_messages import ANTHROPIC, FIVE, error
 
 pytestmark = pytest.mark.usefixtures("router")
 
@@ -49,12 +49,6 @@ def test_a_limit_of_its_own_stands_where_the_asked_one_is_dropped(
     request = Request(REQUEST.messages, Parameters(0.5, 400))
     mocker.ask(ANTHROPIC.opened, request, dropped=frozenset({"max_output_tokens"}))
     assert body_of(route)["max_tokens"] == DEFAULT_LIMIT
-
-
-def test_the_time_of_a_call_is_the_transport_s_too(router: respx.MockRouter) -> None:
-    route = router.post(ANTHROPIC.url).respond(json=FIVE)
-    mocker.ask(ANTHROPIC.opened, model=RETIRING, timeout=33.0)
-    assert route.calls.last.request.headers["x-stainless-timeout"] == "33.0"
 
 
 def test_a_token_in_the_environment_does_not_replace_the_key(

@@ -259,13 +259,6 @@ def test_what_a_stop_leaves_of_a_call(
     assert at == when
 
 
-def test_every_attempt_counts_towards_the_cap() -> None:
-    provider = Acme(lambda _: failure("transient"))
-    of, ends = ended(provider, times=4, max_calls=7)
-    assert [type(end) for end in ends] == [CallFailed, Capped, Capped, Capped]
-    assert len(provider.sent) == 7 == of.tally.attempts
-
-
 def test_nobody_waits_for_the_pace_once_no_call_is_left() -> None:
     """At one request in two minutes, telling 19 calls one by one would take 38 minutes."""
 
@@ -388,13 +381,6 @@ def test_replies_longer_than_thought_slow_the_calls_down() -> None:
     _, ends = ended(provider, times=12, tpm=2000)
     assert all(isinstance(end, Completion) for end in ends)
     assert most_in_a_window(provider.sent, 59.9) <= 2
-
-
-def test_a_failed_attempt_keeps_its_estimate_in_the_window() -> None:
-    provider = Acme([failure("transient")] * 3)
-    of, _ = ended(provider, tpm=1000)
-    assert len(of.throttle.tokens._sent) == 4
-    assert all(sent.tokens > 0 for sent in of.throttle.tokens._sent)
 
 
 MAY_DROP = frozenset({"temperature"})

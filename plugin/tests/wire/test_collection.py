@@ -41,7 +41,7 @@ from pytest_bias.workbench.recordings import Recordings
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint
 from ..support.server import over_http, serving
-from .processes import CONCURRENCY, MODEL, REPOSITORY, Recorders
+from .processes import CONCURRENCY, MODEL, REPOSITORY
 
 QUICK = Retries(base=0.001, ceiling=0.001)
 """Tries again at once: the waits themselves are tested on a clock of their own."""
@@ -208,44 +208,6 @@ def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
     assert is_whole(of, tmp_path)
 
 
-def test_progress_is_told_before_the_first_trial_and_after_each(tmp_path: Path) -> None:
-    of, seen = experiment(replicates=2), []
-    collected(
-        [job_of(of)],
-        tmp_path,
-        Endpoint(),
-        lambda tally: seen.append((tally.replies, tally.trials, tally.wanted)),
-    )
-    assert seen[0] == (0, 0, 4)
-    assert seen[-1] == (4, 4, 4)
-    # After every reply, and after every trial.
-    assert len(seen) == 1 + 4 + 4
-
-
-def test_everything_recorded_again_resumes_where_it_was_killed(
-    tmp_path: Path, recorders: Recorders
-) -> None:
-    of, endpoint = experiment(ask_twice, replicates=40), Endpoint(limit=160 + 50)
-    path = cassette_path(tmp_path, of.id, MODEL)
-    with serving(endpoint) as server:
-        recorded(of, tmp_path, server.url)
-        before = path.read_bytes()
-        with recorders.recording(tmp_path, server.url, mode="all"):
-            endpoint.wait_for_arrivals(160 + 50 + CONCURRENCY)
-        assert path.read_bytes() == before
-        assert files(tmp_path) == {path.name, path.name + REJOURNAL_SUFFIX}
-        assert is_whole(of, tmp_path)
-        endpoint.release()
-    resumed = Endpoint()  # as above
-    job, _ = recorded(of, tmp_path, resumed, mode="all")
-    assert job.calls == 160 - 50
-    assert resumed.answered.total() == 110
-    assert files(tmp_path) == {path.name}
-    job, _ = recorded(of, tmp_path, resumed, mode="all")
-    assert job.calls == 160
-    assert is_whole(of, tmp_path)
-
-
 def _scoring(score: int, _: SimulatedPrompt) -> str:
     return f'{{"score": {score}}}'
 
@@ -358,24 +320,6 @@ def test_an_analysis_says_what_stands_only_in_a_journal(
     assert second.wire == first.wire
     recorded(of, tmp_path, endpoint)
     assert (source().interactions, source().interrupted) == (6, 0)
-
-
-def test_a_first_recording_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    for mode in ("missing", "all"):
-        job, _ = recorded(experiment(), tmp_path, Endpoint(lambda _: None), mode=mode)
-        assert "no simulated subject recognises this prompt" in job.problems[0]
-        assert list(tmp_path.iterdir()) == []
-
-
-def test_all_of_some_trials_leaves_the_others(tmp_path: Path) -> None:
-    of = experiment(replicates=3)
-    trials = plan(of, of.design())
-    recorded(of, tmp_path, Endpoint())
-    job, _ = recorded(
-        of, tmp_path, Endpoint(lambda _: '{"score": 9}'), mode="all", trials=trials[:2]
-    )
-    assert job.calls == 2
-    assert scores(of, tmp_path) == [9] * 2 + [5] * 4
 
 
 def first_turns_only(prompt: SimulatedPrompt) -> str | None:
@@ -581,12 +525,6 @@ def test_another_recorder(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, "tiny", MODEL)
     with recording_lock(path):
         assert "is being recorded by another process" in refused(tmp_path, at=Endpoint())
-    assert files(tmp_path) == set()
-
-
-def test_a_missing_key(tmp_path: Path) -> None:
-    problem = refused(tmp_path, model="openai/gpt-5.1")
-    assert problem == "openai needs the environment variable OPENAI_API_KEY, which is not set"
     assert files(tmp_path) == set()
 
 

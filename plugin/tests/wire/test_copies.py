@@ -164,17 +164,6 @@ def test_what_was_recorded_of_copies_is_counted_and_only_that_recorded_again(
     assert words(of, tmp_path) == ""
 
 
-def test_conditions_take_turns_in_a_recording(tmp_path: Path) -> None:
-    of, asked = game(replicates=60), list[str]()
-    told = {"told": lambda _, outcome: asked.append(outcome.trial.condition.id)}
-    with gateway(since=None) as server:
-        recorded(of, tmp_path, server, concurrency=1, **told)
-    # Each quarter has both, neither much more often (six SD of a random order).
-    assert len(asked) == 120
-    for quarter in (asked[start : start + 30] for start in range(0, 120, 30)):
-        assert 15 - 6 * 2.4 < quarter.count(asked[0]) < 15 + 6 * 2.4
-
-
 def test_two_replicates_come_first_and_then_another_cell() -> None:
     trials = plan(experiment(replicates=3), experiment(replicates=3).design())
     a, b = trials[:3], trials[3:]

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-import httpx2
 import pytest
 import respx
 
 from pytest_bias.errors import CallFailed
 from pytest_bias.experiments.messages import Message, Parameters, Request
-from pytest_bias.providers.base import Call, Endpoint, Provider, ProviderContext, open_provider
-from pytest_bias.providers.google_contents import GoogleContents
+from pytest_bias.providers.base import Call, Provider, ProviderContext, open_provider
 from pytest_bias.recording.collector import quiet_sdks
 
 from .line import Line
 from .mocker import REQUEST, SECRET
-from .vendors.google_contents import DETAIL, GOOGLE, MODEL, error, reply
+from .vendors.google_contents import DETAIL, GOOGLE, error, reply
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
 
@@ -96,29 +92,6 @@ def test_a_conversation_needs_a_message(google: Line) -> None:
     assert not route.called
 
 
-def test_a_temperature_of_none_is_not_one_of_zero(google: Line) -> None:
-    zero = google.sent(Request(REQUEST.messages, Parameters(0.0)))
-    assert zero["generationConfig"] == {"temperature": 0.0}
-
-
-def test_the_time_out_is_that_of_the_call(google: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    google.answers(json=reply())
-    seen: list[object] = []
-    whole = httpx2.AsyncClient.request
-
-    async def request(client: httpx2.AsyncClient, *args: Any, **given: Any) -> httpx2.Response:
-        seen.append(given["timeout"])
-        return await whole(client, *args, **given)
-
-    monkeypatch.setattr(httpx2.AsyncClient, "request", request)
-    for timeout in (120.0, 12.5):
-        google.runner.run(google.provider.complete(MODEL, REQUEST, Call(1, timeout)))
-    with suppress(CallFailed):  # it may be over before it begins
-        google.runner.run(google.provider.complete(MODEL, REQUEST, Call(1, 0.0001)))
-    assert seen[:2] == [120.0, 12.5]
-    assert set(seen[2:]) <= {0.001}  # in whole milliseconds, and never none
-
-
 @pytest.mark.parametrize(
     ("environ", "key"),
     [
@@ -164,29 +137,3 @@ def test_the_sdk_reads_nothing_else_from_the_environment(
     route = google.answers(json=reply())
     assert google.once(GOOGLE.opened).text == "Five."
     assert route.calls.last.request.headers["x-goog-api-key"] == SECRET
-
-
-def test_the_sdk_does_not_turn_to_aiohttp(google: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("google.genai._api_client.has_aiohttp", True)
-    google.answers(json=reply())
-    assert google.once(GOOGLE.opened).text == "Five."
-
-
-def test_the_sdk_calls_no_functions_by_itself(
-    google: Line, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("DEBUG")
-    google.answers(json=reply())
-    google.ask()
-    assert "AFC is enabled" not in caplog.text
-
-
-@pytest.mark.parametrize(("url", "trusted"), [(None, True), ("http://127.0.0.1:9", False)])
-def test_proxies_are_for_real_endpoints_only(url: str | None, trusted: bool) -> None:  # noqa: FBT001  (an expectation)
-    provider = GoogleContents(Endpoint("x", SECRET, url))
-    client: Any = provider._client
-    assert client.http.trust_env is trusted
-    asyncio.run(provider.aclose())
-    assert client.http.is_closed
-    assert client.api._api_client._httpx_client.is_closed
-    gc.collect()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, cassette_path
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, cassette_path
 from pytest_bias.experiments.canonical import compact
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Place, trial_seed
@@ -193,30 +193,4 @@ def test_killed_at_the_worst_moments(
     keys = [line["key"] for line in lines_of(path)]
     assert len(keys) == len(set(keys)) == 40
     assert files(tmp_path) == {path.name}
-    assert is_whole(of, tmp_path)
-
-
-@pytest.mark.parametrize("mode", ["missing", "all"])
-def test_killed_and_a_line_damaged_only_that_is_paid_again(
-    tmp_path: Path, recorders: Recorders, mode: Any
-) -> None:
-    of = experiment(ask_twice, replicates=20)
-    path, endpoint = cassette_path(tmp_path, of.id, MODEL), Endpoint()
-    suffix = JOURNAL_SUFFIX if mode == "missing" else REJOURNAL_SUFFIX
-    journal = path.with_name(path.name + suffix)
-    with serving(endpoint) as server:
-        given = {"mode": mode, "replicates": 20, "first": BEFORE_THE_MERGE_IS_SEEN}
-        with recorders.recording(tmp_path, server.url, **given) as process:
-            assert process.wait() == -signal.SIGKILL
-        assert endpoint.answered.total() == 80
-        damaged = journal.read_bytes().replace(b"stop", b"stpo", 1)
-        journal.write_bytes(damaged)
-        job, _ = recorded(of, tmp_path, server.url, mode=mode)
-    assert (job.problems, job.calls, endpoint.answered.total()) == ([], 1, 81)
-    (said,) = job.salvaged
-    assert "the 79 other replies count" in said
-    (aside,) = files(tmp_path) - {path.name}
-    assert aside.startswith(f"{journal.name}.damaged-")
-    assert path.with_name(aside).read_bytes() == damaged
-    assert len(lines_of(path)) == 80
     assert is_whole(of, tmp_path)

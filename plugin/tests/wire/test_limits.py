@@ -30,10 +30,8 @@ from ..support.server import Fault, Faults, Served, Server
 from .processes import MODEL
 from .test_collection import (
     collected,
-    files,
     is_whole,
     job_of,
-    killed,
     recorded,
     unrecorded,
 )
@@ -119,21 +117,6 @@ def test_later_runs_record_what_a_cap_left_out_and_its_marks_vanish(tmp_path: Pa
     assert is_whole(of, tmp_path)
 
 
-def test_the_marks_of_a_cap_vanish_though_the_next_run_is_killed_before_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of, path = experiment(replicates=10), cassette_path(tmp_path, "tiny", MODEL)
-    with serving() as server:
-        recorded(of, tmp_path, server.url, max_calls=6)
-        assert len(Cassette(path).lost) == 14
-        killed(monkeypatch, of, tmp_path, server.url)
-        job, _ = recorded(of, tmp_path, server.url)
-    assert (job.wanted, job.calls) == (0, 0)
-    assert files(tmp_path) == {path.name}
-    assert is_whole(of, tmp_path)
-    assert Cassette(path).lost == frozenset()
-
-
 def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_path: Path) -> None:
     of, path = experiment(replicates=5), cassette_path(tmp_path, "tiny", MODEL)
     with serving() as server:
@@ -176,18 +159,6 @@ def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> N
     for model in PRICES:
         assert is_whole(of, tmp_path, model)
         assert Cassette(cassette_path(tmp_path, of.id, model)).lost == frozenset()
-
-
-def test_the_end_of_a_budget_is_told_once_whatever_the_prompts_cost(tmp_path: Path) -> None:
-    async def of_any_length(trial: Trial, subject: Subject) -> Score:
-        prompt = f"Rate {trial['group']}." + "!" * 300 * (trial.replicate % 12)
-        return (await subject.ask(prompt, reply=Score)).value
-
-    of = experiment(of_any_length, replicates=30, **SHORT)
-    with serving() as server:
-        job, _ = recorded(of, tmp_path, server.url, budget=0.006, roster=ROSTER)
-    assert job.lost
-    assert len(job.notes) == 1
 
 
 @pytest.mark.requirement("AUDIT-18")

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
-from pytest_bias.providers.local import _started, weights_of
+from pytest_bias.providers.local import weights_of
 from pytest_bias.settings.roster import LocalEntry
 
 from ..hooks.suites import TESTS, experiment_source
@@ -113,17 +112,6 @@ def test_what_is_no_model_is_refused_in_words(
                 await it.prepare("mine")
 
     asyncio.run(record())
-
-
-def test_a_server_that_does_not_answer_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "mine.gguf"
-    path.touch()
-    gone = SimpleNamespace(listening_address="http://127.0.0.1:1")
-    monkeypatch.setattr("xllamacpp.Server", lambda _: gone)
-    with pytest.raises(BadSetting, match=r"\[local\.mine\].*cannot serve it: <urlopen error"):
-        _started("mine", LocalEntry(path=path))
 
 
 @pytest.mark.parametrize(

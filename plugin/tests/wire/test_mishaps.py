@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import os
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,18 +16,18 @@ import pytest
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
-from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording.caller import Progress, Tally, silent
-from pytest_bias.recording.collector import CollectionReport, collect
+from pytest_bias.recording.collector import CollectionReport
 from pytest_bias.recording.job import JobReport
-from pytest_bias.settings.roster import ModelEntry, Price, Roster
+from pytest_bias.settings.roster import ModelEntry, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
-from .test_collection import collected, files, is_whole, job_of, recorded, terms
+from .test_collection import collected, files, is_whole, job_of, recorded
 
 MODEL = "openai/one"
 OTHER = "anthropic/two"
@@ -120,23 +119,6 @@ def test_a_connection_that_does_not_close_harms_nobody(desk: Desk) -> None:
     report = desk.record((of, MODEL), (of, OTHER))
     assert [job.problems for job in report.jobs] == [[], []]
     assert is_whole(of, desk.folder, MODEL)
-
-
-@pytest.mark.usefixtures("handlers")
-def test_calls_that_were_never_sent_are_not_in_flight(desk: Desk) -> None:
-    """They hold a place and wait for their minute."""
-
-    class Interrupted(Acme):
-        async def complete(self, model: str, request: Request, call: Call) -> Completion:
-            os.kill(os.getpid(), signal.SIGINT)
-            return await super().complete(model, request, call)
-
-    said: list[str] = []
-    desk.serve(openai=Interrupted())
-    of = experiment(replicates=40, simulated=lambda _: '{"score": 5}')
-    collect([job_of(of, MODEL)], terms(desk.folder, None, qpm=60), lambda _: None, said.append)
-    (line,) = said
-    assert "and 1 call in flight is waited for" in line
 
 
 @pytest.mark.parametrize("shown", [0, 1, 7])
@@ -286,35 +268,6 @@ def test_nothing_is_locked_or_written_where_everything_is_recorded(desk: Desk) -
     assert {each.name for each in desk.folder.rglob("*") if each.is_file()} == {path.name}
 
 
-@pytest.mark.parametrize("usage", [{}, {"input": 5}, {"output": 5}, {"input": 0, "output": 0}])
-def test_a_budget_holds_where_only_a_part_of_the_tokens_is_counted(
-    desk: Desk, usage: dict[str, int]
-) -> None:
-    acme = Acme(usage=usage)
-    desk.serve(openai=acme)
-    entry = ModelEntry(price=Price(input=0.0, output=1_000_000.0), max_output_tokens=10)
-    of = experiment(replicates=50, parameters=Parameters(max_output_tokens=10))
-    (job,) = desk.record((of, MODEL), roster=Roster({MODEL: entry}), budget=75.0).jobs
-    # A reply may have cost ten dollars each time, whatever was said of it.
-    assert acme.calls == 7
-    assert len(job.lost) == 100 - 7
-
-
-def test_an_experiment_of_which_nothing_is_recorded_is_missing_by_its_cap(desk: Desk) -> None:
-    desk.serve(openai=Acme())
-    of = experiment()
-    (job,) = desk.record((of, MODEL), max_calls=0).jobs
-    assert (len(job.lost), job.problems) == (6, [])
-    cassette = Cassette(job.cassette)
-    assert cassette.exists
-    assert cassette.lost == {trial.id for trial in plan(of, of.design())}
-    assert cassette.provenance.wire == "acme, one"
-    (job,) = desk.record((of, MODEL)).jobs
-    assert job.problems == []
-    assert Cassette(job.cassette).lost == frozenset()
-    assert is_whole(of, desk.folder, MODEL)
-
-
 def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(desk: Desk) -> None:
     """Else one condition would be half of yesterday's model, and the other all of today's."""
     desk.serve(openai=Acme())
@@ -393,34 +346,6 @@ def test_a_provider_that_is_cancelled_from_within_costs_one_model(desk: Desk) ->
     assert (fine.recorded, fine.problems) == (20, [])
     assert broken.problems == ["tiny, trial " + broken.problems[0].split("trial ")[1]]
     assert "CancelledError" in broken.problems[0]
-
-
-def test_a_kill_before_the_first_reply_leaves_nothing_unfinished(desk: Desk) -> None:
-    desk.serve(openai=Acme())
-    of = experiment()
-    desk.record((of, MODEL))
-    path = cassette_path(desk.folder, of.id, MODEL)
-    path.with_name(path.name + REJOURNAL_SUFFIX).touch()
-    larger = experiment(replicates=5)
-    (job,) = desk.record((larger, MODEL)).jobs
-    assert (job.recorded, job.problems) == (4, [])
-
-
-def test_calls_put_aside_for_whole_trials_are_left_to_them(desk: Desk) -> None:
-    """Another model's calls do not cut off a trial that has begun."""
-    desk.serve(openai=Acme(), anthropic=Acme())
-    measured = experiment(
-        ask_twice,
-        id="measured",
-        replicates=50,
-        retention="measures",
-        simulated=lambda _: '{"score": 5}',
-    )
-    raw = experiment(id="raw", replicates=100, simulated=lambda _: '{"score": 5}')
-    first, second = desk.record((measured, MODEL), (raw, OTHER), max_calls=61).jobs
-    assert (first.unkept, second.unkept) == (0, 0)
-    assert first.calls == 2 * first.recorded
-    assert first.calls + second.calls in (60, 61)
 
 
 @pytest.mark.parametrize("retention", ["raw", "measures"])
@@ -517,10 +442,3 @@ def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
     assert all(is_recorded(of, job.players, trial, cassette) for trial in job.trials)
     said = {each.completion.text for each in cassette.interactions()}
     assert said == {"Hm \ud83d", '{"score": 5}'}
-
-
-def test_half_a_character_that_no_model_wrote_is_sent_as_it_stands(desk: Desk) -> None:
-    acme = Acme()
-    desk.serve(openai=acme)
-    desk.record((experiment(factors=[Factor("group", {"a": "\ud83d", "b": "B"})]), MODEL))
-    assert "Rate \ud83d." in {message.text for each in acme.asked for message in each.messages}

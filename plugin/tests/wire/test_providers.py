@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-import threading
 import tomllib
 from base64 import b16encode, b64encode, urlsafe_b64encode
 from functools import partial
@@ -23,7 +21,6 @@ from pytest_bias.experiments.messages import Completion, Message, Parameters, Re
 from pytest_bias.providers import sdk
 from pytest_bias.providers.base import (
     WIRES,
-    Call,
     Endpoint,
     Provider,
     ProviderContext,
@@ -33,8 +30,7 @@ from pytest_bias.providers.base import (
 )
 from pytest_bias.settings.roster import EndpointEntry, Wire
 
-from ..helpers import Asked, answering, saying
-from ..support.server import serving
+from ..helpers import answering, saying
 from . import mocker
 from .mocker import REQUEST, SECRET
 from .vendors import VENDORS
@@ -221,45 +217,6 @@ def test_what_cannot_be_encoded_is_fatal_and_not_sent(
         router.clear()
 
 
-@pytest.mark.parametrize("vendor", ["openai", "anthropic"])
-def test_a_custom_header_that_cannot_be_sent_is_fatal(
-    monkeypatch: pytest.MonkeyPatch, vendor: str
-) -> None:
-    name = vendor.upper()
-    monkeypatch.setenv(f"{name}_CUSTOM_HEADERS", "X-A: gate\x0bway")
-    with serving(lambda _: "Five.") as server:
-        environ = {f"{name}_API_KEY": SECRET, f"{name}_BASE_URL": server.url}
-        failure = mocker.failed(partial(open_provider, vendor, ProviderContext(environ)))
-    assert failure.fatal
-    assert "the request cannot be sent" in str(failure)
-    assert "way" not in str(failure)
-
-
-AT_ONCE = 100
-
-
-@vendors
-def test_no_call_queues_when_many_are_in_flight(vendor: Vendor) -> None:
-    """The server answers no call until all have arrived."""
-    all_here = threading.Barrier(AT_ONCE)
-    reply = saying(200, {"Content-Type": "application/json"}, json.dumps(vendor.five).encode())
-
-    def answer(call: Asked) -> None:
-        all_here.wait(60)
-        reply(call)
-
-    async def ask_all(url: str) -> set[str]:
-        provider = vendor.at(url, "none-needed")
-        calls = (provider.complete("m", REQUEST, Call(seed, 60.0)) for seed in range(AT_ONCE))
-        try:
-            return {completion.text for completion in await asyncio.gather(*calls)}
-        finally:
-            await provider.aclose()
-
-    with mocker.nothing_left(), answering(answer) as (url, _):
-        assert asyncio.run(ask_all(url)) == {"Five."}
-
-
 def test_the_least_majors_are_those_of_the_extras() -> None:
     extras = tomllib.loads(PYPROJECT.read_text("utf-8"))["project"]["optional-dependencies"]
     named = {
@@ -358,14 +315,6 @@ def test_long_keys_are_found_encoded_wherever_in_a_text_they_stand(
 )
 def test_long_keys_are_found_in_other_letters(form: str) -> None:
     assert sdk.Secrets("sk-aB3d/E6gH").hidden(f"x{form}y") == "x***y"
-
-
-@pytest.mark.parametrize("key", ["", "none", "EMPTY", "ollama", "Anything", "Not-Needed"])
-def test_what_may_be_a_word_is_no_other_word(key: str) -> None:
-    said = (
-        f"anything not-needed NOT-NEEDED {key.encode().hex() if len(key) < 8 else ''} ollama EMPTY"
-    )
-    assert sdk.Secrets(key).purged({key.lower(): said}) == {key.lower(): said}
 
 
 DEEP = "[" * 101 + "]" * 101

@@ -34,7 +34,6 @@ from .processes import CONCURRENCY, MODEL, Recorders
 from .test_collection import (
     files,
     first_turns_only,
-    interrupt_twice,
     recorded,
 )
 
@@ -140,17 +139,6 @@ def test_after_the_first_signal_what_has_begun_ends(tmp_path: Path) -> None:
     assert endpoint.answered.total() == 120
     assert set(endpoint.answered.values()) == {1}
     assert len(measured(of, tmp_path)) == 60
-
-
-@pytest.mark.usefixtures("handlers")
-def test_the_second_signal_waits_for_nothing_and_keeps_whole_trials(tmp_path: Path) -> None:
-    of = kept(ask_twice, replicates=30)
-    endpoint = Endpoint(limit=20, on_call=interrupt_twice)
-    with serving(endpoint) as server, pytest.raises(KeyboardInterrupt):
-        recorded(of, tmp_path, server.url)
-    whole = measured(of, tmp_path)
-    assert whole == [{"score": 5.0}] * len(whole)
-    assert 20 - CONCURRENCY <= 2 * len(whole) <= 20
 
 
 def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path) -> None:

@@ -252,18 +252,6 @@ def test_no_key_is_told_when_all_goes_well(folder: Path, pytester: pytest.Pytest
     check_all_that_was_written(folder, result)
 
 
-def test_an_env_file_that_is_none_is_not_quoted(folder: Path, pytester: pytest.Pytester) -> None:
-    write_ini(folder, "openai/model-none")
-    broken = b"\xff\xfe " + SECRETS["NEVER_USED"].encode()
-    (folder / ENV_FILE).write_bytes(broken)
-    result = run_here(pytester, *EVERYTHING)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = "\n".join([*result.outlines, *result.errlines])
-    assert "--bias-env-file" in said
-    assert "is not UTF-8 text" in said
-    assert leaks(said.encode()) == []
-
-
 SECRET = "sk-" + "planted" * 3
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from typing import Any
@@ -22,8 +20,6 @@ from pytest_bias.recording.limits import (
     Stop,
     Throttle,
     TokenWindow,
-    Waiting,
-    wake,
 )
 
 from .virtual_time import (
@@ -63,25 +59,6 @@ def test_no_minute_holds_more_requests_than_the_limit(per_minute: int) -> None:
     rate = (wanted - 1) / (sent[-1] / 60)
     # One interval in every minute is left to the network's jitter, and no more.
     assert rate >= max(0.5, per_minute - 1) - 1e-6
-
-
-@pytest.mark.parametrize(("first", "then"), [(60, 600), (600, 60), (60, None), (None, 60)])
-def test_the_pace_may_change_between_jobs(first: int | None, then: int | None) -> None:
-    async def both() -> tuple[list[float], list[float]]:
-        gate, stop = throttle(qpm=first), Stop()
-        parts: list[list[float]] = []
-        for per_minute in (first, then):
-            gate.pace.per_minute = per_minute
-            parts.append([])
-            for _ in range(50):
-                await gate.enter(1, stop, Spending())
-                parts[-1].append(now())
-        return parts[0], parts[1]
-
-    for per_minute, sent in zip((first, then), run_virtually(both()), strict=True):
-        gaps = {round(b - a, 6) for a, b in itertools.pairwise(sent)}
-        interval = 0.0 if per_minute is None else 60 / per_minute * (1 + 1 / per_minute)
-        assert gaps == {round(interval, 6)}
 
 
 def test_of_several_jobs_at_a_pace_the_slowest_counts() -> None:
@@ -136,15 +113,6 @@ def test_more_than_a_minutes_worth_goes_alone() -> None:
     assert run_virtually(three()) == pytest.approx([0, 60, 120])
 
 
-def test_old_tokens_are_forgotten() -> None:
-    for limit, most in ((1000, 61), (None, 0)):
-        window = TokenWindow(limit)
-        for second in range(500):
-            assert window.wait(1, float(second)) == 0
-            window.sent(1, float(second))
-        assert len(window._sent) <= most
-
-
 @pytest.mark.parametrize("ceiling", [1, 2, 4, 16, 100])
 def test_calls_in_flight_begin_with_a_part_of_the_ceiling_and_grow_to_it(ceiling: int) -> None:
     calls = Concurrency(ceiling)
@@ -188,28 +156,6 @@ def test_requests_pass_in_the_order_in_which_they_came() -> None:
         return passed
 
     assert run_virtually(twenty()) == list(range(20))
-
-
-def test_a_pause_holds_back_those_that_wait_already() -> None:
-    async def scene() -> list[float]:
-        gate, stop, sent = throttle(qpm=60), Stop(), list[float]()
-
-        async def one() -> None:
-            await gate.enter(1, stop, Spending())
-            sent.append(now())
-
-        tasks = [asyncio.create_task(one()) for _ in range(3)]
-        await asyncio.sleep(0.5)
-        gate.pause(100)
-        gate.pause(5)  # a shorter one does not shorten it
-        tasks.append(asyncio.create_task(one()))
-        await asyncio.gather(*tasks)
-        return sent
-
-    sent = run_virtually(scene())
-    assert sent[0] == 0
-    assert sent[1] == pytest.approx(100.5)
-    assert most_in_a_window(sent[1:], 1.0) == 1
 
 
 async def _waits_for_a_slot(gate: Throttle, stop: Stop) -> None:
@@ -278,28 +224,6 @@ def test_a_stop_of_one_job_is_none_of_another() -> None:
             Stop(outer).check()
 
     run_virtually(scene())
-
-
-def test_waiters_are_woken_from_the_front_and_those_that_left_count_for_nothing() -> None:
-    async def scene() -> list[int]:
-        waiting: Waiting = deque()
-        stop, gone, woken = Stop(), Stop(), list[int]()
-
-        async def one(number: int) -> None:
-            await (gone if number == 0 else stop).wait(until=waiting)
-            woken.append(number)
-
-        tasks = [asyncio.create_task(one(number)) for number in range(5)]
-        await asyncio.sleep(1)
-        gone.request()
-        wake(waiting, 2)
-        await asyncio.sleep(1)
-        assert woken == [1, 2]
-        wake(waiting)
-        await asyncio.gather(*tasks, return_exceptions=True)
-        return woken
-
-    assert run_virtually(scene()) == [1, 2, 3, 4]
 
 
 def test_a_slot_freed_by_a_job_that_stops_goes_to_the_other_job() -> None:
