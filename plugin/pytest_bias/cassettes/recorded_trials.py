@@ -117,14 +117,19 @@ def is_recorded(
 
 
 def measured_in(
-    experiment: Experiment, players: Players, trial: Trial, cassette: Cassette
+    experiment: Experiment,
+    players: Players,
+    trial: Trial,
+    cassette: Cassette,
+    *,
+    anew: bool = False,
 ) -> MeasuredTrial | None:
     """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
 
-    Raises FileProblem or BadDesign as :func:`reread`.
+    ``anew``: by the recording that goes on. Raises FileProblem or BadDesign as :func:`reread`.
     """
     pending = _opened(experiment, players, trial, cassette)
-    return _measured(experiment, players, pending, cassette, anew=False)
+    return _measured(experiment, players, pending, cassette, anew=anew)
 
 
 def own_words(error: BaseException) -> str:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import numpy as np
@@ -38,8 +39,7 @@ from ..experiments.replay import Answers, PendingRequest, Walk, simulated_answer
 
 _CHARACTERS_PER_TOKEN = 4
 SAMPLE = 200
-"""Trials an estimate is taken from, at most: spread over those that are there."""
-_GOLDEN = 0.618033988749895
+"""Trials an estimate is taken from, at most."""
 
 
 Use = NDArray[np.float64]
@@ -70,15 +70,8 @@ def total(uses: Iterable[Use]) -> Use:
 
 
 def rest_of(trial: Use, done: Use) -> Use:
-    """The rest of a trial of which ``done`` is recorded.
-
-    A trial that is not complete makes one call of average size at least.
-    """
-    rest = np.maximum(trial - done, 0)
-    calls = trial[0, 0]
-    if rest[:, 0].sum() < 1 <= calls:
-        return np.array([trial[0] * (1 / calls), NO_USE[1]])
-    return rest
+    """The rest of a trial of which ``done`` is recorded."""
+    return np.maximum(trial - done, 0)
 
 
 def whole_calls(use: Use) -> tuple[Calls, Calls]:
@@ -112,7 +105,7 @@ def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answe
 
 
 def use_of_reply(wanted: PendingRequest, completion: Completion, *, counted: bool = True) -> Use:
-    """Return the use of an answered interaction.
+    """The use of an answered interaction.
 
     Tokens are what the provider counted, where it did and ``counted`` is set; else they are
     estimated from the characters.
@@ -127,7 +120,7 @@ def use_of_reply(wanted: PendingRequest, completion: Completion, *, counted: boo
 
 
 def measured_use(measured: MeasuredTrial) -> Use:
-    """Return the use of a trial of which measures are kept, as the provider counted tokens."""
+    """The use of a trial of which measures are stored, as the provider counted tokens."""
     counted = ((call["to"], believable_counts(call["usage"])) for call in measured.calls)
     return total(
         use_of(to, usage.get("input", 0), usage.get("output", 0)) for to, usage in counted
@@ -163,7 +156,7 @@ def use_of_trial(
     cassette: Path,
     players_of: Callable[[str], Players],
 ) -> tuple[CostEstimate, Use]:
-    """The mean use of a trial; ``complete`` are the uses of whole trials in the ``cassette``.
+    """The mean use of a trial; ``complete`` are the uses of complete trials in the ``cassette``.
 
     ``players_of`` gives the players for a model with which the experiment was recorded elsewhere.
     """
@@ -246,7 +239,7 @@ def worst(marks: Iterable[Mark]) -> Mark:
 
 
 def _uses(walks: Iterable[Walk], *, counted: bool = True) -> list[Use]:
-    """Return the use of the trials that came to their end."""
+    """The use of each trial that came to its end."""
     return [
         total(use_of_reply(*each, counted=counted) for each in walk.answered)
         for walk in walks
@@ -259,9 +252,5 @@ def _mean(uses: Sequence[Use]) -> Use:
 
 
 def _spread(trials: Sequence[Trial]) -> Sequence[Trial]:
-    """At most :data:`SAMPLE` of ``trials``, spread so that no factor or item falls out of step."""
-    if len(trials) <= SAMPLE:
-        return trials
-    # Multiples of the golden ratio cover a range evenly and repeat no period of the design.
-    places = {int(len(trials) * (number * _GOLDEN % 1)) for number in range(SAMPLE)}
-    return [trials[place] for place in sorted(places)]
+    """At most :data:`SAMPLE` of ``trials``, drawn at random but always the same."""
+    return trials if len(trials) <= SAMPLE else Random(0).sample(trials, SAMPLE)  # noqa: S311

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -47,18 +47,11 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCounts:
-    """Trials and interactions of a plan, and what is still to be called.
-
-    ``recorded_trials`` need no call, ``recorded_interactions`` are those of the planned trials;
-    ``subject`` and ``judge`` are the calls still to be made of each, in whole numbers;
-    ``stale_interactions`` stand in the cassette and no design of the experiment asks for them.
-    """
+    """Trials of a plan, and the calls of subject and judge that are still to be made."""
 
     trials: int
     recorded_trials: int
     missing_trials: int
-    recorded_interactions: int
-    stale_interactions: int
     subject: Calls
     judge: Calls
 
@@ -146,8 +139,6 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
         trials=sum(row.trials for row in rows),
         recorded_trials=sum(row.recorded_trials for row in rows),
         missing_trials=sum(row.missing_trials for row in rows),
-        recorded_interactions=sum(row.recorded_interactions for row in rows),
-        stale_interactions=sum(row.stale_interactions for row in rows),
         subject=_sum_of(row.subject for row in rows),
         judge=_sum_of(row.judge for row in rows),
         cost=None if unpriced and not any(costs) else math.fsum(costs),
@@ -216,51 +207,20 @@ def plan_recording(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """Lines that a cassette has of one trial: the use of each, by key.
+def recorded_use(
+    experiment: Experiment, players: Players, trial: Trial, cassette: Cassette, *, anew: bool
+) -> tuple[Use, bool]:
+    """The use of what ``cassette`` has of ``trial``, and whether that is all of it.
 
-    ``whole`` is whether nothing of it is to be called; ``error`` what of the author's ended it.
-    """
-
-    uses: Mapping[str, Use]
-    whole: bool
-    error: BaseException | None = None
-
-
-def held_of(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> Held:
-    """Return what ``cassette`` has of ``trial``, replayed in memory.
-
-    Raises FileProblem where text stands that may not.
+    ``anew``: of what the recording that goes on has stored. Raises FileProblem where text stands
+    that may not.
     """
     if experiment.retention != "raw":
-        measured = measured_in(experiment, players, trial, cassette)
-        uses = {} if measured is None else {measured.key: measured_use(measured)}
-        return Held(uses, measured is not None)
-    walk = walked(experiment, players, trial, lambda wanted: cassette.lookup(wanted.key))
-    uses = {wanted.key: use_of_reply(wanted, reply) for wanted, reply in walk.answered}
-    return Held(uses, walk.missing is None, walk.error)
-
-
-def every_trial(experiment: Experiment, cassette: Cassette, *designs: Design) -> tuple[Trial, ...]:
-    """Return the trials of every design, then those that ``cassette`` has of further replicates.
-
-    These are what more ``--bias-replicates`` than any design has asked, and were paid for.
-    """
-    trials = plan_all(experiment, *designs)
-    cells = {trial.id.rpartition("#")[0]: trial for trial in trials}
-    further = []
-    for name in sorted(cassette.trials() - {trial.id for trial in trials}):
-        cell, _, replicate = name.rpartition("#")
-        if cell in cells:
-            further.append(replace(cells[cell], replicate=int(replicate)))
-    return (*trials, *further)
-
-
-def _journalled(held: Held, cassette: Cassette) -> Held:
-    """The part of a trial that a recording made anew, or one before it, added."""
-    uses = {key: use for key, use in held.uses.items() if cassette.journalled(key)}
-    return Held(uses, held.whole and len(uses) == len(held.uses))
+        measured = measured_in(experiment, players, trial, cassette, anew=anew)
+        return (NO_USE, False) if measured is None else (measured_use(measured), True)
+    lookup = cassette.lookup_new if anew else cassette.lookup
+    walk = walked(experiment, players, trial, lambda wanted: lookup(wanted.key))
+    return total(use_of_reply(*each) for each in walk.answered), walk.missing is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,24 +237,24 @@ class _Planner:
         path = cassette_path(self.folder, experiment.id, model)
         cassette = Cassette(path, anew=self.mode == "all")
         players = self.players_of(experiment, model)
-        trials = every_trial(experiment, cassette, job.design) if cassette.exists else ()
-        found = {t.id: held_of(experiment, players, t, cassette) for t in trials}
-        requested = sum(len(each.uses) for each in found.values())
-        kept = found
+        trials = plan_all(experiment, job.design) if cassette.exists else ()
+        found = {t.id: recorded_use(experiment, players, t, cassette, anew=False) for t in trials}
+        stored = found
         if self.mode == "all":
-            kept = {name: _journalled(each, cassette) for name, each in found.items()}
-        missing = [t for t in job.trials if t.id not in kept or not kept[t.id].whole]
-        done = {t.id: total(kept[t.id].uses.values()) for t in job.trials if t.id in kept}
+            stored = {
+                t.id: recorded_use(experiment, players, t, cassette, anew=True) for t in trials
+            }
+        missing = [t for t in job.trials if not stored.get(t.id, (NO_USE, False))[1]]
         estimate = CostEstimate("exact", "nothing to record")
         use = NO_USE
         if missing:
             refuse_links(path, packed_path(path), *journals_of(path))
-            complete = [total(each.uses.values()) for each in found.values() if each.whole]
+            complete = [each for each, is_whole in found.values() if is_whole]
             estimate, per_trial = use_of_trial(
                 experiment, missing, complete, players, path, partial(self.players_of, experiment)
             )
-            for trial in missing:
-                use = use + rest_of(per_trial, done.get(trial.id, NO_USE))
+            done = (stored.get(trial.id, (NO_USE, False))[0] for trial in missing)
+            use = total(rest_of(per_trial, each) for each in done)
         subject, judge = whole_calls(use)
         calls = {players.subject: subject}
         if players.judge is not None and judge.calls:  # a judge may be the subject itself
@@ -315,8 +275,6 @@ class _Planner:
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),
             missing_trials=len(missing),
-            recorded_interactions=round(total(done.values())[:, 0].sum()),
-            stale_interactions=len(cassette) - requested,
             subject=subject,
             judge=judge,
             judge_model=players.judge,

@@ -67,7 +67,6 @@ def test_all_recorded_leaves_nothing_to_do(tmp_path: Path) -> None:
     record(tmp_path, of)
     row = only(planned(tmp_path, of))
     assert (row.trials, row.recorded_trials, row.missing_trials) == (6, 6, 0)
-    assert (row.recorded_interactions, row.stale_interactions) == (12, 0)
     assert row.subject == row.judge == Calls(0, 0, 0)
     assert (row.cost, row.minutes) == (0.0, 0.0)
     assert (row.estimate.mark, row.estimate.basis) == ("exact", "nothing to record")
@@ -97,21 +96,9 @@ def test_of_a_trial_recorded_in_part_only_the_rest_is_to_do(tmp_path: Path) -> N
     of = experiment(ask_twice)
     cut_short(record(tmp_path, of, trials=first_replicates(of, 2), merge=False), 1)
     row = only(planned(tmp_path, of))
-    assert (row.recorded_trials, row.recorded_interactions) == (3, 7)
+    assert row.recorded_trials == 3
     # Two trials of two calls, and the second turn of the one that was cut short.
     assert row.subject == Calls(5, 15, 5)
-
-
-def test_a_trial_that_was_longer_than_others_still_asks_for_a_call(tmp_path: Path) -> None:
-    async def talk(trial: Trial, subject: Subject) -> Score:
-        for _ in range(2 if trial.replicate == 2 else 0):
-            await subject.ask(f"What of {trial['group']}?")
-        return (await subject.ask(f"Rate {trial['group']}.", reply=Score)).value
-
-    of = experiment(talk, replicates=2)
-    cut_short(record(tmp_path, of, merge=False), 1)
-    row = only(planned(tmp_path, of))
-    assert (row.missing_trials, row.recorded_interactions, row.subject.calls) == (1, 7, 1)
 
 
 def test_without_recordings_another_models_cassette_is_the_guide(tmp_path: Path) -> None:
@@ -160,20 +147,11 @@ def test_else_the_opening_request_is_a_lower_bound(tmp_path: Path, answer: Any) 
     assert row.subject == Calls(6, -(-6 * opening // 4), 0)
 
 
-def test_what_no_design_asks_for_is_stale(tmp_path: Path) -> None:
-    record(tmp_path, experiment(ask_twice))
-    another = experiment(ask_twice, factors=[Factor("group", {"a": "Ada", "c": "Cy"})])
-    assert only(planned(tmp_path, another)).stale_interactions == 6
-    fewer = experiment(ask_twice, replicates=1)
-    assert only(planned(tmp_path, fewer)).stale_interactions == 0  # further replicates of it
-
-
-def test_a_selection_plans_what_is_selected_and_calls_nothing_else_stale(tmp_path: Path) -> None:
+def test_a_selection_plans_what_is_selected(tmp_path: Path) -> None:
     of = experiment(ask_twice)
     record(tmp_path, of, trials=first_replicates(of, 2))
     row = only(planned(tmp_path, of, trials=lambda trial: trial.condition.id == "a"))
-    assert (row.trials, row.recorded_trials, row.recorded_interactions) == (3, 2, 4)
-    assert row.stale_interactions == 0
+    assert (row.trials, row.recorded_trials) == (3, 2)
 
 
 def test_everything_anew(tmp_path: Path) -> None:
@@ -181,7 +159,7 @@ def test_everything_anew(tmp_path: Path) -> None:
     record(tmp_path, of)
     found = planned(tmp_path, of, mode="all")
     row = only(found)
-    assert (row.recorded_trials, row.missing_trials, row.recorded_interactions) == (0, 6, 0)
+    assert (row.recorded_trials, row.missing_trials) == (0, 6)
     assert row.subject == Calls(12, 36, 12)
     assert row.estimate.basis == "this cassette"
     assert found.mode == "all"
@@ -194,7 +172,7 @@ def test_an_interrupted_recording_anew_goes_on(tmp_path: Path) -> None:
     journal = path.with_name(f"{path.name}.rerecording")
     again.with_name(f"{again.name}.recording").rename(journal)
     row = only(planned(tmp_path, of, mode="all"))
-    assert (row.recorded_trials, row.missing_trials, row.recorded_interactions) == (2, 4, 4)
+    assert (row.recorded_trials, row.missing_trials) == (2, 4)
     assert row.subject.calls == 8
     assert not row.unfinished
     assert only(planned(tmp_path, of)).unfinished
@@ -294,7 +272,6 @@ def test_totals(tmp_path: Path) -> None:
     record(tmp_path, other, trials=first_replicates(other, 1))
     totals = planned(tmp_path, of, other, models=[MODEL, OTHER], qpm=4).totals
     assert (totals.trials, totals.recorded_trials, totals.missing_trials) == (24, 8, 16)
-    assert totals.recorded_interactions == 12 + 4
     assert totals.subject.calls == 8 + 12 + 12
     assert totals.cost == pytest.approx(128 / 1e6)
     assert totals.unpriced == (OTHER,)
@@ -364,14 +341,10 @@ def test_designs_that_do_not_hold_each_other_share_a_cassette(tmp_path: Path) ->
     )
     record(tmp_path, of)
     row = only(planned(tmp_path, of))
-    assert (row.trials, row.missing_trials, row.stale_interactions) == (12, 0, 0)
+    assert (row.trials, row.missing_trials) == (12, 0)
     row = only(planned(tmp_path, of, design="documented"))
     assert (row.trials, row.recorded_trials, row.missing_trials) == (10, 6, 4)
-    assert row.stale_interactions == 0
     record(tmp_path, of, trials=plan(of, of.design("documented")))
     for design in ("gate", "documented"):
         row = only(planned(tmp_path, of, design=design))
-        assert (row.missing_trials, row.stale_interactions) == (0, 0)
-    record(tmp_path, of, trials=plan(of, Design(6)))
-    row = only(planned(tmp_path, of))
-    assert row.stale_interactions == 0  # replicate 6 of each first, 4 to 6 of others are further
+        assert row.missing_trials == 0

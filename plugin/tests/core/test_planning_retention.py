@@ -19,18 +19,17 @@ def test_measured_trials_are_recorded_and_tell_what_the_others_use(tmp_path: Pat
     record(tmp_path, of, trials=first_replicates(of, 2))
     row = only(planned(tmp_path, of))
     assert (row.trials, row.recorded_trials, row.missing_trials) == (6, 4, 2)
-    assert (row.recorded_interactions, row.stale_interactions) == (8, 0)
     assert row.subject == Calls(4, 12, 4)
     assert row.estimate.basis == "this cassette"
     record(tmp_path, of, trials=[t for t in plan(of, of.design()) if t.replicate == 3])
     assert only(planned(tmp_path, of)).subject == Calls()
 
 
-def test_what_another_version_measured_is_stale(tmp_path: Path) -> None:
+def test_what_another_version_measured_is_missing(tmp_path: Path) -> None:
     record(tmp_path, kept())
     newer = kept(measures=[Measure("score", version=2)])
     row = only(planned(tmp_path, newer))
-    assert (row.recorded_trials, row.missing_trials, row.stale_interactions) == (0, 6, 6)
+    assert (row.recorded_trials, row.missing_trials) == (0, 6)
 
 
 def test_text_in_the_cassette_is_a_problem_of_the_plan(tmp_path: Path) -> None:
