@@ -25,7 +25,7 @@ from pytest_bias.providers.codex import Ran, completion_of, secrets_of
 
 from ..helpers import Asked, answering, saying, there
 from . import mocker
-from .mocker import SECRET
+from .mocker import SECRET, UNBELIEVABLE
 from .structured import keys, prompted, structured
 from .vendors.openai_chat import error
 from .vendors.openai_responses import RESPONSES
@@ -267,6 +267,14 @@ def test_what_events_say_of_a_reply(stage: Stage, events: Any, name: str, value:
     stage.play["events"] = [*SPOKE[:-1], *events]
     completion = stage.read()
     assert (completion.text, getattr(completion, name)) == ("Five.", value)
+
+
+@pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
+def test_a_count_that_none_can_be_is_unknown_and_its_reply_is_kept(tokens: str) -> None:
+    usage = f'{{"input_tokens": 11, "output_tokens": {tokens}}}'
+    events = f'{{"type": "turn.completed", "usage": {usage}}}'
+    completion = completion_of(Ran(0, events, "", "Five.", 0.5), "m", secrets_of({}))
+    assert (completion.text, completion.usage) == ("Five.", {"input": 11})
 
 
 def test_of_events_only_kinds_ids_and_counts_are_kept(stage: Stage) -> None:

@@ -59,12 +59,6 @@ def answered(served: Sequence[Served]) -> Counter[tuple[str | None, int | None]]
     return Counter((each.model, each.seed) for each in served if each.status == 200)
 
 
-def seeds(of: Experiment, turns: int = 1) -> set[int]:
-    """Those of all calls of an experiment whose replies are all valid."""
-    places = [Place((), turn, 1) for turn in range(1, turns + 1)]
-    return {trial_seed(of.id, trial, place) for trial in plan(of, of.design()) for place in places}
-
-
 def cost(of: Experiment, folder: Path, model: str) -> float:
     """What the tokens that the server counted come to."""
     cassette = Cassette(cassette_path(folder, of.id, model))
@@ -173,19 +167,6 @@ def test_requests_arrive_no_faster_than_the_limit(tmp_path: Path) -> None:
     # Only a request that is held up on its way can seem too close to those after it.
     for one, other in ((0, 24), *((first, first + 10) for first in range(15))):
         assert at[other] - at[one] >= (other - one) * interval - HELD_UP
-
-
-@pytest.mark.parametrize("fault", ["rate_limit", "rate_limit_retry_after"])
-def test_rate_limits_cost_time_and_no_reply(tmp_path: Path, fault: Fault) -> None:
-    of = experiment(ask_twice, replicates=30)
-    with serving(itertools.cycle([None, None, fault]), retry_after=0.01) as server:
-        job, report = recorded(of, tmp_path, server.url)
-        assert answered(server.served) == {("even", seed): 1 for seed in seeds(of, turns=2)}
-        refused = sum(each.status == 429 for each in server.served)
-        assert refused > 10
-    assert (job.recorded, job.calls, job.problems) == (60, 120, [])
-    assert report.tallies[0].failures == {"rate_limit": refused}
-    assert is_whole(of, tmp_path)
 
 
 def _order(of: Experiment, folder: Path, order_seed: int) -> list[int | None]:
