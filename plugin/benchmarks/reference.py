@@ -77,7 +77,8 @@ def _commands() -> Iterator[str]:
     yield "# Commands\n\n*Made by `plugin/benchmarks/reference.py` of `cli/commands.py`.*"
     for parser in commands_of(command_line()):
         example = (parser.epilog or "").removeprefix("Example:\n  ")
-        yield f"\n## {parser.prog}\n\n{parser.description}\n\n```sh\n{example}\n```"
+        about = " ".join((parser.description or "").split())
+        yield f"\n## {parser.prog}\n\n{about}\n\n```sh\n{example}\n```"
         taken = [each for each in parser._actions if each.dest != "help"]  # noqa: SLF001
         yield from ["\n| takes | meaning |\n|---|---|"] * bool(taken)
         for each in taken:

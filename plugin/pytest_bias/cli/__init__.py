@@ -13,26 +13,15 @@ from ..errors import NotWritten
 from ..report.escapes import terminal_text
 from ..settings.given import is_place
 
-STREAMS = ("standard output", "standard error")
-"""What is told goes to the first, what is wrong to the second."""
-
 
 def tell(text: str, *, wrong: bool = False) -> None:
-    """Print ``text``, on standard error what is ``wrong``: the one way to the terminal.
-
-    A console that cannot show a sign does not end in a traceback. What cannot be written is an
-    OSError that names the stream, at once.
-    """
+    """Print ``text``, on standard error what is ``wrong``: the one way to the terminal."""
     stream = sys.stderr if wrong else sys.stdout
-    if stream is None:  # closed by the shell; main has refused to begin without an output
-        return
-    encoding = stream.encoding or "utf-8"
-    try:
-        stream.write(f"{terminal_text(text)}\n".encode(encoding, "replace").decode(encoding))
-        stream.flush()
-    except OSError as error:
-        error.filename = STREAMS[wrong]
-        raise
+    if stream is not None:  # closed by the shell
+        # A console that cannot show a sign does not end in a traceback.
+        encoding = stream.encoding or "utf-8"
+        shown = terminal_text(text).encode(encoding, "replace").decode(encoding)
+        print(shown, file=stream, flush=True)
 
 
 def tell_json(value: object) -> None:

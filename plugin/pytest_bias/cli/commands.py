@@ -7,7 +7,6 @@ module that does a command when the command is given.
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import os
 import sys
@@ -21,22 +20,10 @@ from ..errors import BiasError
 from ..report.escapes import terminal_text
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
-from . import STREAMS
 
 _Group = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
 _DESIGN = OPTIONS["design"].default
 LIMITS = ("qpm", "concurrency", "max_calls", "budget")
-
-
-class _Format(argparse.HelpFormatter):
-    """Fills every line of a text by itself, and leaves those alone that are indented."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        lines = (
-            line if line.startswith(" ") else textwrap.fill(line, width, initial_indent=indent)
-            for line in text.splitlines()
-        )
-        return "\n".join(lines)
 
 
 class _Command:
@@ -48,9 +35,9 @@ class _Command:
         self.parser: argparse.ArgumentParser = group.add_parser(
             name,
             help=short,
-            description=about,
+            description=textwrap.fill(about, 79),
             epilog=f"Example:\n  {example}",
-            formatter_class=_Format,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.parser.set_defaults(run=work)
         self.takes = self.parser.add_argument
@@ -281,18 +268,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:  # whichever argument it was
-            parser.exit(2, terminal_text(f"pytest-bias: {error.filename}: {error.strerror}\n"))
-        lost = isinstance(error, BrokenPipeError)
-        if not lost and error.filename not in STREAMS:
-            raise
-        # Nothing more is written to it, on closing neither.
-        stream = sys.stderr if error.filename == STREAMS[True] else sys.stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if lost:
-            # Not 0: the rest of the output is unknown, and a gate may hang on it.
-            return 141
-        parser.exit(2, f"pytest-bias: {error.filename} was not written: {error.strerror}\n")
+        if error.filename is None:  # a stream: nothing more is written to it, on closing neither
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 141  # not 0: the rest of the output is unknown, and a gate may hang on it
+        path = error.filename or "standard output"
+        parser.exit(2, terminal_text(f"pytest-bias: {path}: {error.strerror}\n"))
     return status
 
 

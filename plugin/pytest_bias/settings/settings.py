@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import date
-from os.path import realpath
 from pathlib import Path
 from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.canonical import digest
 from ..experiments.design import SCREEN, Trial
-from .given import Given, is_folder, is_place
+from .given import Given, is_folder
 from .options import OFF, OPTIONS
 
 FILE_SUFFIX = ".json"
@@ -233,10 +232,6 @@ class Settings:
     providers: Mapping[str, object] = field(default_factory=dict, repr=False)
 
 
-_OUTPUTS = ("results", "report", "summary")
-"""Files that a run replaces: of two at one path only the last would be left."""
-
-
 def read_settings(given: Given) -> Settings:
     """Check and combine what was given.
 
@@ -261,12 +256,6 @@ def read_settings(given: Given) -> Settings:
             raise given.refusal(name, problem, read[name])
     named = given.environ.get("GITHUB_STEP_SUMMARY")
     job_summary = Path(named) if named and given.text("summary") != OFF else None
-    taken = {realpath(job_summary): OPTIONS["summary"].option} if job_summary else {}
-    for name in _OUTPUTS:
-        option, path = OPTIONS[name].option, read[name]
-        other = taken.setdefault(realpath(path), option) if path else option
-        if other != option and is_place(path):
-            raise given.refusal(name, f"is also the path of {other}", path)
     accepts = given.is_typed("accept")
     limits = OPTIONS.keys() & {each.name for each in fields(Limits)}
     return Settings(

@@ -6,7 +6,6 @@ What else they do is tested where it is done: recordings and papers in ``hooks/`
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bias.cli import tell, write
+from pytest_bias.cli import write
 from pytest_bias.cli.commands import command_line, commands_of
 
 from ..runs import command
@@ -163,21 +162,6 @@ def test_an_output_that_cannot_be_written_is_an_error_of_its_own(
     )
     (said,) = done.stderr.splitlines()
     assert (done.returncode, "standard output" in said) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("stream", "named"), [("stdout", "standard output"), ("stderr", "standard error")]
-)
-def test_a_stream_that_cannot_be_written_is_named(
-    monkeypatch: pytest.MonkeyPatch, stream: str, named: str
-) -> None:
-    class Full(io.StringIO):
-        def flush(self) -> None:
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(sys, stream, Full())
-    with pytest.raises(OSError, match=f"No space left on device: '{named}'"):
-        tell("all of it", wrong=stream == "stderr")
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -94,31 +93,6 @@ def test_values_outside_their_domain_are_refused(name: str) -> None:
         for options, ini in ((given, {}), ({}, given)):
             with pytest.raises(BadSetting, match=re.escape(f"={value}: {problem}")):
                 settings(options, **ini)
-
-
-TWICE: dict[str, tuple[dict[str, object], dict[str, object], str]] = {
-    "two options": ({"results": "x", "report": "../sub/x"}, {}, "--bias-report=.*--bias-results"),
-    "a default": ({"results": "../bias-report.html"}, {}, "bias_report=.*--bias-results"),
-    "ini": ({}, {"summary": "bias-results.json"}, "bias_summary=.*--bias-results"),
-    "a job's": ({"results": "job.md"}, {}, "--bias-results=.*--bias-summary"),
-}
-
-
-@pytest.mark.parametrize(("options", "ini", "said"), TWICE.values(), ids=TWICE)
-def test_two_outputs_at_one_place_are_refused(options: Any, ini: Any, said: str) -> None:
-    own, of = said.split(".*")
-    job = {"GITHUB_STEP_SUMMARY": str(HERE / "job.md")}
-    with pytest.raises(BadSetting, match=f"^{own}.*: is also the path of {of}$"):
-        read_settings(replace(given(options, **ini), environ=job))
-
-
-def test_a_pipe_may_be_the_place_of_several_outputs(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    both = replace(given({"results": str(pipe), "report": str(pipe)}), environ={})
-    assert read_settings(both).results == read_settings(both).report == pipe
-    job = {"GITHUB_STEP_SUMMARY": str(pipe)}
-    assert read_settings(replace(both, environ=job)).job_summary == pipe
 
 
 FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
