@@ -1,10 +1,10 @@
-"""``pytest-bias list``: what a project's experiments ask; nothing is called and no reply read."""
+"""``pytest-bias list``: experiments with their sizes, prompts and hypotheses."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadSetting, BiasError, UnknownName
@@ -31,22 +31,21 @@ def _list(given: argparse.Namespace) -> int:
     if not ids:
         problem = "it declares no hypothesis; pytest-bias init or new puts experiments there"
         raise BadSetting(option="--suite", value=given.suite, problem=problem)
-    found = [_summary(registry[id_]) for id_ in ids]
+    rows = [_summary(registry[id_]) for id_ in ids]
     if given.json:
-        tell_json(found)
+        tell_json(rows)
     elif len(ids) == 1 and given.experiments:
-        for line in _page(registry[ids[0]], found[0]["calls"], given.trial):
+        for line in _page(registry[ids[0]], rows[0]["calls"], given.trial):
             tell(line)
     elif given.trial:
         problem = f"name one experiment that has it: {', '.join(sorted(ids))}"
         raise BadSetting(option="--trial", value=given.trial, problem=problem)
     else:
-        _tell_table(found)
+        _tell_table(rows)
     return 0
 
 
 def _summary(entry: Registered) -> dict[str, Any]:
-    """The line of the list that is about an experiment."""
     experiment = entry.experiment
     trials = plan(experiment, experiment.design())
     estimate, use = rehearsed_use(experiment, trials, _PLAYERS)
@@ -59,28 +58,24 @@ def _summary(entry: Registered) -> dict[str, Any]:
         "source": experiment.source,
         "module": entry.module,
         "trials": len(trials),
-        "calls": {
-            "subject": subject.calls,
-            "judge": judge.calls,
-            "mark": estimate.mark,
-        },
+        "calls": {"subject": subject.calls, "judge": judge.calls, "mark": estimate.mark},
         "gating": len(claims) - described,
         "described": described,
     }
 
 
-def _tell_table(found: Sequence[Mapping[str, Any]]) -> None:
-    rows = [_HEADINGS]
-    for each in found:
+def _tell_table(rows: Sequence[Mapping[str, Any]]) -> None:
+    table = [_HEADINGS]
+    for each in rows:
         calls = each["calls"]
         sign = SIGNS[calls["mark"]]
-        counts = (each["trials"], each["gating"], each["described"])
+        numbers = (f"{each[name]:,}" for name in ("trials", "gating", "described"))
         source = textwrap.shorten(each["source"] or each["name"], _SOURCE, placeholder=" …")
-        asked = [f"{sign if calls[who] else ''}{calls[who]:,}" for who in ("subject", "judge")]
-        trials, *claims = (f"{count:,}" for count in counts)
-        rows.append((each["id"], trials, *asked, *claims, source))
-    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
-    for name, *figures, source in rows:
+        of = [f"{sign if calls[who] else ''}{calls[who]:,}" for who in ("subject", "judge")]
+        trials, gating, described = numbers
+        table.append((each["id"], trials, *of, gating, described, source))
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for name, *figures, source in table:
         columns = "  ".join(map(str.rjust, figures, widths[1:-1]))
         tell(f"{name:{widths[0]}}  {columns}  {source}")
 
@@ -93,16 +88,15 @@ def _page(entry: Registered, calls: Mapping[str, Any], trial: str) -> Iterator[s
     if experiment.source:
         yield from wrapped(f"source: {experiment.source}", "  ")
     yield from ("", "design")
-    for about in _design(experiment, calls):
-        yield from wrapped(about, "  ")
-    yield from ("", *conversation)
-    yield from ("", "measures")
+    for line in _design(experiment, calls):
+        yield from wrapped(line, "  ")
+    yield from ("", *conversation, "", "measures")
     for measure in experiment.measures:
         domain = [f"{measure.bounds[0]:g} to {measure.bounds[1]:g}"] if measure.bounds else []
         domain += [_some(measure.listed)] * bool(measure.listed) + [measure.unit]
-        said = " ".join(filter(None, domain))
         meaning = f": {measure.meaning}" if measure.meaning else ""
-        yield from wrapped(f"{measure.name}{meaning}{f' ({said})' if said else ''}", "  ")
+        values = f" ({' '.join(filter(None, domain))})" if any(domain) else ""
+        yield from wrapped(f"{measure.name}{meaning}{values}", "  ")
     yield from ("", "positive controls, without which nothing on their measures is CLEAR")
     for control in entry.controls.values():
         unseen = f" Unseen: {control.unseen}." if control.unseen else ""
@@ -111,9 +105,8 @@ def _page(entry: Registered, calls: Mapping[str, Any], trial: str) -> Iterator[s
     yield from ("", "hypotheses")
     for each in entry.hypotheses.values():
         margin = "" if each.margin is None else f", margin {each.margin:g}"
-        yield from wrapped(f"{each.id} (claim {each.claim}{margin}): {each.title}", "  ")
-        if each.why:
-            yield from wrapped(f"Why that margin: {each.why}", "      ")
+        why = f" Why that margin: {each.why}" if each.why else ""
+        yield from wrapped(f"{each.id} (claim {each.claim}{margin}): {each.title}{why}", "  ")
 
 
 def _design(experiment: Experiment, calls: Mapping[str, Any]) -> Iterator[str]:
@@ -136,7 +129,7 @@ def _design(experiment: Experiment, calls: Mapping[str, Any]) -> Iterator[str]:
     yield f"calls of the gate design: {sign}{calls['subject']:,}{judged}"
 
 
-def _controls(levels: Mapping[str, object]) -> str:
+def _controls(levels: Iterable[str]) -> str:
     return f"; for controls {_some([*levels])}" if levels else ""
 
 
