@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -206,23 +205,6 @@ def test_a_target_that_cannot_be_written(parts: list[Path], tmp_path: Path) -> N
         join(parts, tmp_path / "all")
     with pytest.raises(SystemExit):
         main(["cassettes", "join", str(parts[0]), "--into", str(parts[0])])
-
-
-@pytest.mark.usefixtures("parts")
-def test_the_command_says_what_it_did(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    folders = [f"part{number}" for number in (1, 2, 3)]
-    assert main(["cassettes", "join", *folders, "--into", "all"]) == 0
-    words = "all/tiny/openai--tiny.jsonl: 80 lines, 80 of them new, from 3 cassettes\n"
-    assert capsys.readouterr().out == words
-    assert main(["cassettes", "join", "part1", "--into", "all", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [
-        {"path": "all/tiny/openai--tiny.jsonl", "parts": 1, "lines": 80, "added": 0}
-    ]
 
 
 @pytest.mark.parametrize("model", ["a/b", "ollama/x:7b", "p/a--b", "p/ä%2F/c"])

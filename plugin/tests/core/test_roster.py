@@ -112,7 +112,6 @@ BAD: list[tuple[str, str, str, str]] = [
     ("[modles]", "", "[modles]", "is not known here"),
     (MODEL, "temprature = 1", f"{MODEL} temprature", "is not known here"),
     (MODEL, 'temperature = "1"', f"{MODEL} temperature", "should be a valid number"),
-    (MODEL, "temperature = -0.1", f"{MODEL} temperature", "greater than or equal to 0"),
     (MODEL, "price = {input = inf, output = 1}", f"{MODEL} price.input", "finite number"),
     (MODEL, "price = {input = 1}", f"{MODEL} price.output", "is needed"),
     (
@@ -121,19 +120,11 @@ BAD: list[tuple[str, str, str, str]] = [
         f"{MODEL} requests_per_minute",
         "greater than or equal to 1",
     ),
-    (MODEL, "requests_per_minute = 1.5", f"{MODEL} requests_per_minute", "valid integer"),
-    (MODEL, 'alias = "yes"', f"{MODEL} alias", "valid boolean"),
     (
         MODEL,
         'wire = "soap"',
         f"{MODEL} wire",
         "'anthropic', 'google', 'openai-chat' or 'openai-res",
-    ),
-    (
-        MODEL,
-        'refuses = ["x"]',
-        f"{MODEL} refuses.1",
-        "should be 'temperature', 'max_output_tokens'",
     ),
     (MODEL, 'system = " "', f"{MODEL} system", "pattern"),
     ('[models."gpt"]', "", "[models.gpt]", "write models as provider/model"),
@@ -141,13 +132,10 @@ BAD: list[tuple[str, str, str, str]] = [
     ("[judges]", 'order = ["a/b", "a/b"]', "[judges] order", "names one twice"),
     (OWN, CHAT, f"{OWN} base_url", "is needed"),
     (OWN, f'{CHAT}\nbase_url = "127.0.0.1/v1"', f"{OWN} base_url", URL),
-    (OWN, f'{CHAT}\nbase_url = "http://[::1/v1"', f"{OWN} base_url", URL),
     ("[endpoints.openai]", AT_HOME, "[endpoints.openai]", "openai is a provider already"),
     ('[endpoints."a/b"]', AT_HOME, '[endpoints."a/b"]', "letters, digits, - and _"),
     (LOCAL, "", LOCAL, "needs either the path of a GGUF file or the package of one"),
-    (LOCAL, 'path = "a.gguf"\npackage = "a"', LOCAL, "needs either the path"),
     ('[local."a/b"]', 'path = "a.gguf"', '[local."a/b"]', "letters, digits, - and _"),
-    (LOCAL, 'path = "a.gguf"\nthreads = 0', f"{LOCAL} threads", "greater than or equal to 1"),
 ]
 
 

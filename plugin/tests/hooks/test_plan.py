@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from pytest_bias.cli.commands import main
 
-from ..runs import command
 from .suites import REPLICATES, Scenario, Suite, scenarios
 
 TRIALS = str(2 * REPLICATES)
@@ -137,18 +136,6 @@ def test_what_is_planned_is_what_is_selected_and_missing(guarded: Suite) -> None
         int(planned(f"{DRIFTED} --bias-shard={n}/2", "simulated/drifted")[2]) for n in (1, 2)
     ]
     assert (sum(shards), min(shards) > 0) == (int(TRIALS), True)
-
-
-def test_the_plan_as_json(suite: Suite) -> None:
-    asked = ("--model", UNRECORDED, "--max-calls", "7", "--json")
-    done = command(suite.path, "plan", "game-coin", *asked)
-    assert done.returncode == 0
-    plan = cast("dict[str, Any]", json.loads(done.stdout))
-    (row,) = plan["rows"]
-    assert (row["experiment"], row["model"]) == ("game-coin", UNRECORDED)
-    assert [row["trials"], row["missing_trials"], row["subject"]["calls"]] == [int(TRIALS)] * 3
-    assert (plan["version"], plan["max_calls"]) == (1, 7)
-    assert str(suite.path) not in done.stdout
 
 
 # --- shards --------------------------------------------------------------------------------------
