@@ -49,9 +49,8 @@ from pytest_bias.experiments.simulated import simulated_text
 from pytest_bias.providers.simulated import judge_of_simulated
 from pytest_bias.settings.given import cores
 from pytest_bias.verdicts.analysis import Analysis, analyse
-from pytest_bias.workbench.configuration import configured
 from pytest_bias.workbench.project import Project
-from pytest_bias.workbench.suite import registry_of, suite_modules
+from pytest_bias.workbench.suite import configured, registry_of, suite_modules
 
 EVEN, BIASED, MESSY = "even", "biased", "messy"
 CLEAN, TEMPERATURE_0, UPGRADE = "clean", "temperature 0", "biased, unchanged"

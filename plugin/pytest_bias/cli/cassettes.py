@@ -12,7 +12,7 @@ from ..cassettes.files import is_there, unread
 from ..cassettes.maintenance import convert, join
 from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, begun_in, packed_path, place_of
 from ..errors import BadSetting, BiasError, FileProblem
-from ..workbench.configuration import configured
+from ..workbench.suite import configured
 from . import from_here, tell, tell_json
 
 _BETWEEN = "--"  # <provider>--<model>

@@ -19,8 +19,7 @@ from ..errors import BadSetting, FileProblem, NotWritten, UnknownName
 from ..experiments.design import LABEL
 from ..settings.options import OPTIONS
 from ..workbench import SUITE
-from ..workbench.configuration import pytest_configuration
-from ..workbench.suite import TESTS
+from ..workbench.suite import TESTS, pytest_configuration
 from . import tell
 
 SUBJECT = "simulated/even"

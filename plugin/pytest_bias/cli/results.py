@@ -16,13 +16,13 @@ from ..report.results import read_results
 from ..report.terminal import printed
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
 from ..report.wording import unasked_words, uncompared_words
+from ..settings.given import today
 from ..settings.model_names import answered_words
 from ..settings.settings import names_file
 from ..verdicts.analysis import Analysis
-from ..workbench.configuration import configured, today
 from ..workbench.plans import terms_of
 from ..workbench.project import Project
-from ..workbench.suite import find_experiments
+from ..workbench.suite import configured, find_experiments
 from . import check_apart, tell, tell_json, write
 
 FORMAT = 2

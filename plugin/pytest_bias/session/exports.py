@@ -17,7 +17,7 @@ from ..contrasts.cases import Case
 from ..errors import BiasError, Diagnostics, NotRecorded
 from ..experiments.records import records_of
 from ..report.exports import exported_files, not_exported, write_exports
-from ..workbench.publication import dataset_file, write_datasets
+from ..workbench.datasets import dataset_file, write_datasets
 from .run import Run
 from .workspace import Workspace
 

@@ -96,9 +96,8 @@ def settings_of(config: pytest.Config) -> Settings:
 
     Raises BadSetting when a value is outside its domain.
     """
-    from ..settings.given import Given  # noqa: PLC0415
+    from ..settings.given import Given, today  # noqa: PLC0415
     from ..settings.settings import read_settings  # noqa: PLC0415
-    from ..workbench.configuration import today  # noqa: PLC0415
 
     typed = [name for name, option in OPTIONS.items() if option.option]
     keys = [option.ini for option in OPTIONS.values() if option.ini]

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,8 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def today() -> str:
+    """The day in UTC as YYYY-MM-DD, the same on every machine."""
+    return datetime.now(tz=timezone.utc).date().isoformat()

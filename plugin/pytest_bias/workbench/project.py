@@ -216,7 +216,7 @@ class Project:
         folder = self.settings.labels
         if folder is None:
             return None
-        from .labels import read_labels  # noqa: PLC0415  (only where people labelled)
+        from .datasets import read_labels  # noqa: PLC0415  (only where people labelled)
 
         keys = {each.trial.id: each.reply_key for each in outcomes}
         return read_labels(folder, case.experiment, case.design, case.model, keys)

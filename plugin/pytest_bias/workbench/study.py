@@ -31,10 +31,9 @@ from ..tables.reader import ENDINGS
 from ..tables.subjects import read_table, source_words
 from ..verdicts.verdict import Control, Verdict
 from . import SUITE
-from .configuration import configured
 from .plans import check_ci, record, recorded_words
 from .project import Project
-from .suite import declared_for
+from .suite import configured, declared_for
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types

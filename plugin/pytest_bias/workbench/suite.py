@@ -1,4 +1,4 @@
-"""A suite's modules and experiments, found without pytest."""
+"""A suite's settings, modules and experiments, found without pytest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import os
 import pkgutil
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from ..contrasts.cases import Registry, declared_in
 from ..errors import BadDesign, BadSetting, UnknownName
 from ..experiments.experiment import Experiment
 from ..experiments.fields import shortly
+from ..settings.given import Given, today
+from ..settings.settings import Settings, read_settings
 from .files import LeftOut, declares, imported, modules, python_files
 from .process_end import hold_exit
 
@@ -168,3 +171,59 @@ def _add_value(registry: Registry, experiment: Experiment) -> None:
         "or name the experiment by its id"
     )
     raise BadDesign(what=f"Experiment({experiment.id!r})", problem=problem)
+
+
+def configured(**options: object) -> Settings:
+    """The settings of a run in this folder: ``options`` by their names, before ini keys.
+
+    What ``addopts`` adds is pytest's alone.
+
+    Raises BadSetting when a value is outside its domain, or a configuration cannot be read.
+    """
+    # As they would be typed, so that 0 is not taken for nothing.
+    typed = {
+        name: value if value is None or isinstance(value, bool | list) else str(value)
+        for name, value in options.items()
+    }
+    here = Path.cwd()
+    rootdir, _, keys = pytest_configuration(here)
+    models = keys.get("bias_models")
+    if isinstance(models, str):
+        keys["bias_models"] = shlex.split(models)
+    return read_settings(
+        Given(
+            options=typed,
+            ini={
+                key.removeprefix("bias_"): value if isinstance(value, list) else str(value)
+                for key, value in keys.items()
+                if key.startswith("bias_")
+            },
+            environ=dict(os.environ),
+            rootdir=rootdir,
+            invocation_dir=here,
+            today=today(),
+        )
+    )
+
+
+def pytest_configuration(folder: Path) -> tuple[Path, Path | None, dict[str, object]]:
+    """The rootdir, file and ini keys that pytest has in ``folder``; no file where it has none.
+
+    Raises BadSetting where pytest cannot read a file.
+    """
+    from _pytest.config.exceptions import UsageError  # noqa: PLC0415  (for commands alone)
+    from _pytest.config.findpaths import determine_setup  # noqa: PLC0415
+    from _pytest.outcomes import Failed  # noqa: PLC0415
+
+    try:
+        rootdir, path, keys, _ = determine_setup(
+            inifile=None,
+            override_ini=None,
+            args=(),
+            rootdir_cmd_arg=None,
+            invocation_dir=folder.absolute(),
+        )
+    except (UsageError, Failed, OSError, ValueError) as error:
+        problem = f"pytest's configuration cannot be read: {error}"
+        raise BadSetting(option="rootdir", value=folder, problem=problem) from None
+    return rootdir, path, {key: each.value for key, each in keys.items()}

@@ -18,7 +18,7 @@ from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.report.page import report_html
 from pytest_bias.report.replies import replies_of
-from pytest_bias.workbench.labels import labels_path, read_labels
+from pytest_bias.workbench.datasets import labels_path, read_labels
 
 from ..core.factories import experiment
 from ..core.report import factory
@@ -101,7 +101,7 @@ def test_ten_replies_are_labelled_by_keyboard_and_stand_beside_the_judge(
     result = suite.run("--bias-record=missing", "--bias-labels=people", process=True)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        [f"*{STEM}.csv, line 2, column 'reply key': '*' is of another reply than the one that is*"]
+        [f"*{STEM}.csv, line 2, column 'reply key': '*' is of another reply than the recorded*"]
     )
     assert suite.results(partial=True)["suite"] == "NO VERDICT"
 

@@ -40,7 +40,7 @@ from pytest_bias.verdicts.judge_agreement import (
     with_errors,
 )
 from pytest_bias.verdicts.verdict import Reason
-from pytest_bias.workbench.labels import labels_path, read_labels
+from pytest_bias.workbench.datasets import labels_path, read_labels
 
 from ..helpers import there
 from .factories import experiment as tiny
@@ -526,11 +526,11 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
         ("", "it holds no rows below the names of its columns"),
         (
             "trial,reply key,score\na#1,0123456789ab,1\nb#2,0123456789ab,3\n",
-            "line 3, column 'reply key': '0123456789ab' is of another reply than the one that is",
+            "line 3, column 'reply key': '0123456789ab' is of another reply than the",
         ),
         (
             "trial,reply key,score\na#1,,1\n",
-            "line 2, column 'reply key': '' is of another reply than the one that is recorded",
+            "line 2, column 'reply key': '' is of another reply than the recorded",
         ),
         (
             "trial,reply key,score\nb#3,0123456789ab,1\n",

@@ -31,7 +31,7 @@ from pytest_bias.settings.roster import Roster as ReadRoster
 from pytest_bias.settings.roster import read_roster
 from pytest_bias.verdicts.judge_agreement import Labels as LabelsOfPeople
 from pytest_bias.verdicts.judge_agreement import agreement_with_people
-from pytest_bias.workbench.labels import labels_path, read_labels
+from pytest_bias.workbench.datasets import labels_path, read_labels
 
 from .games import GAMES, MODEL, PLANTED, Rating
 from .harness import Target

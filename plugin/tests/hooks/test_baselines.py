@@ -91,7 +91,7 @@ def turned(suite: Suite) -> None:
 
 
 def today(suite: Suite, day: str) -> None:
-    suite.monkeypatch.setattr("pytest_bias.workbench.configuration.today", lambda: day)
+    suite.monkeypatch.setattr("pytest_bias.settings.given.today", lambda: day)
 
 
 def uncontrolled(suite: Suite) -> None:
