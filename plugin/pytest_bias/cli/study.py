@@ -22,7 +22,7 @@ from ..contrasts.cases import Case
 from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
 from ..experiments.measures import kind_of
-from ..experiments.records import CAP, Outcome, Records, carried_out, lost_to_cap, record_of
+from ..experiments.records import Outcome, Records, lost_to_cap, record_of
 from ..providers.base import is_simulated
 from ..providers.players import check_models
 from ..report.exports import exported_files, write_exports
@@ -127,9 +127,11 @@ class _TrialLines:
 
     def __init__(self, file: FileIO | None, case: Case) -> None:
         self.problem = ""
+        self.written = set[str]()
         self._file, self._of = file, {"model": case.model, "design": case.design.name}
 
     def __call__(self, experiment: Experiment, outcome: Outcome, error: str = "") -> None:
+        self.written.add(outcome.trial.id)
         row: dict[str, object] = {"experiment": experiment.id, **self._of}
         row |= trial_row(experiment, outcome)
         for measure in experiment.measures:
@@ -204,21 +206,17 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _write_trials(project: Project, given: argparse.Namespace, lines: _TrialLines) -> int:
-    """Write the trials of a project's one case, and record those that are missing."""
-    (case,), recordings, status = project.cases, project.recordings, 0
-    if given.record != "all":
-        source = recordings.source_of(case)
-        known, _ = source.known(case.design)
-        there = carried_out(known) if given.record != "none" else source.outcomes_of(case.design)
-        for outcome in there:
-            lines(case.experiment, outcome)
-    if given.record != "none":
+    """Record what is missing of a project's one case, and write the trials that are not yet."""
+    (case,), status = project.cases, 0
+    if given.record == "none":
+        project.recordings.replayed(case)  # refused where a trial is missing
+    else:
         status = _record(project, given, lines)
-        known, missing = recordings.source_of(case).known(case.design)
-        for outcome in (each for each in known if each.missing == CAP):
-            lines(case.experiment, outcome)
-        for pending in missing:
-            lines(case.experiment, lost_to_cap(pending.trial), "not recorded")
+    known, missing = project.recordings.source_of(case).known(case.design)
+    for outcome in (each for each in known if each.trial.id not in lines.written):
+        lines(case.experiment, outcome)
+    for pending in missing:
+        lines(case.experiment, lost_to_cap(pending.trial), "not recorded")
     if lines.problem:
         path = given.out or "standard output"
         problem = f"{NotWritten(path=path, problem=lines.problem)}; every reply is recorded"
@@ -283,14 +281,8 @@ def _analyze(given: argparse.Namespace) -> int:
             tell(line, wrong=given.json)
     # As the document's program: figures are written where nothing else is requested.
     folder = given.output or (None if given.no_plots or given.json else _FIGURES)
-    try:
-        if folder is not None:
-            _write_files(results, view, folder, plots=not given.no_plots)
-    except BiasError as error:
-        if given.output is not None:
-            raise
-        problem = _typed(str(error), given)
-        tell(f"{folder} is the default, and it is not complete: {problem}", wrong=True)
+    if folder is not None:
+        _write_files(results, view, folder, plots=not given.no_plots)
     return view.exit_status
 
 

@@ -55,15 +55,14 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         done = command(folder, *line.split())
         assert (done.returncode, said in done.stdout) == (0, True), done
-    for taken in ("none.toml", "figures"):
-        (folder / taken).touch()
+    (folder / "none.toml").touch()
     return folder
 
 
 GOOD = {
     "list --json": '"id": "anchoring-prosecutor-sentencing"',
     f"list {ANCHORING} --trial high": "prompts of trial high#1",
-    f"analyze {ANCHORING}": "PASS: ",  # whatever becomes of the figures nobody asked for
+    f"analyze {ANCHORING} --no-plots": "PASS: ",
     "plan anchoring --json": '"missing_trials": 0',
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
     "compare accepted/simulated--even.json accepted/simulated--even.json --json": '"problems": []',

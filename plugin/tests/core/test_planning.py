@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
@@ -332,3 +332,19 @@ def test_a_real_models_cassette_is_the_guide_before_a_simulated_one(
     )
     record(tmp_path, of)
     assert only(planned(tmp_path, of, models=[OTHER])).estimate.model == "openai/tiny"
+
+
+def test_designs_that_do_not_hold_each_other_share_a_cassette(tmp_path: Path) -> None:
+    of = experiment(
+        factors=[Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["A", "B"], "b": ["C", "D"]})],
+        designs={"documented": Design(5, exemplars=1)},
+    )
+    record(tmp_path, of)
+    row = only(planned(tmp_path, of))
+    assert (row.trials, row.missing_trials) == (12, 0)
+    row = only(planned(tmp_path, of, design="documented"))
+    assert (row.trials, row.recorded_trials, row.missing_trials) == (10, 6, 4)
+    record(tmp_path, of, trials=plan(of, of.design("documented")))
+    for design in ("gate", "documented"):
+        row = only(planned(tmp_path, of, design=design))
+        assert row.missing_trials == 0
