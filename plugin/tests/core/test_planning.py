@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.experiments.design import Trial
+from pytest_bias.experiments.design import Design, Factor, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
