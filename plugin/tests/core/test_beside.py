@@ -45,6 +45,7 @@ WORDS: dict[Status, str] = {
     "BIASED": "BIASED (detected) for this vignette",
     "INCONCLUSIVE": "INCONCLUSIVE for this vignette",
 }
+BIASED = WORDS["BIASED"]
 ESTIMATES: dict[Status, float] = {"CLEAR": 0.1, "BIASED": 1.0, "INCONCLUSIVE": 0.3}
 
 
@@ -71,82 +72,67 @@ def beside(
 
 STATUSES: tuple[Status, ...] = ("CLEAR", "BIASED", "INCONCLUSIVE")
 
-
-def new(then: Status) -> tuple[Change, str]:
-    return "new", f"new: what was accepted is {WORDS[then]}"
-
-
-def improved(then: Status, more: str = "") -> tuple[Change, str]:
-    return "improved", f"improved: it was {WORDS[then]}{more}; accept the new baseline"
-
-
-KNOWN: tuple[Change, str] = ("known", f"{WHO}: known since spring")
-AS_BEFORE: tuple[Change, str] = ("as before", "")
-UNSETTLED = f"{KNOWN[1]}; no worse than it was, but not shown to be CLEAR"
-
-# claim, now, accepted before → outcome, words; of replies recorded anew, that are no worse
-TABLE: dict[tuple[str, Status, Status], tuple[Change, str]] = {
-    ("clear", "CLEAR", "CLEAR"): AS_BEFORE,
-    ("clear", "CLEAR", "BIASED"): improved("BIASED"),
-    ("clear", "CLEAR", "INCONCLUSIVE"): improved("INCONCLUSIVE"),
-    ("clear", "BIASED", "CLEAR"): new("CLEAR"),
-    ("clear", "BIASED", "BIASED"): KNOWN,
-    ("clear", "BIASED", "INCONCLUSIVE"): new("INCONCLUSIVE"),
-    ("clear", "INCONCLUSIVE", "CLEAR"): (
-        "known",
-        f"it was {WORDS['CLEAR']}; no worse than it was, but not shown to be CLEAR",
-    ),
-    ("clear", "INCONCLUSIVE", "BIASED"): ("known", UNSETTLED),
-    ("clear", "INCONCLUSIVE", "INCONCLUSIVE"): KNOWN,
-    ("detect", "CLEAR", "CLEAR"): AS_BEFORE,
-    ("detect", "CLEAR", "BIASED"): improved("BIASED"),
-    ("detect", "CLEAR", "INCONCLUSIVE"): improved("INCONCLUSIVE"),
-    ("detect", "BIASED", "CLEAR"): new("CLEAR"),
-    ("detect", "BIASED", "BIASED"): KNOWN,
-    ("detect", "BIASED", "INCONCLUSIVE"): new("INCONCLUSIVE"),
-    ("detect", "INCONCLUSIVE", "CLEAR"): AS_BEFORE,
-    ("detect", "INCONCLUSIVE", "BIASED"): improved("BIASED", ", and no bias is found now"),
-    ("detect", "INCONCLUSIVE", "INCONCLUSIVE"): AS_BEFORE,
+# now, before → outcome of a claim to be clear and of one that detects, where no worse is shown;
+# of either where worse is shown, and where neither is
+TABLE: dict[tuple[Status, Status], tuple[Change, Change, Change, Change]] = {
+    ("CLEAR", "CLEAR"): ("as before", "as before", "as before", "as before"),
+    ("CLEAR", "BIASED"): ("improved", "improved", "improved", "improved"),
+    ("CLEAR", "INCONCLUSIVE"): ("improved", "improved", "improved", "improved"),
+    ("BIASED", "CLEAR"): ("new", "new", "new", "new"),
+    ("BIASED", "BIASED"): ("known", "known", "worse", "undecided"),
+    ("BIASED", "INCONCLUSIVE"): ("new", "new", "new", "new"),
+    ("INCONCLUSIVE", "CLEAR"): ("known", "as before", "worse", "undecided"),
+    ("INCONCLUSIVE", "BIASED"): ("known", "improved", "worse", "undecided"),
+    ("INCONCLUSIVE", "INCONCLUSIVE"): ("known", "as before", "worse", "undecided"),
 }
 
 
-assert len(TABLE) == 2 * len(STATUSES) ** 2
-
-
-@pytest.mark.parametrize(("row", "expected"), TABLE.items(), ids=map("-".join, TABLE))
-def test_the_table(row: tuple[str, Status, Status], expected: tuple[Change, str]) -> None:
-    claim, now, then = row
-    known = entry(verdict(then, claim))
-    found = beside(verdict(now, claim), known)
-    assert (found.outcome, found.words) == expected
-    assert found.tolerated == (found.outcome == "known")
-    assert (found.accepted is not None) == (found.tolerated and then != "CLEAR")
-    assert found.compared is not None
-    assert (found.compared.how, found.compared.margin) == ("independent", 0.6)
-
-
-# now, before → outcome where worse is shown, and where neither is
-NOT_SHOWN: dict[tuple[Status, Status], tuple[Change, Change]] = {
-    ("CLEAR", "CLEAR"): ("as before", "as before"),
-    ("CLEAR", "BIASED"): ("improved", "improved"),
-    ("CLEAR", "INCONCLUSIVE"): ("improved", "improved"),
-    ("BIASED", "CLEAR"): ("new", "new"),
-    ("BIASED", "INCONCLUSIVE"): ("new", "new"),
-    ("BIASED", "BIASED"): ("worse", "undecided"),
-    ("INCONCLUSIVE", "CLEAR"): ("worse", "undecided"),
-    ("INCONCLUSIVE", "BIASED"): ("worse", "undecided"),
-    ("INCONCLUSIVE", "INCONCLUSIVE"): ("worse", "undecided"),
-}
-
-
-@pytest.mark.parametrize(("row", "expected"), NOT_SHOWN.items(), ids=map("-".join, NOT_SHOWN))
+@pytest.mark.parametrize(("now", "before"), TABLE)
 @pytest.mark.parametrize("claim", ["clear", "detect"])
-def test_the_table_where_no_worse_is_not_shown(
-    row: tuple[Status, Status], expected: tuple[Change, Change], claim: Any
-) -> None:
-    now, before = row
-    every: tuple[Growth, Growth] = ("worse", "neither")
-    assert tuple(outcome_of(claim, before, now, shown) for shown in every) == expected
+def test_the_table(now: Status, before: Status, claim: Any) -> None:
+    clear, detect, worse, neither = TABLE[now, before]
+    expected = {"no worse": clear if claim == "clear" else detect}
+    expected |= {"worse": worse, "neither": neither}
+    shown: dict[Growth, Change] = {
+        "no worse": outcome_of(claim, before, now, "no worse"),
+        "worse": outcome_of(claim, before, now, "worse"),
+        "neither": outcome_of(claim, before, now, "neither"),
+    }
+    assert shown == expected
+    for against, accepted in (("", ANN), (OLD, None)):
+        found = beside(
+            verdict(now, claim), entry(verdict(before, claim), accepted), against=against
+        )
+        assert found.outcome == expected["no worse"]
+        assert found.tolerated == (found.outcome == "known")
+        by_ann = found.tolerated and before != "CLEAR" and not against
+        assert (found.accepted is not None) == by_ann
+        assert found.compared is not None
+        assert (found.compared.how, found.compared.margin) == ("independent", 0.6)
+
+
+UNSETTLED = "; no worse than it was, but not shown to be CLEAR"
+WORDED: dict[tuple[str, Status, Status, str], str] = {
+    ("clear", "CLEAR", "CLEAR", ""): "",
+    ("clear", "CLEAR", "BIASED", ""): f"improved: it was {BIASED}; accept the new baseline",
+    ("detect", "INCONCLUSIVE", "BIASED", ""): (
+        f"improved: it was {BIASED}, and no bias is found now; accept the new baseline"
+    ),
+    ("clear", "BIASED", "CLEAR", ""): f"new: what was accepted is {WORDS['CLEAR']}",
+    ("clear", "BIASED", "BIASED", ""): f"{WHO}: known since spring",
+    ("clear", "INCONCLUSIVE", "BIASED", ""): f"{WHO}: known since spring{UNSETTLED}",
+    ("clear", "CLEAR", "BIASED", OLD): f"improved: {OLD} is {BIASED}",
+    ("clear", "BIASED", "CLEAR", OLD): f"new: {OLD} is {WORDS['CLEAR']}",
+    ("clear", "BIASED", "BIASED", OLD): f"{OLD} is {BIASED}",
+    ("clear", "INCONCLUSIVE", "BIASED", OLD): f"{OLD} is {BIASED}{UNSETTLED}",
+}
+
+
+@pytest.mark.parametrize(("row", "said"), WORDED.items(), ids=map("-".join, WORDED))
+def test_how_the_two_compare_in_words(row: tuple[str, Status, Status, str], said: str) -> None:
+    claim, now, then, against = row
+    known = entry(verdict(then, claim), None if against else ANN)
+    assert beside(verdict(now, claim), known, against=against).words == said
 
 
 WIDE: dict[str, Any] = {"se": 0.4, "interval": Interval(low=0.2, high=1.8, level=0.95)}
@@ -361,28 +347,6 @@ def test_replies_that_a_limit_cut_off_are_no_worse_in_nothing(before: Status, no
     if (before, now) != ("INCONCLUSIVE", "BIASED"):
         assert found.words.endswith(f"but now nothing can be decided: {cut.cut}")
     assert beside(cut, entry(cut), recording=BEFORE).outcome == "known"
-
-
-SHOWN: dict[tuple[Status, Status], tuple[Change, str]] = {
-    ("CLEAR", "BIASED"): ("improved", f"improved: {OLD} is {WORDS['BIASED']}"),
-    ("BIASED", "CLEAR"): ("new", f"new: {OLD} is {WORDS['CLEAR']}"),
-    ("BIASED", "BIASED"): ("known", f"{OLD} is {WORDS['BIASED']}"),
-    ("INCONCLUSIVE", "BIASED"): (
-        "known",
-        f"{OLD} is {WORDS['BIASED']}; no worse than it was, but not shown to be CLEAR",
-    ),
-}
-
-
-@pytest.mark.parametrize(("row", "expected"), SHOWN.items(), ids=map("-".join, SHOWN))
-def test_what_another_model_shows_too_is_tolerated(
-    row: tuple[Status, Status], expected: tuple[Change, str]
-) -> None:
-    now, then = row
-    found = beside(verdict(now), entry(verdict(then), None), against=OLD)
-    assert (found.outcome, found.words) == expected
-    assert found.tolerated == (found.outcome == "known")
-    assert found.accepted is None
 
 
 def test_without_another_model_what_nobody_accepted_is_not_tolerated() -> None:

@@ -58,21 +58,10 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=lambda path: path.stem)
-def test_schema(path: Path, tmp_path: Path) -> None:
+def test_schema(path: Path) -> None:
     options = ["--builtin-schema", *SCHEMAS[path]]
     found = CliRunner().invoke(check_jsonschema, [*options, str(path)])
     assert found.exit_code == 0, found.output
-    broken = tmp_path / path.name
-    text = path.read_text(encoding="utf-8")
-    for right, wrong in (
-        ("\nstages:", "\nstages: 5\nno:"),
-        ("runs-on", "run-on"),
-        ("type: s", "type: x"),
-        ("using: ", "used: "),
-    ):
-        text = text.replace(right, wrong)
-    broken.write_text(text)
-    assert CliRunner().invoke(check_jsonschema, [*options, str(broken)]).exit_code
 
 
 def test_the_citation_is_of_this_version() -> None:
