@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -366,9 +367,13 @@ class Scenario:
         return suite.check(options, self.ret, self.outcomes, *self.lines, **self.run, **run)
 
 
-def scenarios(table: Mapping[str, Scenario]) -> pytest.MarkDecorator:
-    """Have a test for each scenario of a table."""
-    return pytest.mark.parametrize("scenario", table.values(), ids=table)
+def scenarios(table: Mapping[str, Scenario], *shared: str) -> pytest.MarkDecorator:
+    """Have a test for each scenario of a table, and of those named one with a worker, too."""
+    every = dict(table)
+    for name in shared:
+        every[f"{name}, with a worker"] = again = copy.copy(table[name])
+        again.run = {**again.run, "workers": 1}
+    return pytest.mark.parametrize("scenario", every.values(), ids=every)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -176,16 +176,9 @@ SCENARIOS = {
     "killed alone": Scenario(body("import os\nos.kill(os.getpid(), 9)"), "", RED, process=True),
     "worker killed before it collects": Scenario(conftest(BEFORE_IT_COLLECTS), "", RED, workers=1),
     "internal error of a report": Scenario(hook(MAKEREPORT), "", RED, "", *BROKEN, workers=0),
-    "internal error of a worker's report": Scenario(
-        hook(MAKEREPORT), "", RED, "", *BROKEN, workers=1
-    ),
     "internal error at the end": Scenario(hook(FINISH), "", RED, "", *BROKEN, workers=0),
-    "internal error at a worker's end": Scenario(hook(FINISH), "", RED, "", *BROKEN, workers=1),
     "internal error says so": Scenario(
         LOGREPORT, "", INTERNAL, "", *BROKEN, "NO RESULT: pytest had an internal error"
-    ),
-    "internal error says so, with a worker": Scenario(
-        LOGREPORT, "", INTERNAL, "", *BROKEN, "NO RESULT: pytest had an internal error", workers=1
     ),
     "lost by xdist": Scenario(
         body("record_property('mine', object())", "record_property"),
@@ -225,9 +218,6 @@ SCENARIOS = {
     "failed by itself, and called passed": Scenario(
         bettered, "", 1, "4 passed", "NO RESULT: see the problems above"
     ),
-    "failed by itself, and called passed, with a worker": Scenario(
-        bettered, "", 1, "4 passed", "NO RESULT: see the problems above", workers=1
-    ),
     "bettered late": Scenario(
         conftest(BETTERING), BIASED, 1, "", "BIAS FOUND: 1 hypothesis, 1 BIASED"
     ),
@@ -242,10 +232,8 @@ SCENARIOS = {
         conftest("import atexit\n\natexit.register(os._exit, 0)\n"), BIASED, 1, process=True
     ),
     "unconfigure": Scenario(ENDS_WELL, BIASED, 1, process=True),
-    "unconfigure, with a worker": Scenario(ENDS_WELL, BIASED, 1, workers=1, process=True),
     "summary": Scenario(hook("pytest_terminal_summary()", EXIT), BIASED, 1, process=True),
     "sessionfinish": Scenario(FINISHES_WELL, BIASED, 1, process=True),
-    "sessionfinish, with a worker": Scenario(FINISHES_WELL, BIASED, 1, workers=1, process=True),
     "cleanup": Scenario(  # in a worker it is run as unconfigure is
         hook("pytest_configure(config)", f"config.add_cleanup(lambda: {EXIT})"),
         *(BIASED, 1),
@@ -272,7 +260,15 @@ SCENARIOS = {
 }
 
 
-@scenarios(SCENARIOS)
+@scenarios(
+    SCENARIOS,
+    "internal error of a report",
+    "internal error at the end",
+    "internal error says so",
+    "failed by itself, and called passed",
+    "unconfigure",
+    "sessionfinish",
+)
 def test_what_must_be_red_is_and_the_rest_is_not(suite: Suite, scenario: Scenario) -> None:
     suite.monkeypatch.setenv("TMPDIR", str(suite.path))
     scenario.check(suite)

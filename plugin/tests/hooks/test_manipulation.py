@@ -49,13 +49,7 @@ SAME_PROMPTS = {
     "only listed": Scenario(forget, "--collect-only -q", 0, "", "4 tests collected", f"!{SAME}"),
     "two experiments": Scenario(forget_both, "", 1, "2 errors", *ERRORS, workers=2),
     "not selected": Scenario(beside, "-k card", 0, "4 passed", "!same prompt"),
-    "not selected, with workers": Scenario(
-        beside, "-k card", 0, "4 passed", "!same prompt", workers=1
-    ),
     "left out": Scenario(beside, GO_ON, 1, "4 passed, 1 errors", *LEFT_OUT),
-    "left out, with workers": Scenario(
-        beside, GO_ON, 1, "4 passed, 1 errors", *LEFT_OUT, workers=1
-    ),
     "asks nothing": Scenario(ask_nothing, "", 1, "", ASKS, "NO RESULT"),
     "asks nothing when recorded": Scenario(
         ask_nothing, "--bias-record=missing", 1, "", ASKS, "NO RESULT"
@@ -66,7 +60,7 @@ SAME_PROMPTS = {
 }
 
 
-@scenarios(SAME_PROMPTS)
+@scenarios(SAME_PROMPTS, "not selected", "left out")
 def test_same_prompts_and_none(suite: Suite, scenario: Scenario) -> None:
     result = scenario.check(suite)
     assert sum(line.startswith(SAME) for line in result.outlines) <= 1
@@ -150,7 +144,6 @@ def detecting(suite: Suite) -> None:
 OF_RECORDING = f"recording game-coin with simulated/even: {WHY}"
 UNCONTROLLED = {
     "judged": Scenario(uncontrolled, "", 1, "", f"warning: {WHY}"),
-    "judged by a worker": Scenario(uncontrolled, "", 1, "", f"warning: {WHY}", workers=1),
     "plan": Scenario(
         uncontrolled, "--bias-plan", 0, "", "!CLEAR 0.", "!it clears with probability"
     ),
@@ -161,7 +154,7 @@ UNCONTROLLED = {
 
 
 @pytest.mark.fail_closed
-@scenarios(UNCONTROLLED)
+@scenarios(UNCONTROLLED, "judged")
 def test_without_a_positive_control(suite: Suite, scenario: Scenario) -> None:
     result = scenario.check(suite)
     assert result.stdout.str().count(f"warning: {WHY}") <= 1

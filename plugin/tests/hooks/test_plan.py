@@ -89,7 +89,6 @@ def fault(suite: Suite, code: str) -> None:
 COLLECTED = "collected 8 items"
 PLANS = {
     "two models": Scenario(None, f"{EVEN} {OPENAI}", 0, "", TITLE, COLLECTED),
-    "with a worker": Scenario(None, f"{EVEN} {OPENAI}", 0, "", TITLE, COLLECTED, workers=1),
     "no bias case": Scenario(plain, "-k plain", 0, "", "No bias case is selected"),
     "damage": Scenario(damaged, f"{EVEN} {BIASED}", 1, "", "simulated--even.jsonl, line 10: "),
     "recording on": Scenario(None, f"--bias-record=all {EVEN}", 0, "", TITLE),
@@ -105,7 +104,7 @@ PLANS = {
 }
 
 
-@scenarios(PLANS)
+@scenarios(PLANS, "two models")
 def test_a_plan_is_printed_once_and_nothing_runs_and_nothing_is_written(
     guarded: Suite, scenario: Scenario
 ) -> None:

@@ -162,7 +162,6 @@ GO_ON = "--continue-on-collection-errors"
 OUTER = "FAILED test_outer.py::test_outer - NotJudged: "
 NOTHING_SET = {
     "cases": Scenario(unset, "", 4, "", "no model is named"),
-    "cases, with a worker": Scenario(unset, "", 4, "", "no model is named", workers=1),
     "design": Scenario(wrong_design, "", 2, "", "test_wrong.py:3: BadDesign: … a word"),
     "design, with a worker": Scenario(
         wrong_design, "", 1, "", "test_wrong.py:3: BadDesign: … a word", workers=1
@@ -178,15 +177,12 @@ NOTHING_SET = {
     "no errors": Scenario(forgotten("errors"), "", 1, "1 failed, 1 passed"),
     "no register": Scenario(forgotten("contrasts.register"), "", 1, "1 failed, 1 passed"),
     "imported": Scenario(while_imported, GO_ON, 1, "1 errors, 1 passed", "ERROR test_b.py"),
-    "imported, with a worker": Scenario(
-        while_imported, GO_ON, 1, "1 errors, 1 passed", "ERROR test_b.py", workers=1
-    ),
     "within": Scenario(within, "-p pytester", 1, "1 failed, 1 passed", OUTER),
 }
 
 
 @pytest.mark.fail_closed
-@scenarios(NOTHING_SET)
+@scenarios(NOTHING_SET, "cases", "imported")
 def test_where_nothing_is_set(suite: Suite, scenario: Scenario) -> None:
     scenario.check(suite, "-p no:cacheprovider", anew=True)
 

@@ -101,9 +101,6 @@ NONE: dict[str, Scenario] = {
         by_another, f"--bias-baseline={MODEL}", 1, "", "dice-9 answered where"
     ),
     "missing": Scenario(None, f"--bias-model=simulated/even {DRIFTED}", 1, *MISSING),
-    "missing, with a worker": Scenario(
-        None, f"--bias-model=simulated/even {DRIFTED}", 1, *MISSING, workers=1
-    ),
     "partly": Scenario(
         None,
         f"--bias-replicates={REPLICATES + 2}",
@@ -116,7 +113,7 @@ NONE: dict[str, Scenario] = {
 }
 
 
-@scenarios(NONE)
+@scenarios(NONE, "missing")
 def test_no_verdict_is_given(suite: Suite, scenario: Scenario) -> None:
     result = scenario.check(suite)
     found = suite.results(partial=not suite.results_path().exists())

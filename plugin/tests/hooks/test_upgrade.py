@@ -173,7 +173,6 @@ PASSES = {
     "halved": Scenario(halved, HELD, 1, "", f"3 of 120 trials of game-many with {OLD} are not"),
     "damaged": Scenario(damaged, HELD, 1, "", "simulated--biased.jsonl"),
     "gone": Scenario(another, both(), 1, "", *GONE, "!SHIP"),
-    "gone, with workers": Scenario(another, both(), 1, "", *GONE, "!SHIP", workers=2),
     "gone, of a part": Scenario(another, both("-k 'fresh or noticed'"), 0, "", f"!{GONE[0]}"),
     "less": Scenario(ask_less, of_file(), 1, "", *LESS, workers=2),
     "less, as a model": Scenario(ask_less, of_file(f"{HELD} bias_tests"), 1, "", *LESS),
@@ -184,7 +183,7 @@ PASSES = {
 }
 
 
-@scenarios(PASSES)
+@scenarios(PASSES, "gone")
 def test_what_passes_and_what_does_not(accepted: Suite, scenario: Scenario) -> None:
     if HELD in scenario.options and FILE not in scenario.options:
         (accepted.path / FILE).unlink()
