@@ -26,7 +26,7 @@ from ..experiments.records import Outcome, Records, lost_to_cap, record_of
 from ..providers.base import is_simulated
 from ..providers.players import check_models
 from ..report.exports import exported_files, write_exports
-from ..report.page import clear, report_files
+from ..report.page import report_html
 from ..report.paper import brief_of, write_paper
 from ..report.plan_text import plan_lines
 from ..report.progress import StreamTerminal, recording_progress
@@ -305,11 +305,7 @@ def _write_files(results: list[Results], view: RunResult, folder: Path, *, plots
         replies = [
             replies_of(each.experiment, each.analysis.model, each.outcomes) for each in results
         ]
-        data_folder = folder / "bias-report-data"
-        page, data = report_files(view, replies, (), folder=data_folder.name)
-        files |= {f"{data_folder.name}/{name}": text.encode() for name, text in data.items()}
-        files["bias-report.html"] = page.encode()
-        clear(data_folder, data)
+        files["bias-report.html"] = report_html(view, replies).encode()
     for path in write_exports(folder, files | _exports(results, plots=plots), from_here):
         tell(f"written: {path}", wrong=True)
 

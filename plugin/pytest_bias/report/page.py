@@ -6,18 +6,13 @@ own draws the rest from data beside it. The templates call functions of this pac
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files as resources
-from pathlib import Path
-from types import MappingProxyType
-from urllib.parse import quote
 
 from ..baselines.entries import is_stopped
 from ..experiments.canonical import digest
@@ -45,12 +40,6 @@ from .wording import (
 _LABELS = ("BIASED", "INCONCLUSIVE", "CLEAR", "NOTHING FOUND", "DESCRIBED")
 _TONES = {"PASS": "clear", "FAIL": "biased", "INCONCLUSIVE": "open"}
 
-LARGEST = 6_000_000
-"""Bytes of a page above which its trials go into files beside it."""
-
-MARK = "// pytest-bias: trials of a report, which opens them\n"
-"""The first line of such a file, by which those of an earlier run are known."""
-
 SPAN = 6.0
 """Margins either way that are drawn; an estimate farther out is an arrow at the edge."""
 
@@ -61,64 +50,22 @@ MOST = 20
 the list of hypotheses."""
 
 
-def report_files(
-    run: RunResult,
-    replies: Sequence[TrialBlock],
-    old: Sequence[Analysis],
-    *,
-    folder: str,
-    largest: float = LARGEST,
-) -> tuple[str, dict[str, str]]:
-    """The page, and the files of ``folder`` beside it, by their names: none where it has all.
-
-    Trials go there where the page would have more than ``largest`` bytes; a file has those of one
-    experiment, and its name in it.
-    """
-    page = report_html(run, replies, old) if largest else ""
-    if largest and len(page.encode()) <= largest:
-        return page, {}
-    files, places = {}, {}
-    for name in sorted({each.experiment for each in replies}):
-        of = {each.model: each.block for each in replies if each.experiment == name}
-        text = json.dumps(of, sort_keys=True)
-        checksum = sha256(text.encode()).hexdigest()[:16]
-        # The page takes a file only with the digest that it knows: those of two runs do not mix.
-        files[f"{name}.js"] = f'{MARK}biasReplies({json.dumps(name)},"{checksum}",{text});\n'
-        places[name] = f"{quote(folder)}/{quote(name)}.js", checksum
-    return report_html(run, replies, old, places=places), files
-
-
-def clear(folder: Path, names: Collection[str]) -> None:
-    """Remove from ``folder`` what an earlier page left there: no file with these names, nor yours.
-
-    What cannot be removed stays: no page takes a file of another run.
-    """
-    with suppress(OSError):
-        for path in folder.glob("*.js"):
-            if path.name not in names and path.read_text("utf-8", "replace").startswith(MARK):
-                path.unlink()
-
-
 def report_html(
     run: RunResult,
     replies: Sequence[TrialBlock] = (),
     old: Sequence[Analysis] = (),
-    *,
-    places: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> str:
     """The page of a run. The same run gives the same bytes: no clock, no path, no network.
 
     ``replies`` are the trials, where they are at hand; ``old`` the analyses of the model that the
-    run is compared with. ``places`` names the files that have an experiment's trials where the
-    page does not, each with its digest.
+    run is compared with.
     """
     replies = sorted(replies, key=lambda each: (each.experiment, each.model))
     rows = page_rows(run, old)
     new = [row for row in rows if not row.old]
     style, script = asset("app.css"), asset("app.min.js")
-    blocks = {"d-run": packed({**run_value(run, rows, old, replies), "beside": dict(places)})}
-    if not places:
-        blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
+    blocks = {"d-run": packed(run_value(run, rows, old, replies))}
+    blocks |= {f"d-{place}": each.block for place, each in enumerate(replies)}
     return rendered(
         "report.html.j2",
         run=run,
@@ -138,7 +85,7 @@ def report_html(
         limits=[*_limits(run)],
         style=style,
         script=script,
-        policy=policy_of(style, script, beside=bool(places)),
+        policy=policy_of(style, script),
         blocks=blocks,
         **{function.__name__: function for function in _WORDS},
     )
@@ -150,16 +97,12 @@ def asset(name: str) -> str:
     return (resources(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-def policy_of(style: str, script: str, *, beside: bool = False) -> str:
-    """The page's policy: this very style and script, and nothing from anywhere.
-
-    With files ``beside`` it, scripts from where it lies itself.
-    """
+def policy_of(style: str, script: str) -> str:
+    """The page's policy: this very style and script, and nothing from anywhere."""
     sums = [b64encode(sha256(text.encode()).digest()).decode("ascii") for text in (style, script)]
     of_style, of_script = (f"'sha256-{each}'" for each in sums)
-    itself = "'self' " if beside else ""
     return (
-        f"default-src 'none'; style-src {of_style}; script-src {itself}{of_script}; "
+        f"default-src 'none'; style-src {of_style}; script-src {of_script}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 

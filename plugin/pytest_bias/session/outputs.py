@@ -57,31 +57,14 @@ def _write_reports(state: State, run: RunResult) -> Diagnostics:
         path = _output_path(run, settings.results)
         said += _write_file(state, path, results_text(run), asked=settings.results_asked)
     if settings.report is not None:
-        said += _write_page(state, run, _output_path(run, settings.report))
+        from ..report.page import report_html  # noqa: PLC0415  (jinja2: only to write a page)
+        from ..report.replies import TrialBlock  # noqa: PLC0415  (as the page)
+
+        trials = [TrialBlock(**each) for each in state.workspace.left("replies")]
+        page = report_html(run, trials, _compared_analyses(state, run))
+        path = _output_path(run, settings.report)
+        said += _write_file(state, path, page, asked=settings.report_asked)
     return said
-
-
-def _write_page(state: State, run: RunResult, path: Path) -> Diagnostics:
-    """Write the page, and trials in a folder beside it where they are too large for it.
-
-    What an earlier run has left in that folder goes.
-    """
-    from ..report.page import clear, report_files  # noqa: PLC0415  (jinja2: only to write a page)
-    from ..report.replies import TrialBlock  # noqa: PLC0415  (as the page)
-
-    asked, folder = state.settings.report_asked, path.with_name(f"{path.stem}-data")
-    page, beside = report_files(
-        run,
-        [TrialBlock(**each) for each in state.workspace.left("replies")],
-        _compared_analyses(state, run),
-        folder=folder.name,
-    )
-    said = Diagnostics()
-    for name, text in beside.items():
-        said += _write_file(state, folder / name, text, asked=asked)
-    said = replace(said, written=said.written and (folder,))
-    clear(folder, beside)
-    return said + _write_file(state, path, page, asked=asked)
 
 
 def _compared_analyses(state: State, run: RunResult) -> list[Analysis]:

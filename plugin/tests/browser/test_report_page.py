@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, expect
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message, Place
 from pytest_bias.experiments.records import Exchange, Outcome
-from pytest_bias.report.page import report_files
 from pytest_bias.report.replies import replies_of
 from pytest_bias.report.run import RunResult
 
@@ -235,35 +234,6 @@ def test_hostile_replies_stay_text(show: Show, tmp_path: Path) -> None:
     assert not re.search(r'(?m)^"?=', Path(download.value.path()).read_text("utf-8"))
     assert opened.complaints == []
     assert len(opened.requests) == 1
-
-
-def test_trials_beside_a_large_page_are_opened_from_disk(show: Show, tmp_path: Path) -> None:
-    view, replies = hostile()
-    page, files = report_files(view, [replies], [], folder="bias-report-data", largest=50_000)
-    file, folder = tmp_path / "bias-report.html", tmp_path / "bias-report-data"
-    assert (page, files) == report_files(view, [replies], [], folder="bias-report-data", largest=0)
-    assert report_files(view, [replies], [], folder="bias-report-data")[1] == {}
-    assert "d-0" not in blocks(page)
-    folder.mkdir()
-    file.write_text(page, encoding="utf-8")
-    ((name, text),) = files.items()
-    route = f"#/replies/{replies.experiment}"
-    other = replies_of(experiment(retention="measures"), OLD, [])
-    ((_, of_another_run),) = report_files(view, [other], [], folder="bias-report-data", largest=0)[
-        1
-    ].items()
-    for content, said in ((None, False), (of_another_run, False), (text, True)):
-        if content is not None:
-            (folder / name).write_text(content, encoding="utf-8")
-        opened = show(file)
-        for at in (route, f"#/label/{replies.experiment}", "#/label"):
-            shown = opened.at(at).locator("#view").inner_text()
-            assert ("copy the folder of the same run with the page" in shown) is not said
-        if said:
-            opened.at(route).locator(".virtual-rows a").first.click()
-            opened.page.wait_for_selector("#view .subject")
-            assert opened.complaints == []
-            assert opened.requests == [file.as_uri(), (folder / name).as_uri()]
 
 
 def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> None:

@@ -6,11 +6,8 @@ import os
 import re
 import threading
 import xml.etree.ElementTree as ET
-from typing import Any
 
 import pytest
-
-from pytest_bias.report.page import LARGEST, report_files
 
 from .suites import Scenario, Suite, scenarios, section
 from .test_fail_closed import BIASED
@@ -198,21 +195,3 @@ def test_outputs_go_into_one_pipe_which_stays(suite: Suite, arguments: str) -> N
         assert said.lower().count(begun.lower()) == 1
     assert [pipe] == [*suite.path.glob("pipe*")]
     assert pipe.is_fifo()
-
-
-def test_trials_go_beside_a_large_page_and_old_ones_go(suite: Suite) -> None:
-    asked = "--bias-report=page.html"
-    defaults: Any = report_files.__kwdefaults__
-    suite.monkeypatch.setitem(defaults, "largest", 0)
-    folder, page = suite.path / "page-data", suite.path / "page.html"
-    suite.check(asked, 0, "", "written: page-data")
-    (file,) = folder.iterdir()
-    first = file.read_text("utf-8"), page.read_text("utf-8")
-    assert file.name == "game-coin.js"
-    suite.file("page-data/gone.js", first[0]).file("page-data/mine.js", "mine")
-    suite.check(asked, 0, workers=2)
-    assert (file.read_text("utf-8"), page.read_text("utf-8")) == first
-    assert sorted(each.name for each in folder.iterdir()) == ["game-coin.js", "mine.js"]
-    suite.monkeypatch.setitem(defaults, "largest", LARGEST)
-    suite.check(asked, 0)
-    assert [each.name for each in folder.iterdir()] == ["mine.js"]

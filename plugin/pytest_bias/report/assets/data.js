@@ -1,8 +1,8 @@
 // Data: deflated columns beside the script, inflated when they are first asked for.
 const inflated = new Map();
-const inflate = (name, text) => {
+const inflate = name => {
   if (!inflated.has(name)) {
-    const coded = atob(text || id(name).textContent), packed = new Uint8Array(coded.length);
+    const coded = atob(id(name).textContent), packed = new Uint8Array(coded.length);
     for (let i = coded.length; i--;) packed[i] = coded.charCodeAt(i);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
     inflated.set(name, new Response(stream).json());
@@ -16,7 +16,6 @@ const rowsOf = columns => {
 let run;
 const load = async () => {
   run = await inflate("d-run");
-  run.beside = map(run.beside);
   run.hypotheses = rowsOf(run.hypotheses);
   if (run.upgrade) run.upgrade.rows = rowsOf(run.upgrade.rows);
   run.named = new Map(run.hypotheses.map(row => [`${row.e}\n${row.m}\n${row.id}`, row]));
@@ -32,22 +31,10 @@ const roleOf = m => run.upgrade ? (run.models.includes(m) ? "new model" : "old m
 
 const ESCAPED = { "/": "%2F", "#": "%23", "%": "%25" };
 const escaped = name => name.replace(/[/#%]/g, c => ESCAPED[c]);
-// Trials in a file beside the page: it says of which run it is.
-const asked = new Map(), arrived = new Map();
-globalThis.biasReplies = (e, sum, blocks) => arrived.set(e, [sum, blocks]);
-const fetched = e => {
-  if (!asked.has(e)) asked.set(e, new Promise(done => document.head.append(h("script", { src: run.beside[e][0], onload: done, onerror: done }))).then(() => {
-    const [sum, blocks] = arrived.get(e) || [];
-    return sum === run.beside[e][1] && blocks;
-  }));
-  return asked.get(e);
-};
 const trialsOf = async (e, m) => {
   const place = run.replies.findIndex(each => each[0] === e && each[1] === m);
   if (place < 0) return null;
-  const beside = run.beside[e] && await fetched(e);
-  if (run.beside[e] && !beside) return null;
-  const block = await inflate(`d-${place}`, beside && beside[m]);
+  const block = await inflate(`d-${place}`);
   if (block.ids) return block;
   const factors = block.factors.filter(f => !f.item), items = block.factors.find(f => f.item);
   block.count = block.replicate.length;

@@ -35,7 +35,7 @@ const WORDS = {
 const id = name => document.getElementById(name);
 const say = words => { id("said").textContent = words; };
 const spaced = label => String(label).replaceAll("_", " ");
-const none = () => h("p", "None is like that."), gone = e => h("p.remark", run.beside[e] ? `${decodeURI(run.beside[e][0])} is not beside this page, or is of another run: copy the folder of the same run with the page.` : `The trials are not in this copy${run.replies.length ? "" : ": it is made of results alone, and the reports of the runs that gave them have theirs"}.`);
+const none = () => h("p", "None is like that."), gone = () => h("p.remark", `The trials are not in this copy${run.replies.length ? "" : ": it is made of results alone, and the reports of the runs that gave them have theirs"}.`);
 // What is looked up by a name from outside: a name that every object knows ("constructor") is none of it.
 const map = pairs => ({ __proto__: null, ...pairs });
 const upTo = n => [...Array(n).keys()];

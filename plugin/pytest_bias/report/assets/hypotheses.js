@@ -97,7 +97,7 @@ const copyButton = () => h("button", { type: "button", onclick: () => navigator.
 // Means by levels and the two sides' distributions, from the trials; they describe, and decide nothing.
 const levels = async (into, row, alike, q) => {
   const block = await trialsOf(row.e, row.m);
-  if (!block) return put(into, gone(row.e));
+  if (!block) return put(into, gone());
   const open = m => (...at) => repliesOf(row.e, { m, ...Object.fromEntries(at.filter(Boolean).map(([name, level]) => [`f.${name}`, level])) });
   const own = (row.factor || "").split(" × ").map(name => block.factors.find(f => f.name === name)).filter(Boolean);
   const rest = block.factors.filter(f => !own.includes(f));

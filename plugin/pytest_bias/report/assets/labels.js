@@ -35,7 +35,6 @@ const question = (measure, blocks, value) => {
 const countWords = () => [given.size ? `${given.size} labelled, ${unsaved()} not saved · ` : "None labelled yet", given.size > 0 && h("a", { href: "#/label", "data-key": "s" }, "save CSV")];
 const labelView = async (e, key, q) => {
   const desk = await deskOf(e, q.m), at = Math.max(-1, key ? desk.findIndex(each => each.key === key) : Math.max(0, desk.findIndex(each => !given.has(each.key))));
-  if (modelsOf(e).length && !await trialsOf(e, modelsOf(e)[0])) return [`Label replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))];
   if (!desk[at]) return nothing("reply that can be labelled", key ? [e, key] : [e]);
   const { m, block, i, key: own } = desk[at], kept = given.get(own), values = map(drafts.get(own) || kept && { ...kept.values, [NOTE]: kept.note }), blocks = [...new Set(desk.map(each => each.block))];
   const there = each => to(["label", e, each.key], q), near = (by, words, pressed) => desk[at + by] && h("a", { href: there(desk[at + by]), "data-key": pressed }, words);
@@ -100,12 +99,11 @@ const continued = async (e, m, file) => {
   say(`${plural(read.length, "label")} read; ${rows.length - of.length} of other replies left aside; ${of.length - read.length} labelled here since, and kept.`);
 };
 const labelsIndex = async () => {
-  const blocks = await Promise.all(run.replies.map(async ([e, m, stem]) => ({ e, m, stem, kept: (await trialsOf(e, m))?.keys.length })));
-  const lost = blocks.find(each => each.kept === undefined);
+  const blocks = await Promise.all(run.replies.map(async ([e, m, stem]) => ({ e, m, stem, kept: (await trialsOf(e, m)).keys.length })));
   return ["Labels", h("div", h("p.crumbs", a("#/replies", "Replies")), h1("Labels"),
     h("p", WORDS.labels),
     h("p", countWords()),
     blocks.some(each => each.kept) ? table("Experiments and models whose replies can be labelled", ["Experiment", "Model", "Labelled", "File", "Save", "Go on with a file"], blocks.filter(each => each.kept).map(({ e, m, stem }) => [
       a(to(["label", e]), nameOf(e)), m, labelsOf(e, m).length, `${e}/${stem}.csv`, labelsOf(e, m).length > 0 && csvButton(`${stem}.csv`, () => labelRows(e, m)),
-      h("input", { type: "file", accept: ".csv", "aria-label": `Labels of ${nameOf(e)}, ${m}`, onchange: event => event.target.files[0] && continued(e, m, event.target.files[0]) })])) : lost ? gone(lost.e) : h("p", "No text is kept of any reply in this copy."))];
+      h("input", { type: "file", accept: ".csv", "aria-label": `Labels of ${nameOf(e)}, ${m}`, onchange: event => event.target.files[0] && continued(e, m, event.target.files[0]) })])) : h("p", "No text is kept of any reply in this copy."))];
 };

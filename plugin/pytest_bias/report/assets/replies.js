@@ -10,7 +10,7 @@ const repliesIndex = () => ["Replies", h("div", h1("Replies"),
     : gone())];
 const repliesView = async (e, q) => {
   const models = modelsOf(e), m = models.includes(q.m) ? q.m : models[0], block = m && await trialsOf(e, m);
-  if (!block) return m ? [`Replies: ${nameOf(e)}`, h("div", h1(nameOf(e)), gone(e))] : nothing("experiment with trials", [e]);
+  if (!block) return nothing("experiment with trials", [e]);
   const other = models.find(each => each !== m);
   const shown = main4(block);
   const count = h("span.count"), list = h("div");

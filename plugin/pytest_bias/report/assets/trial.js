@@ -2,7 +2,6 @@
 const MARK = "mark words that differ";
 const trialView = async (e, m, name) => {
   const block = await trialsOf(e, m), at = block && block.at.get(name);
-  if (!block && modelsOf(e).includes(m)) return [name, h("div", h1(name), gone(e))];
   if (at == null) return nothing("trial", [e, m, name]);
   const models = [m, ...modelsOf(e).filter(each => each !== m)].slice(0, 4), blocks = await Promise.all(models.map(each => trialsOf(e, each)));
   const places = blocks.map(each => each.at.get(name));
