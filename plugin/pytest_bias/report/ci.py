@@ -1,15 +1,13 @@
-"""What a CI service shows of a run: a summary in Markdown beside the job, and failures in its log.
+"""Summary of a run or an upgrade in Markdown, as CI services show it with a job.
 
 Names, numbers and verdicts only: no prompt and no reply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
-from ..verdicts.verdict import HypothesisName, Verdict
-from ..verdicts.wording import number_words
-from .escapes import rendered, terminal_text
+from .escapes import rendered
 from .run import RunResult
 from .terminal import (
     Row,
@@ -22,18 +20,7 @@ from .terminal import (
     verdict_rows,
 )
 from .upgrade_table import Upgrade
-from .wording import (
-    OUTCOMES,
-    accepted_by,
-    closing_lines,
-    control_lines,
-    ended_words,
-    found_line,
-    upgrade_closing,
-    upgrade_heading,
-    verdict_line,
-    why_words,
-)
+from .wording import closing_lines, ended_words, upgrade_closing, upgrade_heading
 
 
 def summary_markdown(run: RunResult, written: Sequence[str] = ()) -> str:
@@ -99,84 +86,3 @@ def _folded(upgrade: Upgrade) -> dict[str, list[Row]]:
         "Known, improved and not compared": [*upgrade_rows(upgrade, apart)],
         "As before": [*upgrade_rows(upgrade, before)],
     }
-
-
-FileLine = tuple[str, int]
-"""A file as seen from the repository's root, and a line, counted from 1."""
-
-
-def workflow_commands(run: RunResult, places: Mapping[HypothesisName, FileLine]) -> Iterator[str]:
-    """A run's errors, warnings and notices in its log's margin, as workflow commands.
-
-    ``places`` has where the functions of hypotheses and controls stand; what is not among them was
-    not selected. GitHub shows the first ten of a level.
-    """
-    for level, title, message, name in _annotations(run, places):
-        yield command(level, title, message, places.get(name) if name else None)
-
-
-def command(level: str, title: str, message: str, place: FileLine | None = None) -> str:
-    """``::error file=…,line=…,title=…::…``."""
-    properties = {} if place is None else {"file": place[0], "line": str(place[1])}
-    words = ",".join(
-        f"{name}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}"
-        for name, value in (properties | {"title": title}).items()
-    )
-    return f"::{level} {words}::{_escaped(message)}"
-
-
-def _escaped(text: str) -> str:
-    return terminal_text(text).replace("%", "%25").replace("\n", "%0A")
-
-
-Annotation = tuple[str, str, str, HypothesisName | None]
-"""Level, title, a message of one line, and what it is about (None: the run as a whole)."""
-
-
-def _annotations(
-    run: RunResult, places: Mapping[HypothesisName, FileLine]
-) -> Iterator[Annotation]:
-    if run.suite == "NO VERDICT":
-        yield "error", OUTCOMES[run.suite][0], found_line(run), None
-    rows = {row.named: row for row in run.upgrade.rows} if run.upgrade is not None else {}
-    for verdict in run.stops:
-        row = rows.get(verdict.named)
-        if row is None:
-            yield _of(verdict, "error", verdict.status)
-        else:
-            words = f"{row.outcome} ({verdict.status})"
-            yield _of(verdict, "error", words, f"{verdict.id}: {why_words(row)}")
-    off = run.scope is not None and run.scope.gate == "off"
-    for analysis in () if off else run.analyses:
-        for control in analysis.unseen:
-            name = (analysis.experiment, analysis.model, control.id)
-            if name in places:
-                title = f"{analysis.experiment} × {analysis.model}: positive control not seen"
-                yield "error", title, " ".join(control_lines(control)), name
-    for verdict in run.gating:
-        yield from _warnings(run, verdict)
-    undecided = sum(v.label == "INCONCLUSIVE" and v.claim != "clear" for v in run.gating)
-    if undecided:
-        hypotheses = number_words(undecided, "hypothesis", "hypotheses")
-        words = f"{hypotheses} that claim only to detect a bias: INCONCLUSIVE"
-        yield "notice", "Undecided", words, None
-
-
-def _of(verdict: Verdict, level: str, words: str, message: str = "") -> Annotation:
-    line = " ".join(filter(None, (f"{verdict.id}:", verdict.title, verdict_line(verdict))))
-    title = f"{verdict.experiment} × {verdict.model}: {words}"
-    return level, title, message or line, verdict.named
-
-
-def _warnings(run: RunResult, verdict: Verdict) -> Iterator[Annotation]:
-    """Yield what passes and should not be forgotten."""
-    if verdict.status == "CLEAR" or verdict.named in run.failing:
-        return
-    accepted = run.acceptance(verdict)
-    if accepted is not None:
-        if accepted in run.ending:
-            words = f"its acceptance ends on {accepted.until}"
-            message = f"{verdict.id}: {accepted_by(accepted)} ({accepted.reason})"
-            yield _of(verdict, "warning", words, message)
-    elif run.known(verdict) is None and (verdict.status == "BIASED" or verdict.claim == "clear"):
-        yield _of(verdict, "warning", f"{verdict.status}, and passes")

@@ -1,18 +1,16 @@
-"""Output of a run: its reports and its summary, the terminal's section, a CI job's log."""
+"""Output of a run: its reports, its summary, and the terminal's section."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ..cassettes.files import write_atomically
 from ..errors import Diagnostics, NotWritten
-from ..report.ci import FileLine, summary_markdown, workflow_commands
+from ..report.ci import summary_markdown
 from ..report.escapes import say, terminal_line
 from ..report.results import results_text
 from ..report.terminal import brief_lines
@@ -22,7 +20,6 @@ from ..settings.given import is_place
 if TYPE_CHECKING:
     from ..report.run import RunResult
     from ..verdicts.analysis import Analysis
-    from ..verdicts.verdict import HypothesisName
     from .state import State
 
 
@@ -142,9 +139,6 @@ def print_section(state: State, run: RunResult, reporter: pytest.TerminalReporte
         _write_outcome(reporter, line)
     for path in run.written:
         say(reporter, f"written: {state.shown(path)}")
-    if state.settings.annotations:
-        for command in workflow_commands(run, dict(_locations(state))):
-            reporter.write_line(command)  # escaped, and to be obeyed
 
 
 def _write_outcome(reporter: pytest.TerminalReporter, line: str) -> None:
@@ -154,23 +148,3 @@ def _write_outcome(reporter: pytest.TerminalReporter, line: str) -> None:
         line.startswith(tuple(word for words in OUTCOMES.values() for word in words)) and not good
     )
     say(reporter, line, green=good, red=bad, bold=good or bad)
-
-
-def _locations(state: State) -> Iterator[tuple[HypothesisName, FileLine]]:
-    """Where the functions of hypotheses and controls stand, as seen from the repository's root."""
-    prefix = below_repository(state.config.rootpath, state.settings.environ)
-    for case, result in sorted(state.reported.results.items()):
-        if result.id and case in state.reported.locations:
-            file, line = state.reported.locations[case]
-            yield result.named, (PurePath(os.path.normpath(prefix / file)).as_posix(), line)
-
-
-def below_repository(root: Path, environ: Mapping[str, str]) -> PurePath:
-    """A folder as seen from the root of the repository it is in, or of the job's workspace."""
-    for folder in (root, *root.parents):
-        if (folder / ".git").exists():
-            return root.relative_to(folder)
-    workspace = environ.get("GITHUB_WORKSPACE")
-    if workspace and root.is_relative_to(workspace):
-        return root.relative_to(workspace)
-    return PurePath()

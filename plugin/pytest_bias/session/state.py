@@ -51,15 +51,13 @@ class ReportedCases:
     """Selected cases and what was reported of them, as the process that decides sees it.
 
     ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
-    names cases that were not selected, ``locations`` has the file from rootdir and the line of a
-    case's function, counted from 1. ``bettered`` are cases whose report said "failed" when the
-    plugin let it go, and no more when it arrived; ``damaged`` says of which cases the result
-    cannot be read, and why. ``failures`` is what failed and is no case, in the order it did.
+    names cases that were not selected. ``bettered`` are cases whose report said "failed" when the
+    plugin let it go, and no more when it arrived; ``damaged`` has, by case, why its result cannot
+    be read. ``failures`` is what failed and is no case, in the order it did.
     """
 
     selected: list[str] = field(default_factory=list)
     unselected: list[str] = field(default_factory=list)
-    locations: dict[str, tuple[str, int]] = field(default_factory=dict)
     outcomes: dict[str, str] = field(default_factory=dict)
     results: dict[str, CaseReport] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
@@ -82,9 +80,6 @@ class ReportedCases:
             self.failures[report.nodeid] = None
         if case is None or outcome == "rerun":
             return
-        file, line, *_ = getattr(report, "location", ("", None))
-        if file and line is not None:
-            self.locations[case] = (file, line + 1)
         final = report.when == "call" or (report.when == "setup" and outcome in _FINAL_SETUPS)
         if outcome == "failed" or (final and self.outcomes.get(case) != "failed"):
             self.outcomes[case] = outcome

@@ -191,7 +191,7 @@ class Settings:
     ``baseline`` takes the place of the models' own baselines: the path of a baseline file, or
     another model. ``today`` is the day of the run as YYYY-MM-DD, ``max_age`` the days that the
     oldest reply may have. ``job_summary`` is a file of the CI service, to which the summary is
-    added; ``annotations`` is true where it takes workflow commands. ``providers`` are those that
+    added. ``providers`` are those that
     plugins add, by name.
     """
 
@@ -224,7 +224,6 @@ class Settings:
     accept: Accept | None = None
     summary: Path | None = None
     job_summary: Path | None = None
-    annotations: bool = False
     alpha: float = float(OPTIONS["alpha"].default)
     experiments: int = int(OPTIONS["experiments"].default)
     today: str = ""
@@ -269,7 +268,6 @@ def read_settings(given: Given) -> Settings:
         baseline_asked=given.is_typed("baseline") and not accepts,
         accept=read_accept(given, read["baselines"], (accepts and old) or ""),
         job_summary=job_summary,
-        annotations=given.environ.get("GITHUB_ACTIONS") == "true",
         today=given.today,
         environ=given.environ,
     )

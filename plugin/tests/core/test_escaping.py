@@ -27,7 +27,6 @@ PACKAGE = Path(pytest_bias.__file__).parent
 WAYS_OUT = {
     "workbench/process_end.py": ["stderr.write("],  # our own words, once pytest is ended
     "report/escapes.py": ["reporter.write_line("],  # say()
-    "session/outputs.py": ["reporter.write_line("],  # of workflow commands, escaped
     "cli/__init__.py": ["print("],  # tell()
     "report/progress.py": ["stream.write("],  # what say() hands it, escaped
 }

@@ -6,17 +6,15 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from pytest_bias.report.ci import command, summary_markdown, workflow_commands
+from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.escapes import plain_markdown
 from pytest_bias.report.run import AcceptedVerdict, RunResult
 from pytest_bias.report.terminal import brief_lines
 from pytest_bias.report.upgrade_table import Upgrade
 from pytest_bias.report.wording import closing_lines
-from pytest_bias.session.outputs import add_to_job_summary, below_repository
+from pytest_bias.session.outputs import add_to_job_summary
 
-from .report.factory import analysis, finding, undecided, verdict, view
+from .report.factory import analysis, finding, verdict, view
 from .test_upgrade_words import OLD, ROW
 
 NAMED = ("anchoring", "simulated/biased", "sentence_months-high-low")
@@ -37,10 +35,6 @@ def accepted(until: str) -> RunResult:
     return replace(failing(), failing=(), accepted=(by,), ending=ending)
 
 
-def levels(of: RunResult) -> list[str]:
-    return [each.split()[0] for each in workflow_commands(of, {NAMED: ("suite/test_x.py", 7)})]
-
-
 def test_the_head_of_the_summary_is_the_outcome() -> None:
     broken = replace(failing(), problems=("a part *is* missing",), lost=("test_x",))
     heads = {
@@ -52,9 +46,6 @@ def test_the_head_of_the_summary_is_the_outcome() -> None:
         assert summary_markdown(run).startswith(f"## Bias: {head}\n")
     assert r"- problem: a part \*is\* missing" in summary_markdown(broken)
     assert r"- without a verdict, no report: test\_x" in summary_markdown(broken)
-    first, second = workflow_commands(broken, {NAMED: ("suite/test_x.py", 7)})
-    assert first.startswith("::error title=NO RESULT::BIAS FOUND, the rest NO RESULT: ")
-    assert second.startswith("::error file=suite/test_x.py,line=7,")
 
 
 def test_summary_names_the_cell_that_is_least_sure() -> None:
@@ -96,31 +87,3 @@ def test_job_summary_is_added_to_and_says_why_it_was_not(tmp_path: Path) -> None
     assert path.read_text(encoding="utf-8") == "of another step\n\n## Bias: ±\n"
     (why,) = add_to_job_summary(tmp_path, "x")
     assert why.startswith("the job's summary was not written: ")
-
-
-def test_commands_escape_what_would_end_them() -> None:
-    assert command("error", "a,b: 5 %\n", "x: 5 %\x1b\r\n::y", ("a,b.py", 1)) == (
-        "::error file=a%2Cb.py,line=1,title=a%2Cb%3A 5 %25%0A::x: 5 %25\\x1b\\r%0A\\x3a:y"
-    )
-
-
-@pytest.mark.parametrize(
-    ("until", "warns"),
-    [("2026-11-20", False), ("2026-11-21", True), ("2026-12-05", True), ("2026-12-06", False)],
-)
-def test_an_acceptance_that_is_about_to_end_is_a_warning(until: str, warns: bool) -> None:  # noqa: FBT001
-    assert levels(accepted(until)) == ["::warning"] * warns
-
-
-def test_an_undecided_claim_to_be_clear_that_passes_is_a_warning() -> None:
-    open_ = undecided(finding(), "undecided", claim="clear")
-    assert levels(replace(view(analysis(open_)), judged=(NAMED,), failing=())) == ["::warning"]
-
-
-def test_files_are_named_from_the_root_of_the_repository(tmp_path: Path) -> None:
-    root = tmp_path / "repository/evals"
-    root.mkdir(parents=True)
-    assert str(below_repository(root, {"GITHUB_WORKSPACE": str(tmp_path)})) == "repository/evals"
-    assert str(below_repository(root, {"GITHUB_WORKSPACE": "/elsewhere"})) == "."
-    (tmp_path / "repository/.git").mkdir()
-    assert str(below_repository(root, {})) == "evals"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cli.commands import main
-from pytest_bias.report.ci import summary_markdown, workflow_commands
+from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.plan_text import plan_lines
 from pytest_bias.report.run import AcceptedVerdict, RunResult
@@ -86,10 +86,7 @@ def terminal(run: RunResult) -> str:
 
 
 def in_ci(run: RunResult) -> str:
-    places = dict.fromkeys(run.judged or (), ("suite/test_x.py", 7))
-    return "\n".join(
-        [summary_markdown(run, ["bias-report.html"]), *workflow_commands(run, places)]
-    )
+    return summary_markdown(run, ["bias-report.html"])
 
 
 def plan(tmp_path: Path) -> str:
