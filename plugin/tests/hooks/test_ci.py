@@ -15,7 +15,6 @@ from ..helpers import Asked, answering, saying
 from .suites import ACCEPT, Scenario, Suite, scenarios, section
 from .test_fail_closed import BIASED
 
-EVEN = "--bias-model=simulated/even"
 SUMMARY = "job-summary.md"
 
 
