@@ -204,7 +204,7 @@ class FileProblem(BiasError):
 
     says: ClassVar[str] = ""
 
-    def __init__(self, *, path: Path | str, problem: str, hint: str = "") -> None:
+    def __init__(self, *, path: object, problem: str, hint: str = "") -> None:
         self.problem = problem
         self.hint = hint
         super().__init__(f"{path}{self.says} {problem}{f'. {hint}' if hint else ''}")

@@ -17,7 +17,6 @@ from .accepted import acceptance_of, baseline_path, read_baseline
 from .entries import (
     Baseline,
     Claimed,
-    DamagedBaseline,
     Entry,
     baseline_text,
     entry_of,
@@ -118,7 +117,7 @@ def _written_baselines(
             before[model] = read_baseline(folder, model)
             if model in judged:
                 refuse_links(baseline_path(folder, model))
-        except (DamagedBaseline, FileProblem) as error:
+        except FileProblem as error:
             damaged.append(str(error))
     if damaged:
         return refused(*damaged)

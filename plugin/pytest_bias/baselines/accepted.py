@@ -24,9 +24,9 @@ from ..verdicts.analysis import Analysis
 from .entries import (
     Acceptance,
     Baseline,
-    DamagedBaseline,
     Entry,
     baseline_from,
+    damaged_baseline,
     entry_of,
     following,
     is_stopped,
@@ -50,22 +50,22 @@ def baseline_path(folder: Path, model: str) -> Path:
 def read_baseline(folder: Path, model: str) -> Baseline | None:
     """Return the baseline of a model; None when there is none.
 
-    Raises DamagedBaseline when there is something else in its place.
+    Raises NotReadable when there is something else in its place.
     """
     path = baseline_path(folder, model)
     baseline = _baseline_in(path)
     if baseline is not None and baseline.model != model:
         named = baseline_path(Path(), baseline.model)
         problem = f"it holds the verdicts of {baseline.model} and belongs at {named}"
-        raise DamagedBaseline(path=path, problem=problem)
+        raise damaged_baseline(path, problem)
     return baseline
 
 
 def needed_baseline(path: Path) -> Baseline:
-    """The baseline in a file, whatever model it is of; DamagedBaseline for anything else."""
+    """The baseline in a file, whatever model it is of; NotReadable for anything else."""
     baseline = _baseline_in(path)
     if baseline is None:
-        raise DamagedBaseline(path=path, problem="it cannot be read (there is no such file)")
+        raise damaged_baseline(path, "it cannot be read (there is no such file)")
     return baseline
 
 
@@ -74,10 +74,9 @@ def _baseline_in(path: Path) -> Baseline | None:
         data = read_file(path)
         return None if data is None else _parsed(data, path)
     except UnicodeDecodeError:
-        raise DamagedBaseline(path=path, problem="it is no text") from None
+        raise damaged_baseline(path, "it is no text") from None
     except NotReadable as error:
-        problem, mend = error.problem, error.hint
-        raise DamagedBaseline(path=path, problem=problem, mend=mend) from None
+        raise damaged_baseline(path, error.problem, error.hint) from None
 
 
 @lru_cache(maxsize=16)
@@ -90,7 +89,7 @@ def old_baseline(settings: Settings) -> Baseline | None:
     """Read the baseline file that ``baseline`` names; None where it names a model, or nothing.
 
     Nothing has been analysed or paid for then. Raises BadSetting when it is neither a baseline
-    file nor a model of which anything is recorded, DamagedBaseline when the file is not what was
+    file nor a model of which anything is recorded, NotReadable when the file is not what was
     written.
     """
     old = settings.baseline
@@ -137,7 +136,7 @@ class Baselines:
     ) -> Comparison:
         """Compare the verdict of a case with the accepted one, or with an old model's.
 
-        Raises BaselineDiffers, NotRecorded, DamagedCassette, DamagedBaseline or StaleRecordings
+        Raises BaselineDiffers, NotRecorded, DamagedCassette, NotReadable or StaleRecordings
         when the two cannot be compared.
         """
         settings, recording = self._settings, analysis.recording

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contrasts.declared import Claim
 from ..contrasts.reach import FEWEST_UNITS
-from ..errors import NEWER, BadJSON, BiasError, conflict_words
+from ..errors import NEWER, BadJSON, BiasError, NotReadable, conflict_words
 from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..verdicts.verdict import Reason, Status, Verdict
@@ -201,15 +201,13 @@ def following(entry: Entry, before: Entry | None) -> Entry:
     return replace(entry, history=(*added, *entry.history))
 
 
-class DamagedBaseline(BiasError):
-    """A baseline file is not what was written: cut, edited, or of another format or model."""
-
-    def __init__(self, *, path: object, problem: str, mend: str = "") -> None:
-        restore = (
-            "Restore the file from version control, or delete it and accept the model's verdicts "
-            "again (--bias-accept)."
-        )
-        super().__init__(f"{path}: {problem}. {mend or restore}")
+def damaged_baseline(path: object, problem: str, hint: str = "") -> NotReadable:
+    """The error for a baseline file that is not what was written: cut, or edited by hand."""
+    restore = (
+        "Restore the file from version control, or delete it and accept the model's verdicts "
+        "again (--bias-accept)."
+    )
+    return NotReadable(path=path, problem=problem, hint=hint or restore)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,31 +255,33 @@ def _each(
 def baseline_from(text: str, path: object) -> Baseline:
     """Return the baseline a file holds; ``path`` names it in errors.
 
-    Raises DamagedBaseline when the text is not what :func:`baseline_text` wrote, or was written in
+    Raises NotReadable when the text is not what :func:`baseline_text` wrote, or was written in
     another format.
     """
-    damaged = partial(DamagedBaseline, path=path)
+    damaged = partial(damaged_baseline, path)
     try:
         value = parsed_as(dict[str, Any], text)
     except BadJSON as error:
-        mend = conflict_words(text, path)
-        if mend:
-            mend += ". Then accept what the other side had accepted again (--bias-accept)."
-        raise damaged(problem=f"it is no baseline ({error})", mend=mend) from None
+        hint = conflict_words(text, path)
+        if hint:
+            hint += ". Then accept what the other side had accepted again (--bias-accept)."
+        problem = f"it is no baseline ({error})"
+        raise damaged(problem, hint) from None
     written = value.get("format")
     if written != FORMAT:
         problem = f"its format is {written!r}, this version of pytest-bias reads {FORMAT}"
-        mend = f"{NEWER}." if isinstance(written, int) and written > FORMAT else _ANEW
-        raise damaged(problem=problem, mend=mend)
+        hint = f"{NEWER}." if isinstance(written, int) and written > FORMAT else _ANEW
+        raise damaged(problem, hint)
     checksum = value.pop("checksum", None)
     try:
         intact = checksum == digest(dumps(value))
         file = parsed_as(_File, compact(value), strict=True) if intact else None
     except BiasError as error:  # a value that refuses what it cannot be, among others
-        raise damaged(problem=f"it is not as it was written ({error})") from None
+        problem = f"it is not as it was written ({error})"
+        raise damaged(problem) from None
     if file is None:
         problem = "its checksum is not that of its content: it was edited, merged or cut by hand"
-        raise damaged(problem=problem)
+        raise damaged(problem)
 
     def whole(entry: Entry) -> Entry:
         own = {name: part for name, part in entry.fingerprint.items() if name != _SHARED}

@@ -97,7 +97,7 @@ class Run:
         """Return what a case found, and what the gate says to it; worked out once in a process.
 
         Raises NotRecorded, DamagedCassette, BadDesign or StaleRecordings when there is
-        nothing to judge. Raises DamagedBaseline or BaselineDiffers when there is an accepted
+        nothing to judge. Raises NotReadable or BaselineDiffers when there is an accepted
         verdict that cannot be compared.
         """
         about = case.condition or case.contrast

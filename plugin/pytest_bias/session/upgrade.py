@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..baselines.accepted import old_baseline, read_baseline
-from ..baselines.entries import Baseline, Claimed, DamagedBaseline, entry_of
+from ..baselines.entries import Baseline, Claimed, entry_of
 from ..cassettes.store import SUFFIX, place_of
-from ..errors import Diagnostics
+from ..errors import Diagnostics, NotReadable
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
 from ..report.wording import unasked_words, uncompared_words
 from ..settings.model_names import answered_words, file_stem
@@ -140,7 +140,7 @@ def accepted_of(settings: Settings, model: str) -> Baseline | None:
     """The accepted baseline of a model; None without one, or where its cases say what it is."""
     try:
         return read_baseline(settings.baselines, model) if settings.baselines else None
-    except DamagedBaseline:
+    except NotReadable:
         return None
 
 

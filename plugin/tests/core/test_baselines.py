@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from pytest_bias.baselines.entries import (
     Acceptance,
     Baseline,
-    DamagedBaseline,
     Entry,
     baseline_from,
     baseline_text,
@@ -29,7 +28,7 @@ from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.estimate import Estimate, UnitGroup
 from pytest_bias.contrasts.pairs import MeanDifference
-from pytest_bias.errors import BadSetting
+from pytest_bias.errors import BadSetting, NotReadable
 from pytest_bias.experiments.canonical import digest, dumps
 from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
@@ -134,7 +133,7 @@ DAMAGED: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("text", "problem"), DAMAGED.values(), ids=DAMAGED)
 def test_damage_names_the_file_and_how_to_mend_it(text: str, problem: str) -> None:
-    with pytest.raises(DamagedBaseline) as damaged:
+    with pytest.raises(NotReadable) as damaged:
         baseline_from(text, "baselines/openai--m.json")
     said = str(damaged.value)
     assert said.startswith("baselines/openai--m.json: ")
@@ -157,7 +156,7 @@ OTHERWISE: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize(("text", "words"), OTHERWISE.values(), ids=OTHERWISE)
 def test_what_no_restoring_mends_is_mended_otherwise(text: str, words: str) -> None:
-    with pytest.raises(DamagedBaseline, match=words) as damaged:
+    with pytest.raises(NotReadable, match=words) as damaged:
         baseline_from(text, "x.json")
     assert "Restore the file" not in str(damaged.value)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.baselines.accepted import read_baseline
-from pytest_bias.baselines.entries import DamagedBaseline
 from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from pytest_bias.cli.cassettes import cassettes_of
@@ -138,7 +137,7 @@ def test_a_baseline_that_is_no_file_is_not_taken_for_none(
     tmp_path: Path, put: Callable[[Path], str]
 ) -> None:
     words = put(tmp_path / "openai--tiny.json")
-    with pytest.raises(DamagedBaseline) as caught:
+    with pytest.raises(NotReadable) as caught:
         read_baseline(tmp_path, MODEL)
     assert words in str(caught.value)
 
@@ -177,7 +176,7 @@ def test_a_folder_one_may_not_look_into_is_not_taken_for_an_empty_one(plain: Pat
     with locked_out(plain.parent):
         with pytest.raises(NotReadable, match=rf"^{plain}: it cannot be read \(Permission denied"):
             Cassette(plain)
-        with pytest.raises(DamagedBaseline, match="Permission denied"):
+        with pytest.raises(NotReadable, match="Permission denied"):
             read_baseline(plain.parent, MODEL)
 
 

@@ -124,7 +124,7 @@ HELD = {
     "off": Scenario(None, f"{BIASED} --bias-baselines=off", 1, FAILED),
     "another model's": Scenario(
         lambda suite: path(suite).rename(path(suite, "even")),
-        *("", 1, FAILED, "DamagedBaseline: … belongs at simulated--"),
+        *("", 1, FAILED, "NotReadable: … belongs at simulated--"),
     ),
     "past": Scenario(
         lambda suite: today(suite, "3000-01-01"),
@@ -207,7 +207,7 @@ def test_a_damaged_baseline_fails_and_is_not_written_over(
         path(accepted).mkdir()
     else:
         path(accepted).write_text(text, encoding="utf-8")
-    accepted.check(NUMBER, 1, "1 failed", "DamagedBaseline: … simulated--biased.json: it")
+    accepted.check(NUMBER, 1, "1 failed", "NotReadable: … simulated--biased.json: it")
     no_verdict(accepted.check(f"{BIASED} {ACCEPT}", 1))
     assert path(accepted).is_dir() if folder else path(accepted).read_text("utf-8") == text
     assert str(accepted.path) not in " ".join(accepted.results(partial=True)["problems"])
