@@ -259,17 +259,12 @@ NAMELESS = {"message": [SECRET], "code": [], "param": {}, "type": 5, "details": 
 ERRORS: dict[str, tuple[int, bytes, str, str]] = {
     "text": (400, f"busy {SECRET}".encode(), "fatal", "busy ***"),
     "a long page": (400, b"<html>" + b"x" * 100_000, "fatal", "<html>xxx"),
-    "a page": (404, b"<html>\nNo path\n</html>", "fatal", "<html> No path </html>"),
     "Latin-1": (502, "<html>Défaut</html>".encode("latin-1"), "transient", "<html>D"),
     "nothing": (503, b"", "transient", ""),
     "nested": (500, b"[" * 100_000, "transient", "[[["),
-    "half": (400, b'{"error": ', "fatal", '{"error":'),
     "a list of one": (503, b'[{"error": {"message": "No path"}}]', "transient", "No path"),
-    "two": (503, b"[1, 2]", "transient", "[1, 2]"),
-    "a text as all": (503, b'"busy"', "transient", "busy"),
     "a text as error": (400, f'{{"error": "busy {SECRET}"}}'.encode(), "fatal", "busy ***"),
     "of other types": (400, json.dumps({"error": NAMELESS}).encode(), "fatal", "***"),
-    "details of nothing": (429, b'{"error": {"message": "x", "details": [1]}}', "rate_limit", "x"),
     "FastAPI's": (404, b'{"detail": "Not Found"}', "fatal", "Not Found"),
     "in a word": (404, b'{"error": "Unauthorized", "error_type": "x"}', "fatal", "Unauthorized"),
     "other fields": (404, b'{"reason": "No path"}', "fatal", '{"reason": "No path"}'),
@@ -280,9 +275,7 @@ ERRORS: dict[str, tuple[int, bytes, str, str]] = {
         "fatal",
         "no path; no",
     ),
-    "no reasons": (404, b'{"message": ["", " "], "error": "Bad"}', "fatal", "Bad"),
     "within": (404, b'{"detail": {"error": {"message": "No path"}}}', "fatal", "No path"),
-    "unknown details": (404, b'{"error": "No path", "detail": {"id": 7}}', "fatal", "No path"),
 }
 
 
@@ -505,11 +498,8 @@ def test_a_missing_sdk_is_named_with_the_command(
 BAD_URLS = [
     "https://joe:s3cret/x@example.org/v1",
     "https://joe:s3cret@example.org:port/v1",
-    "https://joe:s3cret@/v1",
-    "joe:s3cret@example.org/v1",
     "s3cret",
     "ftp://joe:s3cret@example.org",
-    "https://",
     "https://[::1",
 ]
 

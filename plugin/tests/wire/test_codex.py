@@ -156,27 +156,12 @@ def test_the_command_line_its_input_and_its_folder(stage: Stage) -> None:
     completion = stage.ask()
     (told,) = stage.told
     folder = told["folder"]
-    assert told["arguments"] == [
-        "exec",
-        "--skip-git-repo-check",
-        "--sandbox",
-        "read-only",
-        "--cd",
-        f"{folder}/work",
-        "--output-last-message",
-        f"{folder}/last",
-        "--model",
-        "gpt-5.1-codex",
-        "--ephemeral",
-        "--json",
-        "-c",
-        'web_search="disabled"',
-        "-c",
-        "features.shell_tool=false",
-        "-c",
-        'shell_environment_policy.inherit="none"',
-        "-",
-    ]
+    assert told["arguments"] == (
+        f"exec --skip-git-repo-check --sandbox read-only --cd {folder}/work "
+        f"--output-last-message {folder}/last --model gpt-5.1-codex --ephemeral --json "
+        '-c web_search="disabled" -c features.shell_tool=false '
+        '-c shell_environment_policy.inherit="none" -'
+    ).split(" ")
     assert told["prompt"] == PROMPT  # to the byte
     assert (completion.served_model, completion.usage) == ("", {"input": 11, "output": 3})
     assert there(completion.latency) > 0

@@ -27,7 +27,7 @@ from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, Players, plan
 from pytest_bias.experiments.messages import Place, trial_seed
 from pytest_bias.experiments.protocol import Subject, together
-from pytest_bias.experiments.records import Outcome, Recording
+from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import replay
 from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.providers.base import ProviderContext
@@ -35,8 +35,7 @@ from pytest_bias.providers.simulated import WIRE
 from pytest_bias.recording.caller import Progress, Retries, Terms, silent
 from pytest_bias.recording.collector import CollectionReport, collect
 from pytest_bias.recording.job import Job, JobReport
-from pytest_bias.settings.settings import Limits, RecordMode, Settings
-from pytest_bias.workbench.recordings import Recordings
+from pytest_bias.settings.settings import Limits, RecordMode
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from ..helpers import Endpoint
@@ -299,29 +298,6 @@ def test_what_is_journalled_is_merged_without_a_provider(
         assert (provenance.simulated, provenance.wire) == (True, WIRE)
 
 
-def test_an_analysis_says_what_stands_only_in_a_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = experiment(replicates=3)
-
-    def source() -> Recording:
-        settings = Settings(cassettes=tmp_path, models=(MODEL,), report=None, results=None)
-        return Recordings(settings).source(of, MODEL).recording
-
-    endpoint = Endpoint()
-    recorded(of, tmp_path, endpoint, trials=plan(of, of.design())[:2])
-    first = source()
-    assert (first.interactions, first.interrupted, first.simulated) == (2, 0, True)
-    killed(monkeypatch, of, tmp_path, endpoint)
-    second = source()
-    assert (second.interactions, second.interrupted, second.simulated) == (6, 4, True)
-    assert second == source()
-    assert second.checksum != first.checksum
-    assert second.wire == first.wire
-    recorded(of, tmp_path, endpoint)
-    assert (source().interactions, source().interrupted) == (6, 0)
-
-
 def first_turns_only(prompt: SimulatedPrompt) -> str | None:
     return None if prompt.messages[-1].text == "Now rate." else "Kind."
 
@@ -351,29 +327,35 @@ def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize(
-    ("numbers", "mode"),
+    ("numbers", "mode", "retention"),
     [
-        ([signal.SIGINT], "missing"),
-        ([signal.SIGTERM], "missing"),
+        ([signal.SIGINT], "missing", "raw"),
+        ([signal.SIGTERM], "missing", "measures"),
         # A terminal that ends sends more than one, and abandons nothing.
-        ([signal.SIGHUP] * 3, "missing"),
-        ([signal.SIGINT, signal.SIGHUP, signal.SIGHUP], "all"),
+        ([signal.SIGHUP] * 3, "missing", "raw"),
+        ([signal.SIGINT, signal.SIGHUP, signal.SIGHUP], "all", "raw"),
     ],
 )
 def test_the_first_signal_drains_and_keeps(
-    tmp_path: Path, numbers: list[signal.Signals], mode: RecordMode
+    tmp_path: Path, numbers: list[signal.Signals], mode: RecordMode, retention: str
 ) -> None:
+    """Where only whole trials count, every trial that has begun comes to its end."""
+
     def interrupt(call: int) -> None:
         if 10 <= call < 10 + len(numbers):
             os.kill(os.getpid(), numbers[call - 10])
 
-    of, endpoint = experiment(ask_twice, replicates=30), Endpoint(on_call=interrupt)
+    of, endpoint = (
+        experiment(ask_twice, replicates=30, retention=retention),
+        Endpoint(on_call=interrupt),
+    )
     job, report = recorded(of, tmp_path, endpoint, mode=mode)
     assert report.interrupted
     assert job.problems == []
     assert 9 + len(numbers) < job.calls < 120
-    kept = Cassette(job.cassette, anew=mode == "all")
-    assert endpoint.answered.total() == job.calls == len(kept)
+    kept = len(Cassette(job.cassette, anew=mode == "all"))
+    kept *= 1 if retention == "raw" else 2
+    assert endpoint.answered.total() == job.calls == kept
     job, report = recorded(of, tmp_path, endpoint, mode=mode)
     assert not report.interrupted
     assert set(endpoint.answered.values()) == {1}
@@ -498,21 +480,6 @@ def test_a_broken_protocol_costs_one_trial_at_most_and_loses_no_reply(
         job, _ = recorded(of, tmp_path / "rehearsed", endpoint)
         assert (job.recorded, job.calls, endpoint.arrived.total()) == (0, 0, 0)
         assert "a protocol may await only" in job.problems[0]
-
-
-@pytest.mark.parametrize("reply", [None, "no JSON", "raises"])
-def test_a_rehearsal_that_helps_nothing_is_followed_by_one_trial_alone(
-    tmp_path: Path, reply: str | None
-) -> None:
-    def simulated(_: SimulatedPrompt) -> str | None:
-        if reply == "raises":
-            raise KeyError(reply)
-        return reply
-
-    of = experiment(_breaks, replicates=50, simulated=simulated)
-    job, _ = recorded(of, tmp_path, Endpoint())
-    assert (job.recorded, job.calls) == (0, 1 if reply != "no JSON" else job.calls)
-    assert job.problems
 
 
 def refused(tmp_path: Path, **given: Any) -> str:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import signal
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -16,15 +13,13 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Parameters, Place, trial_seed
-from pytest_bias.experiments.protocol import Subject
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
-from ..core.factories import Score, ask_once, ask_twice, experiment
-from ..helpers import PATIENCE
+from ..core.factories import ask_once, ask_twice, experiment
 from ..support import server as support
 from ..support.server import Fault, Faults, Served, Server
 from .processes import MODEL
@@ -227,37 +222,6 @@ def test_a_model_is_not_called_by_more_than_its_own_limit(tmp_path: Path) -> Non
     for one, following in itertools.pairwise(served):
         assert one.answered_at is not None
         assert one.answered_at <= following.at
-
-
-async def _judged(trial: Trial, subject: Subject, judge: Subject) -> Score:
-    heard = await subject.ask(f"Describe {trial['group']}.")
-    return (await judge.ask(f"Rate this: {heard.text}", reply=Score)).value
-
-
-def test_a_judge_that_fails_for_one_job_does_not_hang_the_other(tmp_path: Path) -> None:
-    """The judge answers one call at a time, and the first job's experiment is refused for good."""
-    bad = experiment(_judged, id="bad", replicates=10, judge=Parameters())
-    good = experiment(_judged, id="good", replicates=10, judge=Parameters())
-    judge = "simulated/drifted"
-    refused = {trial_seed("bad", trial, Place((), 2, 1)) for trial in plan(bad, bad.design())}
-
-    def for_good(asked: Served) -> Fault | None:
-        return "unauthorised" if asked.seed in refused else None
-
-    jobs = [job_of(bad, MODEL, judge), job_of(good, OTHER, judge)]
-    roster = Roster({judge: ModelEntry(concurrency=1)})
-    # If it does hang, a signal ends it: a failure here must not hang whoever runs the tests.
-    alarm = threading.Timer(PATIENCE / 3, os.kill, (os.getpid(), signal.SIGINT))
-    alarm.daemon = True
-    with serving(for_good, latency=0.01) as server:
-        alarm.start()
-        try:
-            report = collected(jobs, tmp_path, server.url, roster=roster)
-        finally:
-            alarm.cancel()
-    assert not report.interrupted
-    assert [bool(job.problems) for job in report.jobs] == [True, False]
-    assert report.jobs[1].recorded == 20
 
 
 def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:

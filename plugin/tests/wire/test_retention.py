@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -118,27 +116,6 @@ def test_a_killed_recording_goes_on_with_whole_trials(
     assert job.calls == resumed.answered.total() == 160 - 2 * whole
     assert files(tmp_path) == {path.name}
     assert measured(of, tmp_path) == [{"score": 5.0}] * 80
-
-
-@pytest.mark.usefixtures("handlers")
-def test_after_the_first_signal_what_has_begun_ends(tmp_path: Path) -> None:
-    def interrupt(call: int) -> None:
-        if call == 11:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    of, endpoint = kept(ask_twice, replicates=30), Endpoint(on_call=interrupt)
-    job, report = recorded(of, tmp_path, endpoint)
-    assert report.interrupted
-    assert job.problems == []
-    assert job.calls < 120
-    # No paid reply is lost: every trial that asked anything was asked all of it.
-    assert endpoint.answered.total() == job.calls == 2 * job.recorded
-    assert len(measured(of, tmp_path)) == job.recorded
-    job, report = recorded(of, tmp_path, endpoint)
-    assert not report.interrupted
-    assert endpoint.answered.total() == 120
-    assert set(endpoint.answered.values()) == {1}
-    assert len(measured(of, tmp_path)) == 60
 
 
 def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path) -> None:
