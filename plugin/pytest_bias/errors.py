@@ -111,9 +111,9 @@ class NoFinding(BiasError):
 
 
 class TooFewUnits(NoFinding):
-    """A statistic was asked of fewer units than it can be computed from.
+    """A statistic was requested of fewer units than it can be computed from.
 
-    ``units`` says what they are, in the plural.
+    ``units`` is what they are called, in the plural.
     """
 
     def __init__(self, *, group: str, found: int, needed: int, units: str = "units") -> None:
@@ -122,7 +122,7 @@ class TooFewUnits(NoFinding):
 
 
 class NoVariance(NoFinding):
-    """A statistic that divides by a standard deviation was asked of constant data."""
+    """A statistic that divides by a standard deviation was requested of constant data."""
 
     def __init__(self, *, statistic: str = "the statistic") -> None:
         super().__init__(
@@ -161,8 +161,8 @@ class NotReplayable(BiasError):
 class JudgeNotBlind(BiasError):
     """The judge would be sent a name, or a level, that it must not know.
 
-    ``factor`` and ``level`` say whose name it is, ``name`` has the words that are told (None where
-    no text may be kept), ``place`` says where: ``message 2 (user)``, ``the reply's schema``.
+    ``factor`` and ``level`` are those of the name, ``name`` is the text that would be sent (None
+    where no text may be stored), ``place`` is where: ``message 2 (user)``, ``the reply's schema``.
     """
 
     def __init__(
@@ -200,32 +200,32 @@ def conflict_words(text: str, path: object) -> str:
 
 
 class FileProblem(BiasError):
-    """A file or folder cannot be used as it is: ``problem`` says why, ``hint`` what to do."""
+    """A file or folder cannot be used as it is: ``problem`` is why, ``hint`` what to do."""
 
-    says: ClassVar[str] = ""
+    separator: ClassVar[str] = ""
 
     def __init__(self, *, path: object, problem: str, hint: str = "") -> None:
         self.problem = problem
         self.hint = hint
-        super().__init__(f"{path}{self.says} {problem}{f'. {hint}' if hint else ''}")
+        super().__init__(f"{path}{self.separator} {problem}{f'. {hint}' if hint else ''}")
 
 
 class NotReadable(FileProblem):
     """What stands in a file's place cannot be read as one; it may be whole elsewhere."""
 
-    says = ":"
+    separator = ":"
 
 
 class NotWritten(FileProblem):
     """A reply, a report or what processes share could not be written."""
 
-    says = " was not written:"
+    separator = " was not written:"
 
 
 class DamagedCassette(BiasError):
     """A cassette file is not what was written: truncated, edited or of another format.
 
-    ``whole`` is whether nothing of it can be kept; ``hint`` says how to have it back where more is
+    ``whole`` is whether nothing of it can be kept; ``hint`` is how to have it back where more is
     known than that version control may have it.
     """
 
@@ -250,7 +250,7 @@ class DamagedCassette(BiasError):
 class StaleRecordings(BiasError):
     """Recordings are not, or no longer, what the model under this name would answer.
 
-    ``cassette`` says where they stand, ``again`` whether recording it anew would mend it, and
+    ``cassette`` is where they stand, ``again`` whether recording it anew would help, and
     ``published`` that they stand in a table.
     """
 
@@ -354,16 +354,16 @@ class MissingPackage(BiasError):
 
 FailureKind = Literal["rate_limit", "transient", "reply", "parameter", "fatal"]
 """Why a call failed: HTTP 429; a server's error, time-out or lost connection; a reply that is
-none; a parameter the model refuses; or what no later call can mend. The first three are tried
+none; a parameter the model refuses; or what no later call can change. The first three are tried
 again."""
 
 
 class CallFailed(BiasError):
-    """A provider did not answer a call; ``problem`` says what happened, without credentials.
+    """A provider did not answer a call; ``problem`` is what happened, without credentials.
 
     ``kind`` decides what happens next. ``retry_after`` is the seconds the provider asks to wait,
     ``parameter`` the name of the refused one (``temperature``, ``max_output_tokens``, ``seeded``).
-    ``answered`` is whether an answer came back that says nothing was done: after a time-out or a
+    ``answered`` is whether an answer came back by which nothing was done: after a time-out or a
     lost connection that is not known, and the call may have to be paid.
     """
 

@@ -188,18 +188,18 @@ def parameter_fields(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The fields of a body that parameters fill, and what may be refused as which parameter.
 
-    ``names`` are ours → the vendor's; ``seed`` is what stands for a seed that is asked for.
+    ``names`` are ours → the vendor's; ``seed`` is what stands for a requested seed.
     ``schema`` are the fields that hold the reply schema, if there is one. The second is for
     :func:`refused_parameter`.
     """
     parameters = request.parameters
     values = {ours: getattr(parameters, ours) for ours in names if ours != "seeded"}
     values["seeded"] = seed if parameters.seeded else None
-    given = {ours: value for ours, value in values.items() if value is not None}
-    may_go = {names[ours]: ours for ours in given}
+    values = {ours: value for ours, value in values.items() if value is not None}
+    may_drop = {names[ours]: ours for ours in values}
     if request.schema is not None:
-        may_go |= dict.fromkeys((*schema, *_SCHEMA_NAMES), "schema")
-    return {names[ours]: value for ours, value in given.items()}, may_go
+        may_drop |= dict.fromkeys((*schema, *_SCHEMA_NAMES), "schema")
+    return {names[ours]: value for ours, value in values.items()}, may_drop
 
 
 def counts(usage: object, **names: Sequence[str]) -> dict[str, int]:

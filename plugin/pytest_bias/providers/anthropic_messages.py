@@ -21,7 +21,7 @@ ANTHROPIC = Vendor(
 )
 
 DEFAULT_LIMIT = 4096
-"""Tokens a reply may have where the request says nothing: the API wants to be told."""
+"""Tokens a reply may have where the request sets no limit: the API requires one."""
 
 _KEY = "ANTHROPIC_API_KEY"
 _NAMES = {"temperature": "temperature", "max_output_tokens": "max_tokens"}
@@ -52,7 +52,7 @@ class AnthropicMessages(Adapter):
 
     def _body(
         self,
-        model: str,  # noqa: ARG002  (all are asked alike)
+        model: str,  # noqa: ARG002  (one body for all)
         request: Request,
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:

@@ -41,7 +41,7 @@ NO_KEY = "none-needed"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The terms of a call beside its request.
+    """The terms of a call besides its request.
 
     ``seed`` is the per-trial seed: simulated subjects always draw by it, models are sent it where
     the request's parameters are ``seeded``. ``timeout`` is in seconds. ``dropped`` names what of
@@ -71,7 +71,7 @@ class Provider(Protocol):
         True where prompts and replies touch the disk on their way, so that experiments that keep
         no text refuse this provider.
     prepare : coroutine function, optional
-        Called with the model before its ``wire`` is asked for and before its first call.
+        Called with the model before its ``wire`` is read and before its first call.
     """
 
     def wire(self, model: str) -> str:

@@ -107,7 +107,7 @@ class Client(ABC):
     def _loopback_http(self) -> Any:
         """A client that no proxy sees: one from the environment could not reach this machine.
 
-        Certificates of the environment are not read where none is asked for.
+        Certificates of the environment are not read where none is needed.
         """
         scheme = urlsplit(self.endpoint.base_url or "").scheme
         return self.transport.AsyncClient(

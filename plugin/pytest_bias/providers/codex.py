@@ -6,7 +6,7 @@ own configuration says (``request_max_retries``, ``stream_max_retries``). Every 
 empty temporary folder, in a read-only sandbox, with the shell tool and web search turned off: the
 reply is to be the model's own, and no command that it thinks of gets to see the environment. The
 rest of the user's configuration holds, an ``AGENTS.md`` in CODEX_HOME too; the date, the time zone
-and the folder are told to the model.
+and the folder are sent to the model.
 
 The end of a run is read without I/O: a completion, or the reason for none.
 """
@@ -37,7 +37,7 @@ from .failures import status_failure, unencodable
 from .sdk import SHORTEST_SECRET, Secrets, named_secrets, now, parsed
 
 _VERSION = re.compile(r"^codex-cli (\S+)", re.MULTILINE)
-"""What ``--version`` says; npm's package ``codex`` is another program and says something else."""
+"""What ``--version`` says; npm's package ``codex`` is another program with another output."""
 
 _ALONE = (
     'web_search="disabled"',
@@ -86,7 +86,7 @@ class Codex:
         """
         name = f"codex/{model}"
         dropped = _checked(name, request, call)
-        # Codex tells the model the folder's name, so the name says nothing of what this is.
+        # Codex sends the model the folder's name, which must not reveal what this is.
         with TemporaryDirectory() as folder:
             arguments = self._prepared(Path(folder), model, request)
             ran = await self._run(name, arguments, call, Path(folder))
@@ -193,7 +193,7 @@ def _version_of(command: str, environ: Mapping[str, str]) -> str:
 
 
 def _checked(name: str, request: Request, call: Call) -> tuple[str, ...]:
-    """The parameters that are left out; CallFailed for what Codex cannot be asked."""
+    """The parameters that are left out; CallFailed for a request that Codex cannot take."""
     if [message.role for message in request.messages] != ["user"]:
         problem = (
             "codex exec takes one prompt: no system prompt, and no conversation, because every "
@@ -293,7 +293,7 @@ def completion_of(
     silent = "turn.completed" in kinds and "agent_message" not in items
     text = ran.last
     finish: Finish = "other" if silent else "stop"
-    problem = _last_words(ran, errors)
+    problem = _last_message(ran, errors)
     shown = secrets.redacted(_SECRET_TEXT.sub("***", secrets.hidden(problem)))
     if ran.code != 0 or "turn.failed" in kinds:
         cut = _CUT.search(problem)
@@ -304,12 +304,12 @@ def completion_of(
         problem = f"Codex wrote no last message: {shown}"
         raise CallFailed(model=name, problem=problem, kind="reply")
     if secrets.purged(text) != text:
-        problem = "the reply repeats a credential of the environment, and was not kept"
+        problem = "the reply repeats a credential of the environment, and was not stored"
         raise CallFailed(model=name, problem=problem, kind="reply")
     again = any(error.startswith("Reconnecting") for error in errors)
     served = [event["model"] for event in events if isinstance(event.get("model"), str)]
-    kept = [_kept(event) for event in events]
-    usage = next((event["usage"] for event in reversed(kept) if "usage" in event), None)
+    stored = [_stored(event) for event in events]
+    usage = next((event["usage"] for event in reversed(stored) if "usage" in event), None)
     return Completion(
         text=text,
         finish=finish,
@@ -317,7 +317,7 @@ def completion_of(
         usage=counts(usage, input=("input_tokens",), output=("output_tokens",)),
         latency=None if again else round(ran.latency, 6),
         recorded_at=now(),
-        body={"last_message": text, "events": kept},
+        body={"last_message": text, "events": stored},
         dropped=dropped,
     )
 
@@ -326,20 +326,20 @@ def _dict(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return of[name] if isinstance(of.get(name), dict) else {}
 
 
-def _kept(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Kind, ids and token counts of an event: what it says may be anything."""
-    kept = {n: event[n] for n in ("type", "thread_id", "model") if isinstance(event.get(n), str)}
+def _stored(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Kind, ids and token counts of an event: its text may be anything."""
+    stored = {n: event[n] for n in ("type", "thread_id", "model") if isinstance(event.get(n), str)}
     if isinstance(usage := event.get("usage"), dict):
-        kept["usage"] = {name: count for name, count in usage.items() if type(count) is int}
+        stored["usage"] = {name: count for name, count in usage.items() if type(count) is int}
     if isinstance(item := event.get("item"), dict):
-        kept["item"] = {
+        stored["item"] = {
             name: item[name] for name in ("id", "type") if isinstance(item.get(name), str)
         }
-    return kept
+    return stored
 
 
-def _last_words(ran: Ran, errors: Sequence[str]) -> str:
-    """Codex's last words on what went wrong; there may be credentials in them."""
+def _last_message(ran: Ran, errors: Sequence[str]) -> str:
+    """Codex's last message on what went wrong; there may be credentials in it."""
     lines = [line.strip() for line in ran.stderr.splitlines() if line.strip()]
     wrong = [line for line in lines if line.lower().startswith("error")]
     problem = [f"exit code {ran.code}", *lines[-1:], *wrong[-1:], *errors][-1]
@@ -350,7 +350,7 @@ def _last_words(ran: Ran, errors: Sequence[str]) -> str:
 
 
 def _failure(name: str, problem: str, shown: str, code: int) -> CallFailed:
-    """The failure that Codex's last words stand for, of which ``shown`` may be shown."""
+    """The failure that Codex's last message stands for, of which ``shown`` may be shown."""
     kind: FailureKind = "fatal"
     answered, seconds = True, None
     if _SPENT.search(problem):

@@ -38,7 +38,7 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 
-# What a schema says may be wrong too; without it the reply would be another than was asked for.
+# What a schema says may be wrong too; without it the reply would be another than was requested.
 _WITHIN_SCHEMA = re.compile(r"invalid schema|\.schema\b|\bat '[^']*schema\b", re.IGNORECASE)
 
 

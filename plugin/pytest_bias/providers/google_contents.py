@@ -91,7 +91,7 @@ class GoogleContents(Adapter):
 
     def _body(
         self,
-        model: str,  # noqa: ARG002  (all are asked alike)
+        model: str,  # noqa: ARG002  (one body for all)
         request: Request,
         call: Call,
     ) -> tuple[dict[str, Any], dict[str, str]]:
@@ -143,9 +143,9 @@ class _GoogleClient(Client):
         self.http.event_hooks = {**hooks, "response": [_keep, *hooks["response"]]}
         url = self.endpoint.base_url or self.vendor.url
         types = self.sdk.types
-        # Of the SDK's other clients, which nothing goes through: they trust nobody.
+        # Of the SDK's other clients, which nothing goes through: they trust no certificate.
         closed = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        # What is not given here the SDK would read from the environment.
+        # What is not set here the SDK would read from the environment.
         self.api = self.sdk.Client(
             vertexai=False,
             api_key=self.endpoint.api_key,

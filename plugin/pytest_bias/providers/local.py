@@ -28,7 +28,7 @@ from ..settings.roster import LOCAL, LocalEntry
 from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, Provider, ProviderContext, open_wire
 
 SERVER = "xllamacpp"  # llama.cpp and its server inside
-_SAMPLING = ("top_k", "top_p", "min_p", "repeat_penalty")  # beside the temperature
+_SAMPLING = ("top_k", "top_p", "min_p", "repeat_penalty")  # besides the temperature
 _STRIDE = 7_919  # from one draw to the next: seeds of neighbouring draws do not meet
 
 
@@ -40,7 +40,7 @@ def open_local(context: ProviderContext) -> Provider:
 
 
 def weights_of(name: str, entry: LocalEntry) -> Path:
-    """Return the GGUF file of the local model ``name``; BadSetting where it is not there."""
+    """The GGUF file of the local model ``name``; BadSetting where it is not there."""
     found = [entry.path] if entry.path else []
     with suppress(InvalidRequirement, PackageNotFoundError):
         wanted = Requirement(entry.package or "")
@@ -57,7 +57,7 @@ def weights_of(name: str, entry: LocalEntry) -> Path:
 
 
 class _Local:
-    """The provider of local models: servers of each that is asked, until all are closed."""
+    """The provider of local models: servers of each that is called, until all are closed."""
 
     def __init__(self, entries: Mapping[str, LocalEntry]) -> None:
         self._entries = entries
@@ -72,9 +72,9 @@ class _Local:
         """Start the servers of ``model`` and wait until they have read the weights."""
         entry, idle = self._entries[model], asyncio.LifoQueue[Provider]()
         for _ in range(0 if model in self._idle else entry.processes or cores()):
-            server, client, words = await asyncio.to_thread(_started, model, entry)
+            server, client, served = await asyncio.to_thread(_started, model, entry)
             self._running.append((server, client))
-            self._wires[model] = f"{client.wire(model)}{SERVED_BY}{words}"
+            self._wires[model] = f"{client.wire(model)}{SERVED_BY}{served}"
             idle.put_nowait(client)
         self._idle.setdefault(model, idle)
 
@@ -99,7 +99,7 @@ class _Local:
 
 
 def _started(name: str, entry: LocalEntry) -> tuple[object, Provider, str]:
-    """Start a server of a model: itself, its client, and words of what it serves and how."""
+    """Start a server of a model: itself, its client, and a text of what it serves and how."""
     llama, weights = importlib.import_module(SERVER), weights_of(name, entry)
     wanted = llama.CommonParams()
     wanted.model.path, wanted.model_alias = str(weights), [name]
@@ -119,11 +119,11 @@ def _started(name: str, entry: LocalEntry) -> tuple[object, Provider, str]:
         raise BadSetting(option=option, value=weights.name, problem=problem) from None
     with weights.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    file_words = f"{weights.name} ({props['model_ftype']}, SHA-256 {checksum})"
+    weights_text = f"{weights.name} ({props['model_ftype']}, SHA-256 {checksum})"
     defaults = props["default_generation_settings"]["params"]
-    words = [f"{SERVER} {distribution(SERVER).version}", file_words]
-    words += [f"{each} {defaults[each]:.6g}" for each in _SAMPLING]
-    words += [f"context {entry.context}", f"threads {entry.threads}"]
-    words += [f"draw {entry.draw}"] if entry.draw else []
+    served = [f"{SERVER} {distribution(SERVER).version}", weights_text]
+    served += [f"{each} {defaults[each]:.6g}" for each in _SAMPLING]
+    served += [f"context {entry.context}", f"threads {entry.threads}"]
+    served += [f"draw {entry.draw}"] if entry.draw else []
     client = open_wire(DEFAULT_WIRE, Endpoint(LOCAL, NO_KEY, f"{url}/v1", started=True))
-    return server, client, ", ".join(words)
+    return server, client, ", ".join(served)

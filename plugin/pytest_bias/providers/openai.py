@@ -56,7 +56,7 @@ class OpenAIChat(Adapter):
         limited = "max_output_tokens" in request.given - call.dropped
         if limit == _OLDER and limited and _wants_newer(outcome):
             self._newer.add(model)
-            problem = f"the endpoint takes {_NEWER}, not {_OLDER}; it is asked again so"
+            problem = f"the endpoint takes {_NEWER}, not {_OLDER}; the call is made again so"
             name = f"{self._client.endpoint.provider}/{model}"
             return CallFailed(model=name, problem=problem, kind="transient")
         return outcome
@@ -168,7 +168,7 @@ class OpenAIResponses(Adapter):
 
     def _body(
         self,
-        model: str,  # noqa: ARG002  (all are asked alike)
+        model: str,  # noqa: ARG002  (one body for all)
         request: Request,
         call: Call,  # noqa: ARG002  (no seed is taken)
     ) -> tuple[dict[str, Any], dict[str, str]]:
@@ -210,7 +210,7 @@ def _conversation(request: Request) -> dict[str, Any]:
 
 def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     for item in body["output"]:
-        # What a model says of its work on the way is not its answer.
+        # Commentary on the work on the way is not the answer.
         if item["type"] == "message" and item.get("phase") != "commentary":
             yield from (part for part in item["content"] if part["type"] == kind)
 

@@ -49,7 +49,7 @@ def players_of(
 
 
 def _lenient(**entries: ModelEntry) -> frozenset[Player]:
-    """Return whose replies the roster has read leniently."""
+    """The players whose replies the roster has read leniently."""
     return frozenset(
         cast("Player", who) for who, entry in entries.items() if entry.replies == "lenient"
     )
@@ -136,7 +136,7 @@ def check_pinned(model: str, settings: Settings, roster: Roster, option: str) ->
             option=option,
             value=model,
             problem=(
-                "this name may mean another model tomorrow, so no verdict can be held against "
-                "it; name a dated version, or report without a gate (--bias-gate=off)"
+                "this name may mean another model tomorrow, so no verdict can be compared "
+                "with it; name a dated version, or report without a gate (--bias-gate=off)"
             ),
         )

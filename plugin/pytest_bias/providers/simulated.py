@@ -124,8 +124,8 @@ class _Simulated:
 
     def _text(self, prompt: SimulatedPrompt) -> str:
         try:
-            said = (simulated_text(answer, prompt) for answer in self._answers)
-            text = next((each for each in said if each is not None), None)
+            replies = (simulated_text(answer, prompt) for answer in self._answers)
+            text = next((each for each in replies if each is not None), None)
         except Exception as error:  # noqa: BLE001  (an experiment's own code: say what it raised)
             problem = f"the simulated subject failed: {type(error).__name__}: {error}"
         else:
@@ -144,9 +144,9 @@ def reply_body(prompt: SimulatedPrompt, text: str) -> dict[str, object]:
 
     Committed cassettes hold such bodies: they stay as they are, byte for byte.
     """
-    said = digest(compact([message.text for message in prompt.messages]))
-    name = digest(f"{prompt.subject}:{prompt.seed}:{said}")[:_ID_LENGTH]
-    asked, replied = word_counts(prompt, text)
+    messages = digest(compact([message.text for message in prompt.messages]))
+    name = digest(f"{prompt.subject}:{prompt.seed}:{messages}")[:_ID_LENGTH]
+    sent, replied = word_counts(prompt, text)
     return {
         "id": f"chatcmpl-simulated-{name}",
         "object": "chat.completion",
@@ -161,14 +161,14 @@ def reply_body(prompt: SimulatedPrompt, text: str) -> dict[str, object]:
             }
         ],
         "usage": {
-            "prompt_tokens": asked,
+            "prompt_tokens": sent,
             "completion_tokens": replied,
-            "total_tokens": asked + replied,
+            "total_tokens": sent + replied,
         },
     }
 
 
 def word_counts(prompt: SimulatedPrompt, text: str) -> tuple[int, int]:
     """Words in the prompt and in the reply, which stand in for tokens."""
-    asked = sum(len(message.text.split()) for message in prompt.messages)
-    return asked, len(text.split())
+    sent = sum(len(message.text.split()) for message in prompt.messages)
+    return sent, len(text.split())

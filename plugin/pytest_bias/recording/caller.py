@@ -87,11 +87,11 @@ def silent(_: Tally) -> None:
     """Show nothing."""
 
 
-Teller = Callable[[Experiment, Outcome], None]
+OnTrial = Callable[[Experiment, Outcome], None]
 """Called with every trial when it has been recorded."""
 
 
-def untold(_experiment: Experiment, _outcome: Outcome) -> None:
+def ignore_trial(_experiment: Experiment, _outcome: Outcome) -> None:
     """Do nothing with a trial."""
 
 
@@ -102,7 +102,7 @@ class Terms:
     ``order_seed`` shuffles the trials of each experiment and model, so that what drifts while a
     recording runs (load, latency) is not confounded with a condition. ``gates`` is whether
     verdicts rest on what is recorded, so that nothing is paid for that another model answers.
-    ``told`` is called with every trial when it is recorded, and must not raise.
+    ``on_trial`` is called with every trial when it is recorded, and must not raise.
     """
 
     mode: RecordMode
@@ -113,7 +113,7 @@ class Terms:
     retries: Retries = field(default_factory=Retries)
     order_seed: int = 0
     gates: bool = True
-    told: Teller = untold
+    on_trial: OnTrial = ignore_trial
 
 
 class Caller:
@@ -228,7 +228,7 @@ class Caller:
                 try:
                     completion = await self.provider.complete(self._model, request, call)
                 except CallFailed as failed:
-                    # After a time-out nobody knows what was done; a reply that is none is paid.
+                    # After a time-out it is unknown what was done; a reply that is none is paid.
                     if failed.kind == "reply":
                         tally.uncosted += not highest
                     elif failed.answered:
@@ -269,7 +269,7 @@ class Caller:
             self.tally.waiting = max(self.tally.waiting, wait)
 
     def check_keeps(self, retention: Retention) -> None:
-        """Refuse a provider through which text touches the disk, where none is to be kept."""
+        """Refuse a provider through which text touches the disk, where none may be stored."""
         if retention != "raw" and getattr(self.provider, "keeps_text", False):
             raise BadSetting(
                 option="--bias-model",
@@ -310,15 +310,15 @@ class Caller:
         return tokens_of(message.text for message in request.messages) + reply
 
     def _highest_price(self, request: Request) -> float:
-        """Return the most a call can cost: no text has more tokens than bytes."""
+        """The most a call can cost: no text has more tokens than bytes."""
         if self.spending.budget is None:
             return 0.0
         self.check_bounded(request.parameters)
         size = len(compact(request_parts(request)).encode())
         return self._cost(size, self._most_output(request.parameters) or 0)
 
-    def _cost(self, asked: int, replied: int) -> float:
-        return 0.0 if self.entry.price is None else self.entry.price.cost(asked, replied)
+    def _cost(self, sent: int, replied: int) -> float:
+        return 0.0 if self.entry.price is None else self.entry.price.cost(sent, replied)
 
 
 class Callers:

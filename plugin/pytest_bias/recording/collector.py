@@ -72,7 +72,7 @@ def collect(
             held.hold(before)
         else:
             restore(before)
-    # Transports are freed here, not in the middle of somebody's test under -W error.
+    # Transports are freed here, not in the middle of a test under -W error.
     gc.collect()
     return report
 
@@ -81,7 +81,7 @@ def collect(
 def quiet_sdks() -> Iterator[None]:
     """Keep SDKs from logging requests: a URL or a header in a captured log may hold a key.
 
-    Google's also warns that it takes another key than it is given.
+    Google's also warns that it takes another key than the one it gets.
     """
     loggers = [logging.getLogger(name) for name in _SDK_LOGGERS]
     before = [logger.level for logger in loggers]

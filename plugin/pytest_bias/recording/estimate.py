@@ -82,21 +82,21 @@ def whole_calls(use: Use) -> tuple[Calls, Calls]:
     return subject, judge
 
 
-def asked_of(experiment: Experiment, players: Players) -> list[tuple[str, Parameters]]:
-    """The models a trial asks, subject before judge, each with the parameters it is asked with."""
-    asked = [(players.subject, experiment.parameters.filled(players.subject_defaults))]
+def called_models(experiment: Experiment, players: Players) -> list[tuple[str, Parameters]]:
+    """The models a trial calls, subject before judge, each with the parameters of its calls."""
+    models = [(players.subject, experiment.parameters.filled(players.subject_defaults))]
     if experiment.judge is not None and players.judge is not None:
-        asked.append((players.judge, experiment.judge.filled(players.judge_defaults)))
-    return asked
+        models.append((players.judge, experiment.judge.filled(players.judge_defaults)))
+    return models
 
 
 def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answers) -> Walk:
     """A trial carried out in memory as far as ``answer`` answers.
 
-    A BiasError that ended it is raised; what else did is kept in it.
+    A BiasError that ended it is raised; what else did is in it.
     """
     walk = Walk(experiment, players, trial, answer)
-    if isinstance(walk.error, UnknownName):  # of the author's code, which nobody else names
+    if isinstance(walk.error, UnknownName):  # of the author's code, which is not named elsewhere
         where = f"{experiment.id} ({author_line(walk.error)})"
         raise BadDesign(what=where, problem=str(walk.error)) from None
     if isinstance(walk.error, BiasError):
@@ -172,7 +172,7 @@ def rehearsed_use(
     """The mean use of a trial, whatever is recorded."""
     sample = _spread(trials)
     answer = simulated_answers(experiment)
-    # The experiment's own simulated subject, if it answers all that is asked.
+    # The experiment's own simulated subject, if it answers every request.
     uses = _uses(walked(experiment, players, trial, answer) for trial in sample)
     if uses:
         return CostEstimate("estimate", "dry run", len(uses)), _mean(uses)

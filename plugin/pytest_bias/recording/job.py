@@ -89,8 +89,8 @@ def replicates_first(trials: Sequence[Trial]) -> list[Trial]:
 def missing(job: Job, path: Path, *, anew: bool) -> tuple[Cassette, list[Trial], Copies]:
     """The cassette of a job, the trials that have no recording, or only a part of one; its copies.
 
-    Raises FileProblem when what is missing cannot be told from what is being recorded anew, or
-    nothing can be written, because a file of it is a link.
+    Raises FileProblem where another recording is to be finished first, or where nothing can be
+    written because a file of it is a link.
     """
     refuse_links(path, packed_path(path), *journals_of(path))
     remove_leftovers(path)
@@ -108,7 +108,7 @@ def is_complete(job: Job, path: Path, mode: RecordMode) -> bool:
         return False
     try:
         cassette = Cassette(path)
-    except DamagedCassette:  # what is lost of it is recorded again
+    except DamagedCassette:  # what it misses is recorded again
         return False
     copies = Copies()
     has_all = not cassette.lost & {trial.id for trial in job.trials} and all(

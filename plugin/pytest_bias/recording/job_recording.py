@@ -46,7 +46,7 @@ from ..providers.base import Call, is_simulated
 from ..providers.failures import has_half_a_character, with_whole_characters
 from ..settings.model_names import SERVED_BY
 from .caller import Caller, Callers, Terms
-from .estimate import asked_of
+from .estimate import called_models
 from .job import Job, JobReport, is_complete, is_finished, missing, replicates_first
 from .limits import Capped, Halted, Stop, wake
 from .signals import ends_the_process
@@ -101,7 +101,7 @@ class TrialReplies:
 class JobRecording:
     """The recording of one job, by the callers of a ``pool``.
 
-    ``stop`` is told to all that is under way when nothing more may be paid. ``rehearsed`` is the
+    ``stop`` stops all that is under way when nothing more may be paid. ``rehearsed`` is the
     number of calls of a trial that was carried out and replayed before anything was called; at 0
     the first trial goes alone. The first two trials always do, one after the other: they make the
     same requests (:func:`replicates_first`), so that a cache on the way is noticed.
@@ -179,11 +179,11 @@ class JobRecording:
         Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
         wanted = replicates_first(wanted)
         self.rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
-        asked = asked_of(job.experiment, job.players)
-        self.callers = {model: self.pool.of(model) for model in dict(asked)}
+        models = called_models(job.experiment, job.players)
+        self.callers = {model: self.pool.of(model) for model in dict(models)}
         for caller in self.callers.values():
             caller.check_keeps(job.experiment.retention)
-        for model, parameters in asked:
+        for model, parameters in models:
             self.callers[model].check_bounded(parameters)
         subject = self.callers[job.model]
         subject.tally.doing = job.experiment.id
@@ -265,7 +265,7 @@ class JobRecording:
         except Halted:
             return
         finally:
-            # However it ended: nobody may wait for one that is gone.
+            # However it ended: no other may wait for one that is gone.
             self._exhausted = True
             wake(throttle.growth)
 
@@ -277,13 +277,13 @@ class JobRecording:
         """
         return not self.rehearsed or len(self._answered) < (3 if self.copies.unsure else 2)
 
-    def answered(self, trial: Trial, said: Exchange) -> None:
+    def answered(self, trial: Trial, exchange: Exchange) -> None:
         """Note a reply; once one may not count, nothing more is paid."""
         self.report.calls += 1
-        self.copies.add(trial.id, said)
+        self.copies.add(trial.id, exchange)
         self._answered.add(trial.id)
-        caller = self.callers[self.job.players.model(said.to)]
-        if not caller.copied and (copies := self.copies.of(said.to)):
+        caller = self.callers[self.job.players.model(exchange.to)]
+        if not caller.copied and (copies := self.copies.of(exchange.to)):
             caller.copied = (
                 f"{caller.name} ({caller.wire}) is answered from a cache: the reply in trial "
                 f"{copies[0].trial} is a copy, as {copies[0].sign}. Copies are no replies of the "
@@ -332,7 +332,7 @@ class JobRecording:
         self._failures_in_a_row = 0
         self.rehearsed = self.rehearsed or live.interactions
         report.done.add(trial.id)
-        self.terms.told(job.experiment, live)
+        self.terms.on_trial(job.experiment, live)
         caller = self.callers[job.model]
         if len(report.done) == 1:
             wake(caller.throttle.growth)

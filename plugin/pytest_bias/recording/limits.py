@@ -31,7 +31,7 @@ class Halted(Exception):
 
 
 class Capped(BiasError):
-    """A cap leaves no room for a further call; its text says which, and how to raise it."""
+    """A cap leaves no room for a further call; its message names it."""
 
 
 class Stop:
@@ -51,7 +51,7 @@ class Stop:
 
     @property
     def requested(self) -> bool:
-        """Return whether a stop was requested, heeded or not: nothing is to be tried again."""
+        """True if a stop was requested, heeded or not: nothing is to be tried again."""
         return any(stop.pressed for stop in self.levels)
 
     def request(self) -> None:
@@ -261,7 +261,7 @@ class Throttle:
     async def enter(self, tokens: float, stop: Stop, spending: Spending) -> SentTokens:
         """Wait until a request of about ``tokens`` may be sent now, and count it as sent.
 
-        Raises Capped as soon as no call is left, so that nobody waits in vain.
+        Raises Capped as soon as no call is left, so that no call waits in vain.
         """
         async with self._door:
             spending.check(stop)

@@ -31,7 +31,7 @@ from .estimate import (
     CostEstimate,
     Mark,
     Use,
-    asked_of,
+    called_models,
     measured_use,
     rest_of,
     total,
@@ -62,10 +62,10 @@ class PlanRow(PlanCounts):
 
     ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
     roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
-    shortest time the limits allow (None without limits). ``estimate`` says what these rest on.
+    shortest time the limits allow (None without limits). ``estimate`` is what these rest on.
     ``prospects`` say what the design gives each hypothesis, ``passes`` are the chances that a
     model without bias passes, with all replies and with 5 % missing (None: not known).
-    ``outdated`` says why what is recorded no longer represents the model (empty where it does),
+    ``outdated`` are reasons for which what is recorded no longer represents the model,
     ``allocation`` what its alarms may err.
     """
 
@@ -290,8 +290,8 @@ class _Planner:
         )
 
     def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
-        """Return whether a reply that costs something may be of any length."""
-        for model, parameters in asked_of(experiment, players):
+        """True if a reply that costs something may be of any length."""
+        for model, parameters in called_models(experiment, players):
             price = self.roster.entry(model).price
             if price is not None and price.output and parameters.max_output_tokens is None:
                 return True

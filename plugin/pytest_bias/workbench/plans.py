@@ -16,7 +16,7 @@ from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadDesign, BadSetting, BiasError, Diagnostics
 from ..experiments.experiment import Experiment
 from ..providers.base import ProviderContext
-from ..recording.caller import Progress, Teller, Terms, untold
+from ..recording.caller import OnTrial, Progress, Terms, ignore_trial
 from ..recording.collector import CollectionReport, collect
 from ..recording.job import Job, JobReport
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
@@ -70,7 +70,7 @@ def record(
     progress: Progress,
     say: Callable[[str], None],
     held: HeldSignals | None = None,
-    told: Teller = untold,
+    on_trial: OnTrial = ignore_trial,
 ) -> CollectionReport:
     """Record what the selected cases lack; see :func:`.collect`."""
     settings = project.settings
@@ -82,7 +82,7 @@ def record(
     if words:
         say(words)
     experiments = (registered.experiment for registered in project.registry)
-    terms = replace(terms_of(project, experiments, limits), told=told)
+    terms = replace(terms_of(project, experiments, limits), on_trial=on_trial)
     jobs, refused = jobs_of(project, selected)
     report = collect(jobs, terms, progress, say, held)
     report.jobs += refused

@@ -19,7 +19,7 @@ from ..experiments.checks.manipulation import faults
 from ..experiments.experiment import Experiment
 from ..experiments.fields import need_text
 from ..experiments.records import Outcome, record_of
-from ..recording.caller import Teller, untold
+from ..recording.caller import OnTrial, ignore_trial
 from ..recording.signals import apart
 from ..report.progress import Display, StreamTerminal, recording_progress
 from ..report.results import results_text
@@ -231,7 +231,7 @@ def open_project(
 
 
 def record_project(
-    project: Project, display: Display, on_trial: Teller = untold
+    project: Project, display: Display, on_trial: OnTrial = ignore_trial
 ) -> CollectionReport:
     """Record what the cases of ``project`` lack, or everything, as the settings say.
 
@@ -246,7 +246,7 @@ def record_project(
     for experiment in {case.experiment.id: case.experiment for case in project.cases}.values():
         for fault in faults(experiment):
             raise fault
-    return record(project, project.cases, display, display.say, told=on_trial)
+    return record(project, project.cases, display, display.say, on_trial=on_trial)
 
 
 def results_of(project: Project, case: Case) -> Results:
