@@ -56,12 +56,12 @@ def shipped_suite() -> Path:
     Raises FileProblem where neither has one.
     """
     package = Path(__file__).parents[1]
-    places = (package / "suite", package.parents[1])
-    for place in places:
-        if (place / SUITE).is_dir() and (place / _ROSTER).exists():
-            return place
+    folders = (package / "suite", package.parents[1])
+    for folder in folders:
+        if (folder / SUITE).is_dir() and (folder / _ROSTER).exists():
+            return folder
     problem = "has no experiments. Install pytest-bias from its wheel, or a checkout with pip -e"
-    raise FileProblem(path=places[0], problem=problem)
+    raise FileProblem(path=folders[0], problem=problem)
 
 
 def shipped_experiments() -> dict[Path, list[str]]:

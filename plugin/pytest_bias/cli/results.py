@@ -65,12 +65,12 @@ def tell_paper(paper: Paper, path: Path | None, *, whole: bool = True) -> int:
 
 def _chosen(analyses: tuple[Analysis, ...], experiment: str | None, model: str | None) -> Analysis:
     """The one analysis of that experiment and model; BadSetting unless there is one."""
-    found = [a for a in analyses if {experiment, model} <= {None, a.experiment, a.model}]
-    if len(found) != 1:
+    chosen = [a for a in analyses if {experiment, model} <= {None, a.experiment, a.model}]
+    if len(chosen) != 1:
         known = ", ".join(f"{each.experiment} × {each.model}" for each in analyses) or "none"
-        problem = f"{len(found)} analyses of the run are meant, and one is needed; it has {known}"
+        problem = f"{len(chosen)} analyses of the run are meant, and one is needed; it has {known}"
         raise BadSetting(option="--experiment, --of", value=None, problem=problem)
-    return found[0]
+    return chosen[0]
 
 
 def _read(path: Path, option: str) -> str:

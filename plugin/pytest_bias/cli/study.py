@@ -37,7 +37,7 @@ from ..report.terminal import section_lines
 from ..report.wording import closing_lines
 from ..settings.roster import is_tabled
 from ..workbench import SUITE
-from ..workbench.plans import make_plan, recorded_words, terms_of
+from ..workbench.plans import make_plan, recording_diagnostics, terms_of
 from ..workbench.project import Project
 from ..workbench.study import (
     Results,
@@ -113,13 +113,13 @@ def _record(project: Project, given: argparse.Namespace, lines: _TrialLines) -> 
     """Record, with progress on standard error; 2 where something of it went wrong."""
     with recording_progress(StreamTerminal(sys.stderr)) as display:
         report = record_project(project, display, lines)
-    said = recorded_words(report)
-    for words in (*said.notes, *(f"problem: {problem}" for problem in said.errors)):
-        tell(_typed(words, given), wrong=True)
+    recorded = recording_diagnostics(report)
+    for line in (*recorded.notes, *(f"problem: {problem}" for problem in recorded.errors)):
+        tell(_typed(line, given), wrong=True)
     if report.interrupted:
         tell("recording interrupted; the same command goes on with what is kept", wrong=True)
         return 130
-    return 2 if said.errors else 0
+    return 2 if recorded.errors else 0
 
 
 class _TrialLines:
@@ -310,11 +310,11 @@ def _write_files(results: list[Results], view: RunResult, folder: Path, *, plots
         tell(f"written: {path}", wrong=True)
 
 
-def _exports(found: list[Results], *, plots: bool) -> dict[str, bytes]:
+def _exports(results: list[Results], *, plots: bool) -> dict[str, bytes]:
     """The experiments' own files, over all models of each."""
-    declared = {each.experiment.id: each.experiment for each in found}
+    declared = {each.experiment.id: each.experiment for each in results}
     records: dict[str, dict[str, Records]] = {}
-    for each in found:
+    for each in results:
         rows = tuple(record_of(outcome, each.experiment.measures) for outcome in each.outcomes)
         records.setdefault(each.experiment.id, {})[each.analysis.model] = Records(rows)
     return {
@@ -328,8 +328,8 @@ def _methods(results: Results) -> list[str]:
     source = f" ({results.analysis.source})" if results.analysis.source else ""
     lines = ["", f"Method: {results.analysis.name}{source}"]
     for verdict in results.verdicts:
-        if (found := verdict.finding) is not None:
-            lines.append(f"  {verdict.id}: {found.method}; {found.target}; {found.scope}")
+        if (of := verdict.finding) is not None:
+            lines.append(f"  {verdict.id}: {of.method}; {of.target}; {of.scope}")
             why = f": {verdict.why}" if verdict.why else ""
-            lines += [f"    margin {found.margin:g}{why}"] * (found.margin is not None)
+            lines += [f"    margin {of.margin:g}{why}"] * (of.margin is not None)
     return lines

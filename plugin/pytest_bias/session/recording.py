@@ -12,7 +12,7 @@ from ..errors import BiasError, Diagnostics
 from ..report.escapes import say, terminal_text
 from ..report.plan_text import plan_lines
 from ..report.progress import recording_progress
-from ..workbench.plans import make_plan, record, recorded_words, shard_words
+from ..workbench.plans import make_plan, record, recording_diagnostics, shard_diagnostics
 from .items import case_of
 from .options import is_planning
 
@@ -75,9 +75,9 @@ def _recorded(
             report = record(run.project, cases, progress, progress.say, state.signals)
     except BiasError as error:
         return Diagnostics(errors=(f"nothing was recorded: {error}",)), ""
-    said = recorded_words(report)
+    said = recording_diagnostics(report)
     if settings.shard is not None:
-        said += shard_words(report, settings.shard)
+        said += shard_diagnostics(report, settings.shard)
     if not report.interrupted:
         return said, ""
     unkept = sum(job.unkept for job in report.jobs)

@@ -1,1 +1,1 @@
-"""The user's decisions: options, then the environment, then ini, as one frozen value."""
+"""Options, ini keys and the roster of models."""

@@ -134,12 +134,12 @@ def read_environment(environ: Mapping[str, str], file: Path | None) -> Mapping[s
             values = dotenv_values(stream=stream, interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         problem = getattr(error, "strerror", None) or "is not UTF-8 text"
-        words = f"cannot be read: {problem}"
-        raise BadSetting(option="--bias-env-file", value=file, problem=words) from None
+        problem = f"cannot be read: {problem}"
+        raise BadSetting(option="--bias-env-file", value=file, problem=problem) from None
     added = {name: value for name, value in values.items() if value is not None}
     # A variable that is set to nothing holds no key.
-    held = {name: value for name, value in environ.items() if value or name not in added}
-    return {**added, **held}
+    own = {name: value for name, value in environ.items() if value or name not in added}
+    return {**added, **own}
 
 
 def cores() -> int:

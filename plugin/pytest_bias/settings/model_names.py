@@ -28,8 +28,8 @@ _ADDRESS = "models/"
 def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> str:
     """Why replies of other models than the requested one do not count; '' where there are none.
 
-    ``model`` is ``provider/model``, ``entry`` what the roster says of it and ``served`` what the
-    provider said; an empty name is that of a provider that does not say, and is no other model.
+    ``model`` is ``provider/model``, ``entry`` its entry in the roster, and ``served`` the names in
+    the replies; an empty name is that of a provider that gives none, and is no other model.
     """
     others = sorted({name for name in served if name and not _may_answer(model, name, entry)})
     if not others:

@@ -422,7 +422,7 @@ def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
     for name, inner in value.items():
         if place[:-1] in {(PUBLISHED,), (TABLE,)} and name in _OF_SOURCES:
             continue
-        # A table's own name ([endpoints.token]) is a name, not a key somebody wrote down.
+        # A table's own name ([endpoints.token]) is a name, and no key.
         words = set(re.split(r"[^a-z]+", name.lower()))
         if isinstance(inner, str) and words & _KEY_WORDS and name != "api_key_env":
             problem = (

@@ -1,4 +1,4 @@
-"""An experiment and replies to it: found, recorded, planned and analysed without pytest."""
+"""Experiments and replies without pytest: imported, planned, recorded and analysed."""
 
 SUITE = "bias_tests"
 """Package of a suite where none is named."""

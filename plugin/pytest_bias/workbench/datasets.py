@@ -33,8 +33,8 @@ REPLY_KEY = "reply key"
 NOTE = "reviewer note"
 """Column of notes, which no analysis reads."""
 
-_BESIDE = (TRIAL, REPLY_KEY, NOTE)
-_DEFUSED = re.compile(r"'(?=\s*[=+\-@＝＋－＠])")
+_NO_LABELS = (TRIAL, REPLY_KEY, NOTE)
+_APOSTROPHE = re.compile(r"'(?=\s*[=+\-@＝＋－＠])")
 
 
 def labels_path(folder: Path, experiment_id: str, model: str) -> Path:
@@ -74,10 +74,10 @@ def read_labels(
     lines: dict[str, int] = {}
     cells: list[Label] = []
     for line, row, _ in table.rows:
-        given = {name.strip(): _label_text(str(cell)) for name, cell in row.items()}
-        trial, key = given.pop(TRIAL), given.pop(REPLY_KEY, None)
-        given.pop(NOTE, None)
-        if not any(given.values()):
+        labels = {name.strip(): _label_text(str(cell)) for name, cell in row.items()}
+        trial, key = labels.pop(TRIAL), labels.pop(REPLY_KEY, None)
+        labels.pop(NOTE, None)
+        if not any(labels.values()):
             continue
         problem = _trial_problem(trial, known, lines)
         if problem:
@@ -86,18 +86,17 @@ def read_labels(
         if problem:
             raise BadData(source=str(path), line=line, column=REPLY_KEY, problem=problem)
         lines[trial] = line
-        cells += [Label(line, trial, name, text) for name, text in given.items() if text]
-    measures = tuple(name for name in columns if name not in _BESIDE)
+        cells += [Label(line, trial, name, text) for name, text in labels.items() if text]
+    measures = tuple(name for name in columns if name not in _NO_LABELS)
     return Labels(str(path), f"{experiment.id}/{path.name}", measures, tuple(cells))
 
 
 def _label_text(cell: str) -> str:
     """A cell without the apostrophe that keeps spreadsheets from running it (``csv_text``)."""
-    return _DEFUSED.sub("", cell.strip(), count=1).strip()
+    return _APOSTROPHE.sub("", cell.strip(), count=1).strip()
 
 
 def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[str]:
-    """The names of the columns, checked."""
     columns = [name.strip() for name in header]
     again = {agreement.again for agreement in experiment.agreements}
     known = [measure.name for measure in experiment.measures if measure.name not in again]
@@ -107,11 +106,11 @@ def _columns(path: str, header: Sequence[str], experiment: Experiment) -> list[s
             problem = "there are two columns of this name"
         elif name in again:
             problem = "is the judge's second rating; label the first one"
-        elif name not in (*_BESIDE, *known):
+        elif name not in (*_NO_LABELS, *known):
             problem = f"{experiment.id} has no such measure; it has {', '.join(known)}"
         if problem:
             raise BadData(source=path, line=1, column=name, problem=problem)
-    if TRIAL not in columns or not {*columns} - {*_BESIDE}:
+    if TRIAL not in columns or not {*columns} - {*_NO_LABELS}:
         problem = f"needs a column {TRIAL!r} and one or more named after measures"
         raise BadData(source=path, line=1, problem=problem)
     return columns
@@ -179,11 +178,11 @@ def write_datasets(
             path = folder / name
             write_atomically(path, data)
             written.append(path)
-        for place in sorted({path.parent for path in written}):
-            path, known = place / README, {}
-            for each in sorted(place.glob("*.parquet")):
+        for directory in sorted({path.parent for path in written}):
+            path, known = directory / README, {}
+            for each in sorted(directory.glob("*.parquet")):
                 about = about_file(each.read_bytes())
-                if about is not None and about.experiment == place.name:
+                if about is not None and about.experiment == directory.name:
                     known[each.name] = about
                 else:
                     notes.append(f"{shown(each)} is no data set of ours; {README} omits it")
@@ -197,6 +196,6 @@ def write_datasets(
                 notes.append(f"{shown(path)} {what}; without it one is written")
     except (OSError, MissingPackage) as error:
         problem = getattr(error, "strerror", None) or str(error)
-        words = str(NotWritten(path=shown(path), problem=problem))
-        return Diagnostics(tuple(written), tuple(notes), (words,))
+        failed = str(NotWritten(path=shown(path), problem=problem))
+        return Diagnostics(tuple(written), tuple(notes), (failed,))
     return Diagnostics(tuple(written), tuple(notes))

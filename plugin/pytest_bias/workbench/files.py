@@ -36,14 +36,14 @@ class LeftOut:
         )
 
 
-def python_files(places: Iterable[Path], left_out: LeftOut) -> Iterator[Path]:
-    """Yield the Python files that are ``places`` or lie below, in no virtual environment."""
-    for place in places:
-        if not place.is_dir():
-            yield place
+def python_files(paths: Iterable[Path], left_out: LeftOut) -> Iterator[Path]:
+    """Yield the Python files that are ``paths`` or lie below, in no virtual environment."""
+    for top in paths:
+        if not top.is_dir():
+            yield top
             continue
         entered: set[Path] = set()
-        for name, below, files in os.walk(place, followlinks=True):
+        for name, below, files in os.walk(top, followlinks=True):
             folder = Path(name)
             real = folder.resolve()
             if real in entered:  # a link that leads back
@@ -56,8 +56,8 @@ def python_files(places: Iterable[Path], left_out: LeftOut) -> Iterator[Path]:
                 if folder / each not in left_out
                 and not any((folder / each / mark).exists() for mark in _ENVIRONMENTS)
             ]
-            paths = (folder / each for each in files)
-            yield from (path for path in paths if _may_declare(path) and path not in left_out)
+            below_it = (folder / each for each in files)
+            yield from (path for path in below_it if _may_declare(path) and path not in left_out)
 
 
 def _may_declare(path: Path) -> bool:

@@ -40,7 +40,7 @@ def check_ci(settings: Settings) -> None:
         )
 
 
-def recorded_words(report: CollectionReport) -> Diagnostics:
+def recording_diagnostics(report: CollectionReport) -> Diagnostics:
     """Notes and problems of a recording."""
     notes: list[str] = []
     problems: list[str] = []
@@ -53,7 +53,7 @@ def recorded_words(report: CollectionReport) -> Diagnostics:
     return Diagnostics(notes=tuple(notes), errors=tuple(problems))
 
 
-def shard_words(report: CollectionReport, shard: Shard) -> Diagnostics:
+def shard_diagnostics(report: CollectionReport, shard: Shard) -> Diagnostics:
     """Outcome of a shard; trials that are still missing are a problem, whatever the reason."""
     missing = sum(job.wanted for job in report.jobs)
     recorded = sum(job.recorded for job in report.jobs)

@@ -1,4 +1,4 @@
-"""The end of the process: nobody else's ``os._exit(0)`` may end it well."""
+"""Exit status of a process that is ended with ``os._exit(0)``."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Callable
 
 
 def hold_exit(due: Callable[[], int]) -> Callable[[], None]:
-    """Have ``os._exit(0)`` in this process exit with the status that is due, and say so.
+    """Have ``os._exit(0)`` in this process exit with the pending status, and print that.
 
-    Nothing can run after ``os._exit``, so no book would notice that a test called it. Processes
-    forked from this one may end as they like. Returns what takes it back.
+    Nothing can run after ``os._exit``, so a test that calls it would end a session with success.
+    Forked processes are left alone. Returns the function that undoes it.
     """
-    at_once, process = os._exit, os.getpid()
+    original, process = os._exit, os.getpid()
 
-    def held(status: int) -> None:
+    def exit_with_status(status: int) -> None:
         if os.getpid() == process and status == 0 and (instead := due()):
             sys.stderr.write(f"the process was ended with os._exit(0): exit status {instead}\n")
             sys.stderr.flush()
             status = instead
-        at_once(status)
+        original(status)
 
-    def let_go() -> None:
-        os._exit = at_once
+    def restore() -> None:
+        os._exit = original
 
-    os._exit = held  # type: ignore[assignment]
-    return let_go
+    os._exit = exit_with_status  # type: ignore[assignment]
+    return restore

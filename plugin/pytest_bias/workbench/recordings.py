@@ -43,7 +43,7 @@ class _CassetteSource:
         self._settings, self._roster = settings, roster
         self._cassette: Cassette | BiasError | None = None
         self._trials: dict[str, Outcome | PendingRequest] = {}
-        self._twins: dict[Design, dict[str, str]] = {}
+        self._identical: dict[Design, dict[str, str]] = {}
 
     @cached_property
     def players(self) -> Players:
@@ -95,7 +95,7 @@ class _CassetteSource:
 
     @property
     def exchanges(self) -> Iterator[Exchange]:
-        """Each reply with the time it was recorded, whoever gave it."""
+        """Each reply with the time it was recorded."""
         for interaction in self.cassette.interactions():
             yield Exchange(to="subject", recorded_at=interaction.completion.recorded_at)
         for trial in self.cassette.measured_trials():
@@ -110,10 +110,10 @@ class _CassetteSource:
     ) -> tuple[tuple[Outcome, ...], tuple[PendingRequest, ...]]:
         conditions = self._of.conditions_of(design) if condition is None else [condition]
         trials = [each for of in conditions for each in plan_condition(self._of, design, of)]
-        found = [self._replayed(trial) for trial in trials]
+        replayed = [self._replayed(trial) for trial in trials]
         return (
-            tuple(each for each in found if isinstance(each, Outcome)),
-            tuple(each for each in found if isinstance(each, PendingRequest)),
+            tuple(each for each in replayed if isinstance(each, Outcome)),
+            tuple(each for each in replayed if isinstance(each, PendingRequest)),
         )
 
     def outcomes_of(
@@ -132,14 +132,14 @@ class _CassetteSource:
         return outcomes
 
     def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
-        if design not in self._twins:
-            self._twins[design] = self._find_twins(design)
-        twins = self._twins[design]
-        one = next(iter(twins), "") if condition is None else condition.id
-        if one in twins:
-            raise same_prompt(self._of.id, (one, twins[one]))
+        if design not in self._identical:
+            self._identical[design] = self._find_identical(design)
+        identical = self._identical[design]
+        one = next(iter(identical), "") if condition is None else condition.id
+        if one in identical:
+            raise same_prompt(self._of.id, (one, identical[one]))
 
-    def _find_twins(self, design: Design) -> dict[str, str]:
+    def _find_identical(self, design: Design) -> dict[str, str]:
         of = self._of
         plan = {
             condition.id: [*trials_of(condition, of.factors, of.items, design)]

@@ -31,7 +31,7 @@ from ..tables.reader import ENDINGS
 from ..tables.subjects import read_table, source_words
 from ..verdicts.verdict import Control, Verdict
 from . import SUITE
-from .plans import check_ci, record, recorded_words
+from .plans import check_ci, record, recording_diagnostics
 from .project import Project
 from .suite import configured, declared_for
 
@@ -74,7 +74,7 @@ class Results:
     experiment
         The experiment.
     analysis
-        All that was found, the same as in the reports of a run under pytest.
+        The verdicts with their estimates, the same as in the reports of a run under pytest.
     outcomes
         The trials of the design, in the plan's order.
     """
@@ -121,16 +121,16 @@ class Results:
 
     @cached_property
     def view(self) -> RunResult:
-        """The view that reports are made from: of this experiment and model alone."""
+        """The run of this experiment and model alone, from which reports are made."""
         return view_of_all([self])
 
     def to_json(self) -> str:
-        """All that was found as JSON, as ``bias-results.json`` has it; the same for the same."""
+        """The analysis as JSON, as in ``bias-results.json``."""
         return results_text(self.view)
 
 
 def view_of_all(results: Sequence[Results]) -> RunResult:
-    """The view of several results, as one run."""
+    """Several results as one run."""
     verdicts = [verdict for each in results for verdict in each.verdicts]
     names = dict.fromkeys(each.experiment.id for each in results)
     view = RunResult(
@@ -212,16 +212,16 @@ def open_project(
         raise BadSetting(option="--bias-model", value=None, problem=problem)
     project = Project(settings, registry)
     designs: dict[str, Design] = {}
-    lacking: list[UnknownName] = []
+    unknown_designs: list[UnknownName] = []
     for name in names:
         try:
             design = registry[name].experiment.design(settings.design, settings.replicates)
         except UnknownName as unknown:
-            lacking.append(unknown)
+            unknown_designs.append(unknown)
         else:
             designs[name] = design
-    if lacking and not (designs and not experiments):  # of a whole suite they are left out
-        raise lacking[0]
+    if unknown_designs and not (designs and not experiments):  # of a whole suite they are left out
+        raise unknown_designs[0]
     project.cases = [
         project.recordings.sized(Case("hypothesis", registry[name].experiment, model, design))
         for name, design in designs.items()
@@ -233,7 +233,7 @@ def open_project(
 def record_project(
     project: Project, display: Display, on_trial: OnTrial = ignore_trial
 ) -> CollectionReport:
-    """Record what the cases of ``project`` lack, or everything, as the settings say.
+    """Record what is missing of the cases of ``project``, or everything, by the settings.
 
     ``on_trial`` is called with every trial when it has been recorded.
 
@@ -252,8 +252,8 @@ def record_project(
 def results_of(project: Project, case: Case) -> Results:
     """Analyse a case's experiment with its model; nothing is called.
 
-    Raises NotRecorded when a trial of the design is not recorded; it says how to record what is
-    missing. Raises StaleRecordings or BadDesign when what is recorded is not to be judged.
+    Raises NotRecorded, with the command that records it, when a trial is missing. Raises
+    StaleRecordings or BadDesign when the recordings are not to be judged.
     """
     outcomes, analysis = project.outcomes(case), project.analysed(case)
     if (outdated := project.recordings.stale(case, analysis.recording)) is not None:
@@ -329,7 +329,7 @@ def analyze(
         a table (docs/tables.md): a pandas frame, or the path of a file (CSV, JSON Lines, JSON,
         Parquet).
     table
-        The entry that a roster would have for that table: names of columns and words, collector.
+        The entry that a roster would have for that table: names of columns and labels, collector.
     suite
         The package, or the folder, that declares the experiment.
     options
@@ -398,14 +398,14 @@ def run(
     need_text("run()", model=model)
     project = open_project([experiment], suite, model=[model], record=record, **options)
     _only(experiment, [case.experiment.id for case in project.cases])
-    said = Diagnostics()
+    recorded = Diagnostics()
     if project.settings.record != "none":
         with recording_progress(StreamTerminal(sys.stderr)) as display:
-            said = recorded_words(apart(partial(record_project, project, display)))
+            recorded = recording_diagnostics(apart(partial(record_project, project, display)))
     try:
         return results_of(project, project.cases[0])
     except NotRecorded as missing:
         missing.add_note(_COMMAND.sub(r'pytest_bias.run(…, record="\1")', missing.explanation))
-        for note in (*(f"problem: {each}" for each in said.errors), *said.notes):
+        for note in (*(f"problem: {each}" for each in recorded.errors), *recorded.notes):
             missing.add_note(note)
         raise

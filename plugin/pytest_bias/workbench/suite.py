@@ -33,7 +33,7 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
     """
     name = _importable(suite)
     module = name
-    let_go = hold_exit(lambda: 2)
+    restore = hold_exit(lambda: 2)
     try:
         package = importlib.import_module(name)
         modules = [package]
@@ -58,10 +58,10 @@ def suite_modules(suite: str | os.PathLike[str]) -> list[ModuleType]:
             )
         raise BadSetting(option="suite", value=suite, problem=problem) from error
     finally:
-        let_go()
-    places = [Path(place).resolve() for place in getattr(package, "__path__", [])]
-    found_files = python_files(places, LeftOut(folders=(".*", "__pycache__")))
-    files = sorted(path for path in found_files if not path.name.startswith("."))
+        restore()
+    folders = [Path(each).resolve() for each in getattr(package, "__path__", [])]
+    paths = python_files(folders, LeftOut(folders=(".*", "__pycache__")))
+    files = sorted(path for path in paths if not path.name.startswith("."))
     known = imported(files)
     for path in files:
         if path not in known and declares(path):
@@ -79,9 +79,9 @@ def _importable(suite: str | os.PathLike[str]) -> str:
     while (top / "__init__.py").is_file():
         names.insert(0, top.name)
         top = top.parent
-    place = str(top) if names else ""
-    if place not in sys.path:
-        sys.path.insert(0, place)
+    folder = str(top) if names else ""
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     return ".".join(names) or os.path.normpath(suite).strip("/").replace("/", ".")
 
 
@@ -123,20 +123,20 @@ def declared_for(
     if {*names} - {*folders} or not named:
         loaded += suite_modules(suite)
     registry = registry_of(dict.fromkeys(loaded))
-    found: list[str] = []
+    ids: list[str] = []
     for each in named:
         if isinstance(each, Experiment):
             _add_value(registry, each)
-            found.append(each.id)
+            ids.append(each.id)
         else:
-            found += _ids(os.fspath(each), registry, suite)
+            ids += _ids(os.fspath(each), registry, suite)
     if not named:
-        found += [each.experiment.id for each in registry]
-    return registry, tuple(dict.fromkeys(found))
+        ids += [each.experiment.id for each in registry]
+    return registry, tuple(dict.fromkeys(ids))
 
 
 def _ids(name: str, registry: Registry, suite: str | os.PathLike[str]) -> list[str]:
-    """The experiments that a name means: one by its id, those of a folder by its place."""
+    """The experiments of a name: one by its id, those of a folder by its path."""
     known = {each.experiment.id: each.module or "" for each in registry}
     if name in known:
         return [name]
@@ -150,14 +150,14 @@ def _ids(name: str, registry: Registry, suite: str | os.PathLike[str]) -> list[s
 
 
 def _add_value(registry: Registry, experiment: Experiment) -> None:
-    """Add what is declared of an experiment in modules that are loaded, or else beside it."""
+    """Add the declarations on an experiment in loaded modules, or else in its own package."""
     home = sys.modules.get(getattr(experiment.protocol, "__module__", ""))
     package = sys.modules.get(getattr(home, "__package__", None) or "")
-    for beside in ((), getattr(package, "__path__", ())):
+    for folders in ((), getattr(package, "__path__", ())):
         found = {
             # What is typed in again, in a notebook, counts as it was typed last.
             (each.module, each.name, each.line * (each.module != "__main__")): each
-            for folder in beside or [None]
+            for folder in folders or [None]
             for module in (modules() if folder is None else suite_modules(folder))
             for each in declared_in(module)
             if each.experiment is experiment
