@@ -10,7 +10,6 @@ from ..errors import BadSetting, UnknownName
 from ..experiments.experiment import Experiment, Players
 from ..experiments.messages import Player
 from ..experiments.replay import JUDGE
-from ..settings.model_names import LONGEST_STEM, file_stem
 from ..settings.roster import LOCAL, PUBLISHED, TABLE, ModelEntry, Roster, is_tabled, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
@@ -85,13 +84,6 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
     own = {*roster.endpoints, *settings.providers}
     for model in models:
         split_model(model, {*own, PUBLISHED, TABLE})
-        if (length := len(file_stem(model))) > LONGEST_STEM:
-            problem = (
-                f"is too long: its recordings would be in files whose names begin with {length} "
-                f"bytes for the model, and {LONGEST_STEM} is the most; an endpoint of the roster "
-                "can serve it under a shorter name"
-            )
-            raise BadSetting(option="--bias-model", value=model, problem=problem)
         if is_simulated(model) and model.partition("/")[2] in JUDGES:
             problem = (
                 "this program grades simulated subjects and is none; test one of "

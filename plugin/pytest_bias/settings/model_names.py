@@ -80,9 +80,6 @@ def _may_answer(model: str, served: str, entry: ModelEntry) -> bool:
 SERVED_BY = " over loopback HTTP by "
 """Stands in the wire of a local model before what serves which weights."""
 
-LONGEST_STEM = 200
-"""Bytes of a model in a file's name: file systems take 255, with the endings of journals."""
-
 
 def file_stem(model: str) -> str:
     """``provider--model`` for a file name: one for each model.

@@ -16,20 +16,16 @@ from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from pytest_bias.cli.cassettes import cassettes_of
 from pytest_bias.errors import (
-    BadDesign,
-    BadSetting,
     FileProblem,
     NotReadable,
     NotWritten,
 )
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.providers.players import check_models
 from pytest_bias.recording.job import missing
 from pytest_bias.recording.plan import PlanJob, plan_recording
 from pytest_bias.session.workspace import Workspace
-from pytest_bias.settings.model_names import LONGEST_STEM, file_stem
 from pytest_bias.settings.roster import Roster
-from pytest_bias.settings.settings import Limits, Settings
+from pytest_bias.settings.settings import Limits
 
 from .factories import MODEL, ask_twice, experiment, record
 from .test_packed import job_of
@@ -220,24 +216,6 @@ def test_a_full_temporary_folder_is_told_in_one_line(
     made: list[str] = []
     assert shared.shared("a check", {"of it": lambda: made.append("once")}) == [None]
     assert made == ["once"]
-
-
-def test_names_that_are_too_long_for_a_file_are_refused(tmp_path: Path) -> None:
-    settings = Settings(
-        models=(), cassettes=tmp_path, report=None, results=None, gate="off", environ={}
-    )
-    longest = "openai/" + "x" * (LONGEST_STEM - len("openai--"))
-    check_models(settings, Roster(), [longest])
-    path = record(tmp_path, SMALL)  # with all that a recording adds to the name
-    for suffix in ("", ".gz", ".recording", ".rerecording.damaged-01234567", ".lock"):
-        path.with_name(f".{file_stem(longest)}.jsonl{suffix}.01234567").touch()
-    with pytest.raises(BadSetting, match=r"is too long: .* 201 bytes for the model, and 200"):
-        check_models(settings, Roster(), [f"{longest}x"])
-    with pytest.raises(BadSetting, match="is too long"):
-        check_models(settings, Roster(), ["openai/" + "/" * 70])
-    experiment(id="x" * 200)
-    with pytest.raises(BadDesign, match="id must have 200 characters at most"):
-        experiment(id="x" * 201)
 
 
 def git(folder: Path, *arguments: str) -> str:
