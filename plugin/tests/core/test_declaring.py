@@ -127,6 +127,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Parameters, seeded="yes"), "seeded must be True or False"),
     # Experiments
     (loose(E, id=None), "id must be text"),
+    (loose(E, id="x" * 201), "id must have 200 characters at most"),
     (loose(E, id=""), "lower-case words"),
     (loose(E, id="../tiny"), "lower-case words"),
     (loose(E, name=None), "name must be text"),
