@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ..contrasts.register import REGISTER
-from ..workbench.files import LeftOut, declares, imported, modules, python_files
+from ..workbench.modules import LeftOut, declares, imported, modules, python_files
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Declaration

@@ -18,8 +18,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.fields import shortly
 from ..settings.given import Given, today
 from ..settings.settings import Settings, read_settings
-from .files import LeftOut, declares, imported, modules, python_files
-from .process_end import hold_exit
+from .modules import LeftOut, declares, hold_exit, imported, modules, python_files
 
 TESTS = "tests"
 """Folder below a suite that checks an experiment's own code, and needs what only tests need."""

@@ -25,7 +25,7 @@ from pytest_bias.report.escapes import (
 PACKAGE = Path(pytest_bias.__file__).parent
 
 WAYS_OUT = {
-    "workbench/process_end.py": ["stderr.write("],  # our own words, once pytest is ended
+    "workbench/modules.py": ["stderr.write("],  # our own words, once pytest is ended
     "report/escapes.py": ["reporter.write_line("],  # say()
     "cli/__init__.py": ["print("],  # tell()
     "report/progress.py": ["stream.write("],  # what say() hands it, escaped

@@ -1,11 +1,11 @@
-"""Python files that declare cases, by their text alone, and the modules imported from them."""
+"""Modules of a suite: the files that declare cases, what was imported, and how a process ends."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -108,3 +108,25 @@ def declares(path: Path, *, directly: bool = False) -> bool:
     if _PACKAGE not in source:
         return not directly and _DECORATED.search(source) is not None
     return (_DECORATED.search(source) or _RENAMED.search(source)) is not None
+
+
+def hold_exit(due: Callable[[], int]) -> Callable[[], None]:
+    """Have ``os._exit(0)`` in this process exit with the pending status, and print that.
+
+    Nothing can run after ``os._exit``, so a test that calls it would end a session with success.
+    Forked processes are left alone. Returns the function that undoes it.
+    """
+    original, process = os._exit, os.getpid()
+
+    def exit_with_status(status: int) -> None:
+        if os.getpid() == process and status == 0 and (instead := due()):
+            sys.stderr.write(f"the process was ended with os._exit(0): exit status {instead}\n")
+            sys.stderr.flush()
+            status = instead
+        original(status)
+
+    def restore() -> None:
+        os._exit = original
+
+    os._exit = exit_with_status  # type: ignore[assignment]
+    return restore
