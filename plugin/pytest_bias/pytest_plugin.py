@@ -46,12 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Hold the process' end, and keep verdicts apart from pytest's cache."""
+    """Hold the end of the process: no test may end it well."""
     if not options.is_given(early_config):
         return
     from .workbench.modules import hold_exit  # noqa: PLC0415
 
-    options.spare_cache(early_config)
     early_config.stash[_LET_GO] = hold_exit(partial(_due, early_config))
 
 

@@ -67,17 +67,6 @@ def is_given(config: pytest.Config) -> bool:
     )
 
 
-def spare_cache(config: pytest.Config) -> None:
-    """Let no verdict hang on pytest's cache, which a read-only checkout cannot have.
-
-    Under ``filterwarnings = error`` its warning would end the session before a verdict is printed.
-    What the user says of that warning himself holds.
-    """
-    name = "PytestCacheWarning"
-    if not any(name in each for each in config.getini("filterwarnings")):
-        config.addinivalue_line("filterwarnings", f"default::pytest.{name}")
-
-
 def is_looking(config: pytest.Config) -> bool:
     """True if this run only lists, plans or records a part.
 
