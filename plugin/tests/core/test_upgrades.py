@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 from pytest_bias.baselines.noninferiority import (
     Compared,
@@ -198,63 +196,6 @@ def test_the_width_of_an_interval_stands_for_the_standard_error_of_replies_all_a
         math.log(2) / 1.96, rel=1e-4
     )
     assert effect_of(finding(**usual, interval=None), "abc").se is None
-
-
-SMALL = st.integers(-40, 40).map(lambda i: i / 8)
-ESTIMATES = st.tuples(SMALL, st.sampled_from([0.05, 0.3, 1.0]), st.sampled_from([4.0, 30.0]))
-LISTS = st.lists(st.tuples(SMALL, SMALL), min_size=3, max_size=12)
-MARGINS = st.floats(0.05, 20)
-
-
-@st.composite
-def both(draw: st.DrawFn) -> tuple[Effect, Effect]:
-    """Two effects of any kind that has a sign."""
-    if draw(st.booleans()):
-        pairs = draw(LISTS)
-        return (
-            replace(of_units(units([a for a, _ in pairs])), interval=None),
-            replace(of_units(units([b for _, b in pairs]), cassette="old"), interval=None),
-        )
-    of = [draw(ESTIMATES) for _ in range(2)]
-    (now, se, df), (then, se_then, df_then) = of
-    return effect(now, se=se, df=df), effect(then, "old", se=se_then, df=df_then)
-
-
-def mirrored(given: Effect) -> Effect:
-    groups = tuple(
-        replace(group, values={unit: -value for unit, value in group.values.items()})
-        for group in given.by_unit
-    )
-    interval = given.interval and Interval(
-        low=-given.interval.high, high=-given.interval.low, level=given.interval.level
-    )
-    return replace(given, estimate=-given.estimate, interval=interval, by_unit=groups)
-
-
-@given(both(), MARGINS)
-def test_signs_do_not_matter(effects: tuple[Effect, Effect], margin: float) -> None:
-    now, then = effects
-    found = within(margin, now, then)
-    for changed in ((mirrored(now), then), (now, mirrored(then)), (mirrored(now), mirrored(then))):
-        again = within(margin, *changed)
-        assert (again.how, again.units) == (found.how, found.units)
-        if found.bound is None:
-            assert again.bound is None
-        else:
-            assert again.bound == close(found.bound, abs=1e-9)
-
-
-@given(both(), MARGINS)
-def test_no_worse_means_a_bound_below_the_margin(
-    effects: tuple[Effect, Effect], margin: float
-) -> None:
-    now, then = effects
-    found = within(margin, now, then)
-    assume(found.bound is not None)
-    assert found.bound is not None
-    assert math.isfinite(found.bound)
-    assert found.no_worse == (found.bound < margin)
-    assert found.bound >= abs(now.estimate) - abs(then.estimate) - 1e-9
 
 
 # --- by hand ----------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ def read_only(folder: Path) -> None:
         path.chmod(path.stat().st_mode & ~0o222)
 
 
-def run(suite: Suite, *arguments: str, module: str = "pytest") -> subprocess.CompletedProcess[str]:
-    """Run a module as a process that permissions hold for: root without its capabilities."""
+def run(suite: Suite, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest as a process that permissions hold for: root without its capabilities."""
     mortal = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    plugins = ["-p", "pytest-bias", "-p", "xdist"] if module == "pytest" else []
+    plugins = ["-p", "pytest-bias", "-p", "xdist"]
     return subprocess.run(  # noqa: S603  (our own code)
-        [*mortal, sys.executable, "-m", module, *plugins, *arguments],
+        [*mortal, sys.executable, "-m", "pytest", *plugins, *arguments],
         cwd=suite.path,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
