@@ -78,25 +78,24 @@ def test_one_call_with_all_models_alone_and_with_workers(suite: Suite) -> None:
 OF_GAME = "problem: no exports of game-coin were written: "
 NO_VERDICT = "NO RESULT: see the problems above"
 PART = "-k 'asked and high'"
+BELOW = "problem: pytest.ini/below/game-coin/"
 RUNS = {
     "no exports": Scenario(None, EXPORTS, 0, "", "exports: no experiment among the selected"),
     "no file": Scenario(doing("return {}"), EXPORTS, 0, "", "exports: game-coin gave no file"),
     "not recorded": Scenario(
         with_exports,
-        f"--bias-replicates={REPLICATES + 1} {EXPORTS}",
-        *(1, "", f"{OF_GAME}they need all recordings: "),
+        *(f"--bias-replicates={REPLICATES + 1} {EXPORTS}", 1, ""),
+        f"{OF_GAME}they need all recordings: ",
         workers=1,
     ),
     "raises": Scenario(
         doing("1 / 0"),
-        EXPORTS,
-        *(1, "4 passed", f"{OF_GAME}ZeroDivisionError: division by zero (experiment.py, line "),
-        *(NO_VERDICT, "!Traceback"),
+        *(EXPORTS, 1, "4 passed", NO_VERDICT, "!Traceback"),
+        f"{OF_GAME}ZeroDivisionError: division by zero (experiment.py, line ",
     ),
     "exits": Scenario(
         doing("import sys", "sys.exit(0)"),
-        " ".join((*BOTH, EXPORTS)),
-        *(1, "", f"{OF_GAME}SystemExit: 0 (", "NO RESULT"),
+        *(" ".join((*BOTH, EXPORTS)), 1, "", f"{OF_GAME}SystemExit: 0 (", "NO RESULT"),
         workers=1,
     ),
     "commands": Scenario(
@@ -112,24 +111,10 @@ RUNS = {
         ),
     ),
     "exports below a file": Scenario(
-        with_exports,
-        *(
-            "--bias-exports=pytest.ini/below",
-            1,
-            "4 passed",
-            "problem: pytest.ini/below/game-coin/",
-        ),
-        NO_VERDICT,
+        with_exports, "--bias-exports=pytest.ini/below", 1, "4 passed", BELOW, NO_VERDICT
     ),
     "data below a file": Scenario(
-        None,
-        *(
-            "--bias-dataset=pytest.ini/below",
-            1,
-            "4 passed",
-            "problem: pytest.ini/below/game-coin/",
-        ),
-        NO_VERDICT,
+        None, "--bias-dataset=pytest.ini/below", 1, "4 passed", BELOW, NO_VERDICT
     ),
 }
 
