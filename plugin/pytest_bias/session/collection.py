@@ -175,12 +175,10 @@ class Collection:
             self.state.refused = str(without[lacking[0]])
         if self.state.refused or not lacking:
             return
-        from ..errors import Diagnostics  # noqa: PLC0415
-
         _drop(items, lacking)
         design = self.state.settings.design
         what = f"left out, for want of a design {design!r}: {', '.join(lacking)}"
-        self.state.add(Diagnostics(notes=(what,)))
+        self.state.add(notes=[what])
 
     def _drop_faulty(self, items: list[pytest.Item]) -> None:
         """Drop the cases of experiments whose prompts are at fault; each is one collection error.
@@ -233,7 +231,7 @@ class Collection:
         cases = {c.experiment.id: c for item in items if (c := case_of(item))}
         if self.state.refused or not (cases or is_given(self.state.config)):
             return
-        from ..errors import BadDesign, Diagnostics  # noqa: PLC0415
+        from ..errors import BadDesign  # noqa: PLC0415
         from .suite import unjudged_words  # noqa: PLC0415
 
         notes = []
@@ -242,8 +240,7 @@ class Collection:
                 self.run.project.registry[name].check_control(case.design)
             except BadDesign as error:  # a recording of it is refused
                 notes.append(f"warning: {error}")
-        problems = tuple(self._unjudged(unjudged_words))
-        self.state.add(Diagnostics(notes=tuple(notes), errors=problems))
+        self.state.add(notes=notes, errors=self._unjudged(unjudged_words))
 
     def _announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""

@@ -38,14 +38,12 @@ def plan_or_record(
         if not failed:
             _print_plan(state, run, session, cases)
         return
+    if failed and cases:
+        state.add(notes=["nothing was recorded: there were errors during collection"])
     if failed or not cases:
-        if cases:
-            state.add(
-                Diagnostics(notes=("nothing was recorded: there were errors during collection",))
-            )
         return
     said, why = _recorded(state, run, cases, header)
-    state.add(said)
+    state.add(notes=said.notes, errors=said.errors)
     sharded = state.settings.shard is not None
     if sharded:
         _print_shard(state)

@@ -193,17 +193,15 @@ class BiasSession:
     def _close(self, session: pytest.Session, exitstatus: int, late: tuple[str, ...]) -> None:
         state = self.state
         if late or state.has_folder:
-            from ..errors import Diagnostics  # noqa: PLC0415
-
-            self.state.add(Diagnostics(errors=late))
+            state.add(errors=late)
             told = state.workspace.read_selected()
             if told is not None:
                 state.reported.selected = told.cases
                 state.reported.unselected = told.unselected
                 state.refused = told.refused
-                self.state.add(Diagnostics(notes=tuple(told.notes), errors=tuple(told.problems)))
+                state.add(notes=told.notes, errors=told.problems)
             of_workers = {problem for each in state.workspace.left("told") for problem in each}
-            self.state.add(Diagnostics(errors=tuple(sorted(of_workers))))
+            state.add(errors=sorted(of_workers))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             self.state.end_with(session, int(pytest.ExitCode.USAGE_ERROR))
         elif state.has_cases and not state.refused:

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -37,7 +37,6 @@ SEEN = "bias_seen"
 
 NOT_RECORDED = "bias_not_recorded"
 """Report property with the explanation of what is not recorded."""
-
 
 WORKER_KEY = "pytest_bias_workspace"
 """Key under which a worker of xdist is given the shared folder."""
@@ -187,10 +186,13 @@ class State:
 
         return Diagnostics()
 
-    def add(self, said: Diagnostics | None) -> None:
-        """Add what a step left."""
-        if said is not None:
-            self.said += said
+    def add(self, *, notes: Iterable[str] = (), errors: Iterable[str] = ()) -> None:
+        """Add notes and errors of a step."""
+        self.said = replace(
+            self.said,
+            notes=tuple(dict.fromkeys((*self.said.notes, *notes))),
+            errors=tuple(dict.fromkeys((*self.said.errors, *errors))),
+        )
 
     @cached_property
     def signals(self) -> HeldSignals:
