@@ -30,7 +30,7 @@ def result_of_run(state: State, exitstatus: int) -> RunResult:
     """
     reported, reports = state.reported, tuple(state.reported.results.values())
     analyses, missing = _analyses(state)
-    said = state.said + missing + Diagnostics(errors=tuple(_damaged(reported)))
+    diagnostics = state.diagnostics + missing + Diagnostics(errors=tuple(_damaged(reported)))
     accepted = tuple(_accepted_verdicts(reported, "accepted", "xfailed"))
     run = RunResult(
         analyses=analyses,
@@ -52,25 +52,27 @@ def result_of_run(state: State, exitstatus: int) -> RunResult:
         version=version("pytest-bias"),
     )
     upgrade, of_old = upgrade_of_run(state, run)
-    said += of_old + unasked_of_run(state, run)
-    run = replace(run, upgrade=upgrade, problems=said.errors)
+    diagnostics += of_old + unasked_of_run(state, run)
+    run = replace(run, upgrade=upgrade, problems=diagnostics.errors)
     internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
     if not internal_error:
         if state.settings.dataset is not None or state.settings.exports is not None:
             from .exports import write_published  # noqa: PLC0415  (only where requested)
 
-            said += write_published(state)
-        said += _results_taken(state, replace(run, problems=said.errors))
+            diagnostics += write_published(state)
+        diagnostics += _results_taken(state, replace(run, problems=diagnostics.errors))
     if state.settings.accept is not None:
-        said += _accept(state, run, said.errors)
-    said = replace(said, errors=tuple(map(state.portable, said.errors)))
-    run = replace(run, problems=said.errors)
+        diagnostics += _accept(state, run, diagnostics.errors)
+    diagnostics = replace(diagnostics, errors=tuple(map(state.portable, diagnostics.errors)))
+    run = replace(run, problems=diagnostics.errors)
     if internal_error:
         return run
     if not analyses and run.suite == "NO VERDICT":
         run = replace(run, partial=(*run.partial, "nothing could be analysed"))
-    run, said = write_all(state, run, said, exitstatus)
-    return replace(run, notes=(*said.notes, *_leniencies(state)), written=said.written)
+    run, diagnostics = write_all(state, run, diagnostics, exitstatus)
+    return replace(
+        run, notes=(*diagnostics.notes, *_leniencies(state)), written=diagnostics.written
+    )
 
 
 # --- what was reported ------------------------------------------------------------------------
@@ -226,19 +228,19 @@ def _short_leniencies(state: State) -> Iterator[str]:
 
 def _results_taken(state: State, run: RunResult) -> Diagnostics:
     """Hand the results to each plugin that takes them; its error is a problem of the run."""
-    config, said = state.config, Diagnostics()
+    config, diagnostics = state.config, Diagnostics()
     for plugin in reversed(config.hook.pytest_bias_results.get_hookimpls()):
-        so_far = replace(run, problems=run.problems + said.errors)
+        so_far = replace(run, problems=run.problems + diagnostics.errors)
         given = {"config": config, "view": so_far}
         try:
             written = plugin.function(*(given[name] for name in plugin.argnames))
             paths = map(_path, cast("Iterable[object]", written or ()))
-            said += Diagnostics(written=tuple(paths))
+            diagnostics += Diagnostics(written=tuple(paths))
         except Exception as error:  # noqa: BLE001  (a plugin's code: anything)
             name = plugin.plugin_name.removeprefix(f"{config.rootpath}{os.sep}")
             problem = f"pytest_bias_results of {name} failed with {type(error).__name__}: {error}"
-            said += Diagnostics(errors=(problem,))
-    return said
+            diagnostics += Diagnostics(errors=(problem,))
+    return diagnostics
 
 
 def _path(written: object) -> Path:

@@ -204,7 +204,7 @@ class Collection:
                 words = found[name].replace(f"{item.config.rootpath}{os.sep}", "")
                 report = pytest.CollectReport(module.nodeid, "failed", words, [])
                 item.config.hook.pytest_collectreport(report=report)
-        _drop(items, {name for name, said in found.items() if said})
+        _drop(items, {name for name, diagnostics in found.items() if diagnostics})
 
     def _select(self, items: list[pytest.Item]) -> None:
         """Name the selected cases, on their reports and in the results.
@@ -253,15 +253,15 @@ class Collection:
 
         try:
             if selects:
-                told = Selected(
+                selected = Selected(
                     cases=state.reported.selected,
                     unselected=state.reported.unselected,
                     refused=state.refused,
-                    notes=list(state.said.notes),
-                    problems=list(state.said.errors),
+                    notes=list(state.diagnostics.notes),
+                    problems=list(state.diagnostics.errors),
                     groups={i.nodeid: group_of(case) for i in items if (case := case_of(i))},
                 )
-                state.workspace.write_selected(told)
+                state.workspace.write_selected(selected)
             if self.exporting and not state.refused:
                 from .exports import announce  # noqa: PLC0415
 
@@ -276,7 +276,7 @@ class Collection:
             return ()
         from .suite import silent_words  # noqa: PLC0415
 
-        known = self.state.said.errors
+        known = self.state.diagnostics.errors
         return tuple(words for words in self._unjudged(silent_words) if words not in known)
 
     def _unjudged(self, words: Callable[..., Iterator[str]]) -> Iterator[str]:

@@ -56,13 +56,15 @@ def _file_contents(made: Mapping[str, Mapping[str, str]]) -> dict[str, bytes]:
 
 def write_published(state: State) -> Diagnostics:
     """Write requested data sets and exports; what cannot be written is an error of the run."""
-    settings, said = state.settings, Diagnostics()
+    settings, diagnostics = state.settings, Diagnostics()
     if settings.dataset is not None:
         left, incomplete = state.workspace.left("dataset"), bool(state.reported.not_recorded)
-        said += written_from(left, settings.dataset, incomplete=incomplete, shown=state.shown)
+        diagnostics += written_from(
+            left, settings.dataset, incomplete=incomplete, shown=state.shown
+        )
     if settings.exports is not None:
-        said += _write_exports(state, settings.exports)
-    return said
+        diagnostics += _write_exports(state, settings.exports)
+    return diagnostics
 
 
 def written_from(
@@ -77,13 +79,17 @@ def written_from(
     ``incomplete`` says whether the recording of any case was; ``shown`` gives a path as the user
     would write it.
     """
-    said = Diagnostics(errors=tuple(sorted(each["problem"] for each in kept if "problem" in each)))
+    diagnostics = Diagnostics(
+        errors=tuple(sorted(each["problem"] for each in kept if "problem" in each))
+    )
     lacking = sorted(each["incomplete"] for each in kept if "incomplete" in each)
     if lacking or incomplete:
         names = f" ({', '.join(lacking)})" if lacking else ""
-        said += Diagnostics(notes=(f"data sets: none of what is not recorded in full{names}",))
+        diagnostics += Diagnostics(
+            notes=(f"data sets: none of what is not recorded in full{names}",)
+        )
     files = {name: data for each in kept for name, data in _file_contents(each).items()}
-    return said + write_datasets(folder, files, shown)
+    return diagnostics + write_datasets(folder, files, shown)
 
 
 def announce(workspace: Workspace, cases: Iterable[Case]) -> None:
@@ -112,20 +118,20 @@ def _write_exports(state: State, folder: Path) -> Diagnostics:
     if not names:
         return Diagnostics(notes=("exports: no experiment among the selected cases declares any",))
     made = {each["experiment"]: each for each in state.workspace.left("exports")}
-    said = Diagnostics()
+    diagnostics = Diagnostics()
     for name in names:
         ended = not_exported(name, "the run ended before they were made")
         each = made.get(name, {"problem": str(ended)})
         files = {f"{name}/{file}": data for file, data in sorted(_file_contents(each).items())}
         if "problem" in each:
-            said += Diagnostics(errors=(each["problem"],))
+            diagnostics += Diagnostics(errors=(each["problem"],))
         elif not files:
-            said += Diagnostics(notes=(f"exports: {name} gave no file",))
+            diagnostics += Diagnostics(notes=(f"exports: {name} gave no file",))
         try:
-            said += Diagnostics(written=tuple(write_exports(folder, files, state.shown)))
+            diagnostics += Diagnostics(written=tuple(write_exports(folder, files, state.shown)))
         except BiasError as error:
-            said += Diagnostics(errors=(str(error),))
-    return said
+            diagnostics += Diagnostics(errors=(str(error),))
+    return diagnostics
 
 
 def _exported(run: Run, models: Sequence[tuple[str, Case]]) -> Mapping[str, object]:

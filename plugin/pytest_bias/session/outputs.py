@@ -24,35 +24,37 @@ if TYPE_CHECKING:
 
 
 def write_all(
-    state: State, run: RunResult, said: Diagnostics, exitstatus: int
+    state: State, run: RunResult, diagnostics: Diagnostics, exitstatus: int
 ) -> tuple[RunResult, Diagnostics]:
     """Write reports and summary; what they say is what the run ends with.
 
     Where one of them could not be written, and is missed, the reports are written again: they then
     say so.
     """
-    first = _with_status(run, said, exitstatus)
-    said += _write_reports(state, first)
+    first = _with_status(run, diagnostics, exitstatus)
+    diagnostics += _write_reports(state, first)
     if state.settings.summary is not None or state.settings.job_summary is not None:
-        said += _summarise(state, _with_status(run, said, exitstatus), said.written)
-    last = _with_status(run, said, exitstatus)
+        diagnostics += _summarise(
+            state, _with_status(run, diagnostics, exitstatus), diagnostics.written
+        )
+    last = _with_status(run, diagnostics, exitstatus)
     if last != first:
-        said += _write_reports(state, last)
-    return last, said
+        diagnostics += _write_reports(state, last)
+    return last, diagnostics
 
 
-def _with_status(run: RunResult, said: Diagnostics, exitstatus: int) -> RunResult:
+def _with_status(run: RunResult, diagnostics: Diagnostics, exitstatus: int) -> RunResult:
     """The run with all its problems so far, and the exit status that follows from it."""
-    run = replace(run, problems=said.errors)
+    run = replace(run, problems=diagnostics.errors)
     bad = exitstatus == pytest.ExitCode.OK and not run.passes
     return replace(run, exit_status=int(pytest.ExitCode.TESTS_FAILED if bad else exitstatus))
 
 
 def _write_reports(state: State, run: RunResult) -> Diagnostics:
-    settings, said = state.settings, Diagnostics()
+    settings, diagnostics = state.settings, Diagnostics()
     if settings.results is not None:
         path = _output_path(run, settings.results)
-        said += _write_file(state, path, results_text(run), asked=settings.results_asked)
+        diagnostics += _write_file(state, path, results_text(run), asked=settings.results_asked)
     if settings.report is not None:
         from ..report.page import report_html  # noqa: PLC0415  (jinja2: only to write a page)
         from ..report.replies import TrialBlock  # noqa: PLC0415  (as the page)
@@ -60,8 +62,8 @@ def _write_reports(state: State, run: RunResult) -> Diagnostics:
         trials = [TrialBlock(**each) for each in state.workspace.left("replies")]
         page = report_html(run, trials, _compared_analyses(state, run))
         path = _output_path(run, settings.report)
-        said += _write_file(state, path, page, asked=settings.report_asked)
-    return said
+        diagnostics += _write_file(state, path, page, asked=settings.report_asked)
+    return diagnostics
 
 
 def _compared_analyses(state: State, run: RunResult) -> list[Analysis]:
@@ -75,16 +77,16 @@ def _compared_analyses(state: State, run: RunResult) -> list[Analysis]:
 
 def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Diagnostics:
     """Write the summary: last, so that it says where the reports are."""
-    settings, said = state.settings, Diagnostics()
+    settings, diagnostics = state.settings, Diagnostics()
     text = summary_markdown(run, [state.shown(path) for path in written])
     asked, job = settings.summary, settings.job_summary
     is_jobs = asked is not None and job is not None and asked.resolve() == job.resolve()
     if asked is not None and not is_jobs:
-        said += _write_file(state, _output_path(run, asked), text, asked=True)
+        diagnostics += _write_file(state, _output_path(run, asked), text, asked=True)
     if job is not None:
         why = add_to_job_summary(job, text)
-        said += Diagnostics(errors=why) if is_jobs else Diagnostics(notes=why)
-    return said
+        diagnostics += Diagnostics(errors=why) if is_jobs else Diagnostics(notes=why)
+    return diagnostics
 
 
 def _output_path(run: RunResult, path: Path) -> Path:

@@ -42,8 +42,8 @@ def plan_or_record(
         state.add(notes=["nothing was recorded: there were errors during collection"])
     if failed or not cases:
         return
-    said, why = _recorded(state, run, cases, header)
-    state.add(notes=said.notes, errors=said.errors)
+    diagnostics, why = _recorded(state, run, cases, header)
+    state.add(notes=diagnostics.notes, errors=diagnostics.errors)
     sharded = state.settings.shard is not None
     if sharded:
         _print_shard(state)
@@ -51,7 +51,7 @@ def plan_or_record(
     if why:
         state.interrupted = True
         raise session.Interrupted(why)
-    if sharded and state.said.errors:
+    if sharded and state.diagnostics.errors:
         what = "the shard is not recorded as a whole"
         raise session.Failed(what)
     if sharded:
@@ -73,24 +73,24 @@ def _recorded(
             report = record(run.project, cases, progress, progress.say, state.signals)
     except BiasError as error:
         return Diagnostics(errors=(f"nothing was recorded: {error}",)), ""
-    said = recording_diagnostics(report)
+    diagnostics = recording_diagnostics(report)
     if settings.shard is not None:
-        said += shard_diagnostics(report, settings.shard)
+        diagnostics += shard_diagnostics(report, settings.shard)
     if not report.interrupted:
-        return said, ""
+        return diagnostics, ""
     unkept = sum(job.unkept for job in report.jobs)
     kept = f"{unkept} paid replies could not be kept" if unkept else "every paid reply is kept"
     again = f"run again with --bias-record={settings.record}"
-    return said, f"recording interrupted; {kept}; to go on, {again}"
+    return diagnostics, f"recording interrupted; {kept}; to go on, {again}"
 
 
 def _print_shard(state: State) -> None:
     """Print what was recorded of a shard: there is no report that could."""
     reporter = state.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
-        for problem in state.said.errors:
+        for problem in state.diagnostics.errors:
             say(reporter, f"problem: {state.portable(problem)}", red=True)
-        for note in state.said.notes:
+        for note in state.diagnostics.notes:
             say(reporter, note)
 
 

@@ -187,20 +187,20 @@ class BiasSession:
                 self._close(session, int(exitstatus or session.exitstatus), late)
             elif late:
                 worker: str = self.config.workerinput["workerid"]  # type: ignore[attr-defined]
-                self.state.workspace.leave("told", [worker], lambda: late)
+                self.state.workspace.leave("late", [worker], lambda: late)
         self.state.phase = "closed"
 
     def _close(self, session: pytest.Session, exitstatus: int, late: tuple[str, ...]) -> None:
         state = self.state
         if late or state.has_folder:
             state.add(errors=late)
-            told = state.workspace.read_selected()
-            if told is not None:
-                state.reported.selected = told.cases
-                state.reported.unselected = told.unselected
-                state.refused = told.refused
-                state.add(notes=told.notes, errors=told.problems)
-            of_workers = {problem for each in state.workspace.left("told") for problem in each}
+            selected = state.workspace.read_selected()
+            if selected is not None:
+                state.reported.selected = selected.cases
+                state.reported.unselected = selected.unselected
+                state.refused = selected.refused
+                state.add(notes=selected.notes, errors=selected.problems)
+            of_workers = {problem for each in state.workspace.left("late") for problem in each}
             state.add(errors=sorted(of_workers))
         if state.refused and exitstatus != pytest.ExitCode.USAGE_ERROR:
             self.state.end_with(session, int(pytest.ExitCode.USAGE_ERROR))

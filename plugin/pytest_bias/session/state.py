@@ -50,7 +50,7 @@ class ReportedCases:
     """Selected cases and what was reported of them, as the process that decides sees it.
 
     ``outcomes`` holds pytest's words: passed, failed, skipped, xfailed, xpassed. ``unselected``
-    names cases that were not selected. ``bettered`` are cases whose report said "failed" when the
+    names cases that were not selected. ``bettered`` are cases whose report was "failed" when the
     plugin let it go, and no more when it arrived; ``damaged`` has, by case, why its result cannot
     be read. ``failures`` is what failed and is no case, in the order it did.
     """
@@ -180,7 +180,7 @@ class State:
         self.unfinished: dict[str, str] = {}
 
     @cached_property
-    def said(self) -> Diagnostics:
+    def diagnostics(self) -> Diagnostics:
         """Notes and problems of the session's steps so far; :meth:`add` adds to them."""
         from ..errors import Diagnostics  # noqa: PLC0415  (nothing is imported without cases)
 
@@ -188,10 +188,10 @@ class State:
 
     def add(self, *, notes: Iterable[str] = (), errors: Iterable[str] = ()) -> None:
         """Add notes and errors of a step."""
-        self.said = replace(
-            self.said,
-            notes=tuple(dict.fromkeys((*self.said.notes, *notes))),
-            errors=tuple(dict.fromkeys((*self.said.errors, *errors))),
+        self.diagnostics = replace(
+            self.diagnostics,
+            notes=tuple(dict.fromkeys((*self.diagnostics.notes, *notes))),
+            errors=tuple(dict.fromkeys((*self.diagnostics.errors, *errors))),
         )
 
     @cached_property
@@ -240,7 +240,9 @@ class State:
     @property
     def has_cases(self) -> bool:
         """True if this session has to do with bias at all."""
-        return self.reported.has_cases or bool("said" in vars(self) and self.said.errors)
+        return self.reported.has_cases or bool(
+            "diagnostics" in vars(self) and self.diagnostics.errors
+        )
 
     def shown(self, path: Path) -> str:
         """A path as the user would write it: relative to where pytest was called, if below."""
