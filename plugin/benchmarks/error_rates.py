@@ -36,7 +36,7 @@ from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.baselines.gate import compare
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.contrasts.declared import levels_of
-from pytest_bias.contrasts.pairs import PairContrast
+from pytest_bias.contrasts.differences import PairContrast
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.copies import copied_words
 from pytest_bias.experiments.design import Trial, is_control

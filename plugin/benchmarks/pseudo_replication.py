@@ -38,8 +38,7 @@ from benchmarks.common import Share, note, say
 from pytest_bias import Experiment, Factor, GroupContrast, MeanDifference, Measure
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Record, Records
-from pytest_bias.stats.anova import one_way
-from pytest_bias.stats.counts import chi_square
+from pytest_bias.stats.classical import chi_square, one_way
 from pytest_bias.stats.means import welch
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .cassettes.recorded_trials import recorded as recorded
-    from .contrasts.against import Mean as Mean, Rate as Rate
     from .contrasts.cases import (
         Recorded as Recorded,
         conditions as conditions,
@@ -22,14 +21,19 @@ if TYPE_CHECKING:
         Hypothesis as Hypothesis,
         PositiveControl as PositiveControl,
     )
-    from .contrasts.estimate import Human as Human
-    from .contrasts.groups import GroupContrast as GroupContrast, TotalGap as TotalGap
-    from .contrasts.interactions import Interaction as Interaction
-    from .contrasts.pairs import (
+    from .contrasts.differences import (
+        Mean as Mean,
         MeanDifference as MeanDifference,
+        Rate as Rate,
         RateDifference as RateDifference,
         RateRatio as RateRatio,
     )
+    from .contrasts.groups import (
+        GroupContrast as GroupContrast,
+        Interaction as Interaction,
+        TotalGap as TotalGap,
+    )
+    from .contrasts.people import Human as Human
     from .contrasts.published import (
         ChiSquareTest as ChiSquareTest,
         FactorialAnova as FactorialAnova,
@@ -84,13 +88,11 @@ _HOMES = {
     name: f".{home}"
     for home, names in {
         "cassettes.recorded_trials": "recorded",
-        "contrasts.against": "Mean Rate",
         "contrasts.cases": "Recorded conditions hypotheses positive_control",
         "contrasts.declared": "Hypothesis PositiveControl",
-        "contrasts.estimate": "Human",
-        "contrasts.groups": "GroupContrast TotalGap",
-        "contrasts.interactions": "Interaction",
-        "contrasts.pairs": "MeanDifference RateDifference RateRatio",
+        "contrasts.differences": "Mean MeanDifference Rate RateDifference RateRatio",
+        "contrasts.groups": "GroupContrast Interaction TotalGap",
+        "contrasts.people": "Human",
         "contrasts.published": "ChiSquareTest FactorialAnova MannWhitneyTest "
         "OneWayAnova Transformed WelchTest",
         "contrasts.selection": "Selection",

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_bias import MeanDifference, RateDifference, Refusals, WelchTest
 from pytest_bias.baselines.gate import stopped_by
-from pytest_bias.contrasts.estimation.cells import Cell
+from pytest_bias.contrasts.cells import Cell
 from pytest_bias.contrasts.published import Pooled
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import InvalidReply

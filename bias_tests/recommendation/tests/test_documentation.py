@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.stats.counts import chi_square
+from pytest_bias.stats.classical import chi_square
 
 from ..published.aggregation import bias_tables
 from .generated import Row

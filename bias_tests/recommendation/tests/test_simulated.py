@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.contrasts.estimation import selection as selecting
+from pytest_bias.contrasts import selection as selecting
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.simulated import SimulatedPrompt

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..contrasts.declared import Claim
-from ..contrasts.reach import FEWEST_UNITS
+from ..contrasts.layout import FEWEST_UNITS
 from ..errors import NEWER, BadJSON, BiasError, NotReadable, conflict_words
 from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording

@@ -1,4 +1,4 @@
-"""Decorators that declare cases, and the cases they become. Knows nothing of pytest."""
+"""Decorators that declare cases, and the cases they become; independent of pytest."""
 
 from __future__ import annotations
 

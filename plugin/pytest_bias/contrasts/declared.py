@@ -19,16 +19,15 @@ from ..experiments.fields import (
     wrong,
 )
 from ..experiments.measures import MISSING
-from .estimate import Null
-from .reach import has_exemplars, items_of, names_of, why_not_clear
+from .layout import Null, has_exemplars, items_of, names_of, why_not_clear
 
 if TYPE_CHECKING:
     from ..experiments.design import Design
     from ..experiments.experiment import Experiment
     from ..experiments.records import Records
     from .estimate import Estimate
+    from .layout import Layout
     from .published import PublishedMethod
-    from .units import Layout
 
 Claim = Literal["clear", "detect", "describe"]
 Target = Literal["fixed", "population"]

@@ -13,9 +13,8 @@ from ..experiments.experiment import Experiment
 from ..experiments.measures import MISSING
 from .declared import Claim, Hypothesis
 from .estimate import ALPHA, Estimate
+from .layout import FEWEST_TO_CLEAR, Layout, Units, why_not_clear
 from .linear import shrinkage
-from .reach import FEWEST_TO_CLEAR, why_not_clear
-from .units import Layout, Units
 
 if TYPE_CHECKING:
     from ..stats.equivalence import SideSummary

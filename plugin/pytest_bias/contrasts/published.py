@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .estimation.cells import Cell
+    from .cells import Cell
 
 NOT_DEFINED = "not defined"
 
@@ -95,8 +95,7 @@ class WelchTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``t``, ``df``, ``p`` and ``d``."""
-        from ..stats.effect_size import cohen_d  # noqa: PLC0415  (numpy)
-        from ..stats.means import welch  # noqa: PLC0415  (numpy)
+        from ..stats.means import cohen_d, welch  # noqa: PLC0415  (numpy)
 
         a, b = pooled.numbers(FEWEST)
         found = welch(a, b)
@@ -111,7 +110,7 @@ class MannWhitneyTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``U``, ``p``, the difference of ``mean``s and Vargha and Delaney's ``A``."""
-        from ..stats.ranks import mann_whitney  # noqa: PLC0415
+        from ..stats.classical import mann_whitney  # noqa: PLC0415
 
         a, b = pooled.numbers(FEWEST)
         found = mann_whitney(a, b)
@@ -127,7 +126,7 @@ class ChiSquareTest:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``chi2``, ``df``, ``p``, ``V`` and the smallest expected count."""
-        from ..stats.counts import chi_square  # noqa: PLC0415
+        from ..stats.classical import chi_square  # noqa: PLC0415
 
         counts = [Counter(values.tolist()) for values in pooled.numbers()]
         empty = [words for words, count in zip(pooled.sides, counts, strict=True) if not count]
@@ -152,7 +151,7 @@ class OneWayAnova:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """``F``, both degrees of freedom, ``p`` and eta²."""
-        from ..stats.anova import one_way  # noqa: PLC0415
+        from ..stats.classical import one_way  # noqa: PLC0415
 
         found = one_way(pooled.numbers(FEWEST))
         return {
@@ -181,7 +180,7 @@ class FactorialAnova:
 
     def statistics(self, pooled: Pooled) -> Mapping[str, float | str]:
         """F, p and partial eta² of every term; ``p`` is that of the highest interaction."""
-        from ..stats.anova import factorial_anova  # noqa: PLC0415
+        from ..stats.classical import factorial_anova  # noqa: PLC0415
 
         rows = factorial_anova(
             _values(pooled.cells), {name: pooled.labels(name) for name in self.factors}

@@ -1,7 +1,7 @@
 """Figures an experiment asks for, as data: what is declared, and the numbers that are drawn.
 
 A figure describes: nothing in it is tested, and it never has a part in a verdict. The numbers are
-worked out in ``contrasts.estimation.figures`` and drawn by the page's script (``report/assets``).
+worked out in ``verdicts.summaries`` and drawn by the page's script (``report/assets``).
 """
 
 from __future__ import annotations

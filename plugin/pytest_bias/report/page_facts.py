@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.estimate import Estimate, HumanComparison, p_words
+from ..contrasts.estimate import Estimate, p_words
+from ..contrasts.people import HumanComparison
 from ..experiments.records import Recording
 from ..verdicts.analysis import Analysis
 from ..verdicts.decide import clears

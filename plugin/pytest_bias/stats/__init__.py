@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..errors import NoVariance as NoVariance
     from ..errors import TooFewUnits as TooFewUnits
-    from .anova import factorial_anova as factorial_anova
-    from .counts import chi_square as chi_square
-    from .effect_size import cohen_d as cohen_d
+    from .classical import chi_square as chi_square
+    from .classical import factorial_anova as factorial_anova
+    from .classical import mann_whitney as mann_whitney
+    from .means import cohen_d as cohen_d
     from .means import one_sample as one_sample
     from .means import welch as welch
-    from .ranks import mann_whitney as mann_whitney
     from .results import Interval as Interval
     from .results import Misclassified as Misclassified
     from .simultaneous import benjamini_hochberg as benjamini_hochberg
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "NoVariance": "..errors",
     "TooFewUnits": "..errors",
-    "factorial_anova": ".anova",
+    "factorial_anova": ".classical",
     "one_sample": ".means",
-    "chi_square": ".counts",
-    "cohen_d": ".effect_size",
+    "chi_square": ".classical",
+    "cohen_d": ".means",
     "welch": ".means",
-    "mann_whitney": ".ranks",
+    "mann_whitney": ".classical",
     "Interval": ".results",
     "Misclassified": ".results",
     "benjamini_hochberg": ".simultaneous",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from ..contrasts.estimate import (
     MeasureSummary,
     PublishedColumn,
 )
-from ..contrasts.reach import items_of, names_of
+from ..contrasts.layout import items_of, names_of
 from ..errors import NoFinding
 from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
@@ -39,7 +38,6 @@ from .judge_agreement import (
     Labels,
     agreement_with_itself,
     agreement_with_people,
-    type_of,
     with_errors,
     withheld,
 )
@@ -209,11 +207,11 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             published=_published(finding),
         )
         drafts.append(draft)
-    numbers, categories = _summaries(experiment, plain.by_condition())
+    from .summaries import illustrated, summaries  # noqa: PLC0415  (numpy)
+
+    numbers, categories = summaries(experiment, plain.by_condition())
     figures: tuple[Illustration, ...] = ()
     if experiment.figures:
-        from ..contrasts.estimation.figures import illustrated  # noqa: PLC0415  (numpy)
-
         figures = tuple(illustrated(figure, experiment, plain) for figure in experiment.figures)
     decided = decide(drafts, scale=allocation.scale)
     again = {condition.id for condition in experiment.conditions}  # not at control levels
@@ -379,37 +377,3 @@ def _intervals_displayed(finding: Estimate, p_adjusted: float | None) -> tuple[I
         outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)
         shown += [alarm] if outside == alarms else []
     return tuple(dict.fromkeys(shown))
-
-
-def _summaries(
-    experiment: Experiment, by_condition: Mapping[str, Records]
-) -> tuple[list[MeasureSummary], list[CategorySummary]]:
-    from ..stats.means import describe  # noqa: PLC0415
-
-    numbers: list[MeasureSummary] = []
-    categories: list[CategorySummary] = []
-    for measure in experiment.measures:
-        for condition in experiment.conditions:
-            rows = by_condition.get(condition.id, NONE).about(measure)
-            values, kind = rows.column(measure.name), type_of(measure.name, rows)
-            if kind is float:
-                floats = cast("tuple[float, ...]", tuple(values))
-                numbers.append(
-                    MeasureSummary(
-                        measure=measure.name,
-                        unit=measure.unit,
-                        condition=condition.id,
-                        description=describe(floats),
-                        values=floats,
-                    )
-                )
-            elif kind is not None:
-                counts = {_category(each): n for each, n in Counter(values).items()}
-                categories.append(
-                    CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
-                )
-    return numbers, categories
-
-
-def _category(value: object) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

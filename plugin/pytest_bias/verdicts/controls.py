@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..contrasts.declared import PositiveControl
 from ..contrasts.estimate import Estimate
-from ..contrasts.reach import FEWEST_UNITS
+from ..contrasts.layout import FEWEST_UNITS
 from ..errors import NoFinding
 from ..experiments.measures import MISSING
 from ..stats.results import Interval

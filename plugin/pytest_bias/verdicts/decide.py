@@ -22,8 +22,7 @@ from dataclasses import replace
 from typing import TypeGuard
 
 from ..contrasts.estimate import ALPHA, Estimate
-from ..contrasts.reach import FEWEST_UNITS
-from ..contrasts.units import REPLIES
+from ..contrasts.layout import FEWEST_UNITS, REPLIES
 from ..stats.results import MOST_UNITS, Interval
 from .verdict import Reason, Status, Support, Verdict
 

@@ -138,7 +138,7 @@ def with_errors(
     those that do not count: at a control level alone the judge may have given what people do
     elsewhere.
     """
-    from ..stats.misclassification import retest_youden  # noqa: PLC0415  (scipy)
+    from ..stats.agreement import retest_youden  # noqa: PLC0415  (scipy)
 
     left: dict[str, float] = {}
     every = every or records
@@ -213,7 +213,7 @@ def _left_by_labels(
     every: Records,
 ) -> float | None:
     """What people's labels of a flag, or of its rating, leave of a difference; None of too few."""
-    from ..stats.misclassification import labelled_youden  # noqa: PLC0415  (scipy)
+    from ..stats.agreement import labelled_youden  # noqa: PLC0415  (scipy)
 
     rated = {row.trial.id: row for row in records.rows if row.missing is None}
     if labels is None:

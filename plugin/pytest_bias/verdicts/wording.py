@@ -8,8 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ..contrasts.estimate import Estimate, PublishedColumn, Scale, no_effect_of, p_words
-from ..contrasts.reach import FEWEST_UNITS
-from ..contrasts.units import REPLIES
+from ..contrasts.layout import FEWEST_UNITS, REPLIES
 from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
 from ..stats.results import Interval

@@ -17,7 +17,7 @@ from pytest_bias.cassettes.format import Provenance
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path, packed_path, write_cassette
 from pytest_bias.contrasts.estimate import Arm, Estimate
-from pytest_bias.contrasts.units import REPLIES
+from pytest_bias.contrasts.layout import REPLIES
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
 from pytest_bias.experiments.driver import drive_at_once

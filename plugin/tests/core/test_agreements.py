@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadData, BadDesign, UnknownName
 from pytest_bias.experiments.canonical import dumps
@@ -29,8 +29,7 @@ from pytest_bias.report.page import report_html
 from pytest_bias.report.run import RunResult
 from pytest_bias.report.terminal import run_remarks
 from pytest_bias.report.wording import judge_line
-from pytest_bias.stats.agreement import krippendorff_alpha
-from pytest_bias.stats.misclassification import labelled_youden, retest_youden
+from pytest_bias.stats.agreement import krippendorff_alpha, labelled_youden, retest_youden
 from pytest_bias.stats.results import Reliability
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.judge_agreement import (

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts import estimator
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.estimate import Human
-from pytest_bias.contrasts.estimation import people
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
+from pytest_bias.contrasts.people import Human
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.experiments.canonical import dumps
@@ -53,7 +53,7 @@ ADAPTER = TypeAdapter(Analysis)
 def _fewer_resamples() -> Iterator[None]:
     """What resampling finds is tested elsewhere; here a hundred analyses must not take long."""
     fewer = partial(bootstrap_difference, iterations=200)
-    with mock.patch.object(people, "bootstrap_difference", fewer):
+    with mock.patch.object(estimator, "bootstrap_difference", fewer):
         yield
 
 

@@ -26,8 +26,8 @@ from pytest_bias.baselines.entries import (
 from pytest_bias.baselines.fingerprints import differences, fingerprint_of
 from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.contrasts.declared import Claim
+from pytest_bias.contrasts.differences import MeanDifference
 from pytest_bias.contrasts.estimate import Estimate, UnitGroup
-from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import BadSetting, NotReadable
 from pytest_bias.experiments.canonical import digest, dumps
 from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests

@@ -19,7 +19,7 @@ from pytest_bias.contrasts.cases import (
     positive_control,
 )
 from pytest_bias.contrasts.declared import PositiveControl
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
 from pytest_bias.experiments.design import Design

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimate import Estimate, Human
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
+from pytest_bias.contrasts.estimate import Estimate
+from pytest_bias.contrasts.people import Human
 from pytest_bias.errors import TooFewUnits
 from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.measures import Measure

@@ -16,7 +16,7 @@ import pytest
 import pytest_bias
 from pytest_bias import MeanDifference
 from pytest_bias.contrasts.estimate import Estimate, MissingReplies
-from pytest_bias.contrasts.units import Units
+from pytest_bias.contrasts.layout import Units
 from pytest_bias.errors import NoFinding, TooFewUnits
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.stats.results import MOST_UNITS
@@ -351,5 +351,5 @@ def test_a_verdict_is_decided_by_a_p_value_in_one_module_alone() -> None:
         if any(p_values_compared(path.read_text("utf-8")))
     }
     # How many items differ by themselves is described beside a verdict, and decides none.
-    assert compare == {"verdicts/decide.py", "contrasts/linear.py"}
+    assert compare == {"verdicts/decide.py", "contrasts/linear_estimate.py"}
     assert len((package / "verdicts" / "decide.py").read_text("utf-8").splitlines()) <= 200

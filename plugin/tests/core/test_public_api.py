@@ -92,7 +92,7 @@ OF_PLUGIN = (
 )
 ANALYSING = """
 import pytest_bias.verdicts.analysis, pytest_bias.stats
-from pytest_bias.contrasts.estimation import estimator, largest, selection
+from pytest_bias.contrasts import estimator, largest, selection
 """
 OF_ANALYSING = ("pandas", "statsmodels", "patsy", "formulaic", "vl_convert", "jinja2")
 

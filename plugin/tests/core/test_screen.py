@@ -15,7 +15,7 @@ from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
-from pytest_bias.contrasts.estimation import people
+from pytest_bias.contrasts import estimator
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items, derived_screen
 from pytest_bias.experiments.experiment import Experiment, plan
@@ -37,7 +37,7 @@ SHIPPED = (ANCHORING, ALL_IN_ONE, CV_SCREENING, LINGUISTIC_AUDIT, NARRATIVE, REC
 def judged(high: Sequence[int], design: Design = SCREEN, **changes: Any) -> Verdict:
     scores: Mapping[str, Sequence[int | None]] = {"low": LOW, "high": high, "none": LOW}
     fewer = partial(bootstrap_difference, iterations=100)
-    with mock.patch.object(people, "bootstrap_difference", fewer):
+    with mock.patch.object(estimator, "bootstrap_difference", fewer):
         found = analyse(
             TINY,
             design,

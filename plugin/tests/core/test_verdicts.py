@@ -12,8 +12,8 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
 from pytest_bias.contrasts.declared import PositiveControl
+from pytest_bias.contrasts.differences import RateDifference
 from pytest_bias.contrasts.estimate import Estimate, p_words
-from pytest_bias.contrasts.pairs import RateDifference
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.run import suite_verdict
 from pytest_bias.stats.results import Interval

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pytest_bias.contrasts.estimation.cells import Cell, Grid
-from pytest_bias.contrasts.pairs import MeanDifference
+from pytest_bias.contrasts.cells import Cell, Grid
+from pytest_bias.contrasts.differences import MeanDifference
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
 from pytest_bias.baselines.noninferiority import effect_of
-from pytest_bias.contrasts.against import Mean, Rate
+from pytest_bias.contrasts.differences import Mean, Rate
 from pytest_bias.contrasts.power import prospect_of
 from pytest_bias.errors import BadDesign, NoFinding
 from pytest_bias.experiments.design import Design, Trial

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference, RateRatio
 from pytest_bias.contrasts.estimate import Estimate
-from pytest_bias.contrasts.groups import GroupContrast, TotalGap
-from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
+from pytest_bias.contrasts.groups import GroupContrast, Interaction, TotalGap
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Factor, Items, Trial

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_bias.contrasts.estimation.cells import Cell, Grid, collapsed
+from pytest_bias.contrasts.cells import Cell, Grid, collapsed
 
 
 def cell(level: str, style: str, item: str, name: str, *values: float, lost: int = 0) -> Cell:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_bias.contrasts.declared import Hypothesis
-from pytest_bias.contrasts.groups import GroupContrast, TotalGap
-from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference, RateRatio
+from pytest_bias.contrasts.groups import GroupContrast, Interaction, TotalGap
 from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.design import Factor

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
+from pytest_bias.contrasts.groups import Interaction
 from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan

@@ -10,17 +10,16 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from pytest_bias import Measure, RateDifference
-from pytest_bias.contrasts.estimate import Estimate
-from pytest_bias.contrasts.estimation.cells import (
+from pytest_bias.contrasts.cells import (
     Grid,
     Weights,
     grid_of,
 )
-from pytest_bias.contrasts.estimation.estimator import estimate
-from pytest_bias.contrasts.estimation.largest import departures, largest_of, signed_sums
-from pytest_bias.contrasts.estimation.sample import sample_of
+from pytest_bias.contrasts.estimate import Estimate
+from pytest_bias.contrasts.estimator import estimate, sample_of
 from pytest_bias.contrasts.groups import TotalGap
-from pytest_bias.contrasts.reach import reach_of, weights_between
+from pytest_bias.contrasts.largest import largest_of
+from pytest_bias.contrasts.layout import departures, reach_of, signed_sums, weights_between
 from pytest_bias.errors import NoFinding, NoVariance
 from pytest_bias.stats.equivalence import clearing_p, further_of, sides_of
 
@@ -248,8 +247,8 @@ def test_the_largest_departure_is_adjusted_over_all_of_them() -> None:
     sizes = {name: abs(each.mean() - grand) for name, each in values.items()}
     assert found.estimate == pytest.approx(max(sizes.values()))
     alone = min(
-        estimate(sample_of(of, weights, None), margin=None).p_alarm
-        for weights, _ in departures({"tone": ["a", "b", "c"]}).values()
+        estimate(sample_of(of, Weights(parts), None), margin=None).p_alarm
+        for parts, _ in departures({"tone": ["a", "b", "c"]}).values()
     )
     assert alone <= found.p_alarm <= 3 * alone + 1e-9  # between no adjustment and Bonferroni
 
@@ -258,8 +257,8 @@ def test_the_largest_of_rare_events_keeps_their_further_units() -> None:
     of = rates(0, 5, 25)
     only = departures({"tone": ["high", "low"]})
     found = largest_of(only, of, None, margin=None, null="zero", shrink=1.0)
-    ((weights, _),) = only.values()
-    alone = estimate(sample_of(of, weights, None), margin=None)
+    ((parts, _),) = only.values()
+    alone = estimate(sample_of(of, Weights(parts), None), margin=None)
     assert found.p_alarm == pytest.approx(alone.p_alarm)
 
 
@@ -277,7 +276,7 @@ def test_an_interaction_of_two_levels_each_is_one_contrast() -> None:
     each = departures({"tone": ["high", "low"], "style": ["plain", "formal"]})
     found = largest_of(each, of, None, margin=0.5, null="zero", shrink=1.0)
     (only,) = each.values()
-    alone = estimate(sample_of(of, only[0], None), margin=0.5)
+    alone = estimate(sample_of(of, Weights(only[0]), None), margin=0.5)
     assert found.estimate == pytest.approx(abs(alone.estimate))
     assert found.p_alarm == pytest.approx(alone.p_alarm, abs=0.01)
     assert found.p_clear == alone.p_clear

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.declared import Claim
+from pytest_bias.contrasts.differences import MeanDifference
 from pytest_bias.contrasts.estimate import Estimate, PublishedColumn
-from pytest_bias.contrasts.pairs import MeanDifference
 from pytest_bias.errors import NoFinding
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.verdicts.analysis import worded

@@ -8,10 +8,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from pytest_bias.contrasts.declared import Hypothesis
-from pytest_bias.contrasts.groups import GroupContrast
-from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference, RateRatio
-from pytest_bias.contrasts.units import REPLIES, Units
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference, RateRatio
+from pytest_bias.contrasts.groups import GroupContrast, Interaction
+from pytest_bias.contrasts.layout import REPLIES, Units
 from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.design import Design
 

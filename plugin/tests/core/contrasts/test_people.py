@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimate import Estimate, Human, HumanComparison
-from pytest_bias.contrasts.pairs import RateDifference
+from pytest_bias.contrasts.differences import RateDifference
+from pytest_bias.contrasts.estimate import Estimate
+from pytest_bias.contrasts.people import Human, HumanComparison
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
 from pytest_bias.stats.means import p_from_t

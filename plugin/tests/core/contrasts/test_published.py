@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.estimate import PublishedColumn
-from pytest_bias.contrasts.groups import GroupContrast
-from pytest_bias.contrasts.interactions import Interaction
-from pytest_bias.contrasts.pairs import MeanDifference, RateDifference
+from pytest_bias.contrasts.groups import GroupContrast, Interaction
 from pytest_bias.contrasts.published import (
     ChiSquareTest,
     FactorialAnova,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pytest_bias.contrasts.estimation.figures import illustrated
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.figures import Heatmap, Illustration, Means
 from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.experiments.records import Records
+from pytest_bias.verdicts.summaries import illustrated
 
 from ..contrasts.designs import groups, recorded, study
 

@@ -10,12 +10,12 @@ from pytest_bias.contrasts.estimate import (
     Arm,
     CategorySummary,
     Estimate,
-    HumanComparison,
     Index,
     MeasureSummary,
     PublishedColumn,
 )
-from pytest_bias.contrasts.units import REPLIES
+from pytest_bias.contrasts.layout import REPLIES
+from pytest_bias.contrasts.people import HumanComparison
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.records import CellCount, Config, Recording
 from pytest_bias.report.run import RunResult

@@ -11,7 +11,6 @@ import pytest
 from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.estimation.figures import illustrated
 from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Factor, Items
@@ -19,6 +18,7 @@ from pytest_bias.experiments.figures import Heatmap, Illustration, Means, Spot
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.report.results import results_text
 from pytest_bias.verdicts.analysis import analyse
+from pytest_bias.verdicts.summaries import illustrated
 
 from ..contrasts.designs import at, recorded, study
 from ..factories import experiment, rows

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 
+from pytest_bias.contrasts.layout import Units
 from pytest_bias.contrasts.power import Prospect
-from pytest_bias.contrasts.units import Units
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.messages import Parameters

@@ -15,7 +15,7 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
 )
 
 from pytest_bias.errors import BadStatisticInput
-from pytest_bias.stats.anova import factorial_anova, one_way
+from pytest_bias.stats.classical import factorial_anova, one_way
 
 from .reference import REFERENCE
 

@@ -20,10 +20,13 @@ from statsmodels.stats.multitest import (  # type: ignore[import-untyped, unused
 
 from pytest_bias.errors import NoVariance, TooFewUnits
 from pytest_bias.stats import resampling
-from pytest_bias.stats.agreement import Measurement, krippendorff_alpha
-from pytest_bias.stats.anova import one_way
-from pytest_bias.stats.counts import chi_square, wilson
-from pytest_bias.stats.effect_size import standardized_difference
+from pytest_bias.stats.agreement import (
+    Measurement,
+    krippendorff_alpha,
+    labelled_youden,
+    retest_youden,
+)
+from pytest_bias.stats.classical import chi_square, mann_whitney, one_way, wilson
 from pytest_bias.stats.equivalence import (
     clearing_interval,
     clearing_p,
@@ -31,9 +34,7 @@ from pytest_bias.stats.equivalence import (
     further_of,
     sides_of,
 )
-from pytest_bias.stats.means import describe, one_sample, welch
-from pytest_bias.stats.misclassification import labelled_youden, retest_youden
-from pytest_bias.stats.ranks import mann_whitney
+from pytest_bias.stats.means import describe, one_sample, standardized_difference, welch
 from pytest_bias.stats.resampling import (
     bootstrap_difference,
     contrast_permutation,

@@ -15,11 +15,9 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
     anova_lm,
 )
 
-from pytest_bias.contrasts.estimate import Human
+from pytest_bias.contrasts.people import Human
 from pytest_bias.stats.agreement import krippendorff_alpha
-from pytest_bias.stats.anova import factorial_anova, one_way
-from pytest_bias.stats.counts import chi_square, wilson
-from pytest_bias.stats.effect_size import cohen_d, cohen_dz, standardized_difference
+from pytest_bias.stats.classical import chi_square, factorial_anova, mann_whitney, one_way, wilson
 from pytest_bias.stats.equivalence import (
     clearing_interval,
     clearing_p,
@@ -29,13 +27,15 @@ from pytest_bias.stats.equivalence import (
 )
 from pytest_bias.stats.means import (
     StudentEstimate,
+    cohen_d,
+    cohen_dz,
     describe,
     difference_of,
     one_sample,
     p_from_t,
+    standardized_difference,
     welch,
 )
-from pytest_bias.stats.ranks import mann_whitney
 from pytest_bias.stats.resampling import contrast_permutation, sign_flip
 from pytest_bias.stats.results import Interval
 from pytest_bias.stats.simultaneous import benjamini_hochberg, holm, max_t

@@ -13,19 +13,19 @@ import pytest
 
 from pytest_bias.errors import BadStatisticInput, BiasError, NoVariance, TooFewUnits
 from pytest_bias.stats.agreement import krippendorff_alpha
-from pytest_bias.stats.anova import factorial_anova, one_way
 from pytest_bias.stats.checks import probability
-from pytest_bias.stats.counts import chi_square, wilson
-from pytest_bias.stats.effect_size import cohen_d, cohen_dz, standardized_difference
+from pytest_bias.stats.classical import chi_square, factorial_anova, mann_whitney, one_way, wilson
 from pytest_bias.stats.means import (
     StudentEstimate,
+    cohen_d,
+    cohen_dz,
     describe,
     difference_of,
     one_sample,
     p_from_t,
+    standardized_difference,
     welch,
 )
-from pytest_bias.stats.ranks import mann_whitney
 from pytest_bias.stats.resampling import (
     bootstrap_difference,
     contrast_permutation,

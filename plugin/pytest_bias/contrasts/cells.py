@@ -12,11 +12,11 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from ...errors import BadDesign
-from ...experiments.experiment import Experiment
-from ...experiments.measures import COMPARABLE, MISSING
-from ...experiments.records import CAP, Record, Records
-from ...stats.checks import Floats
+from ..errors import BadDesign
+from ..experiments.experiment import Experiment
+from ..experiments.measures import COMPARABLE, MISSING
+from ..experiments.records import CAP, Record, Records
+from ..stats.checks import Floats
 
 T = TypeVar("T")
 Stratum = tuple[tuple[str, str], ...]

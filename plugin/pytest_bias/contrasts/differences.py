@@ -1,4 +1,4 @@
-"""Two sides of one factor: differences of means, and differences and ratios of rates."""
+"""Differences and ratios of two groups of levels, and a mean or rate against a number."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import ClassVar
 
+from ..errors import NoFinding
 from ..experiments.experiment import Experiment
-from ..experiments.fields import is_pair, need, wrong
-from ..experiments.measures import MeasureKind
+from ..experiments.fields import is_pair, need, need_number, wrong
+from ..experiments.measures import MISSING, MeasureKind
 from ..experiments.records import Records
-from ..stats.results import Interval
+from ..stats.results import Interval, Matters
 from .declared import Levels, levels_of
-from .estimate import Estimate, Human, Index, Scale
-from .linear import LinearContrast, Side
+from .estimate import Estimate, Index, Scale
+from .layout import Side
+from .linear import LinearContrast
+from .people import Human, compared_with_people
 from .published import ChiSquareTest, PublishedMethod, WelchTest
 
 
@@ -69,9 +72,15 @@ class PairContrast(LinearContrast):
         finding = LinearContrast.analyse(self, experiment, records)
         if self.human is None:
             return finding
-        from .estimation.people import compared_with_people  # noqa: PLC0415  (numpy)
-
-        return replace(finding, human=compared_with_people(finding, self.human))
+        compared = compared_with_people(
+            self.human,
+            estimate=finding.estimate,
+            se=finding.se or 0.0,  # identical replies have none
+            df=finding.df or 1.0,
+            interval=finding.interval,
+            margin=finding.margin,
+        )
+        return replace(finding, human=compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +115,13 @@ class MeanDifference(PairContrast):
     kind: ClassVar[str] = "mean difference"
     compares: ClassVar[tuple[MeasureKind, ...]] = ("number",)
     quantity: ClassVar[str] = "mean difference"
+    bootstrapped: ClassVar[bool] = True
 
     published: PublishedMethod | None = field(default_factory=WelchTest, kw_only=True)
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate; NoFinding when there are too few replies, or a condition has none."""
+        """Estimate and test it, and the difference per unit of a numeric factor."""
         finding = PairContrast.analyse(self, experiment, records)
-        if not records.lean and self.target == "fixed":
-            from .estimation.cells import grid_of  # noqa: PLC0415  (numpy)
-            from .estimation.people import bootstrap  # noqa: PLC0415
-
-            at = self.where(experiment)
-            grid = grid_of(experiment, records, self.measure, at, self.eligible)
-            finding = replace(finding, bootstrap=bootstrap(grid, self.weights(experiment)))
         return replace(finding, index=self._index(experiment, finding))
 
     def _index(self, experiment: Experiment, finding: Estimate) -> Index | None:
@@ -177,3 +180,101 @@ class RateRatio(PairContrast):
         no_people = "people are compared by differences: RateDifference(…)"
         self.require(self.human is None, no_people)
         self.require(self.target == "fixed", "a ratio is of a fixed set: target is 'fixed'")
+
+
+_WORDS: Mapping[Matters, str] = {"either": "is", "below": "at-least", "above": "at-most"}
+
+_UNREADABLE = "its measure is read with error, which a comparison with a number cannot allow for"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(LinearContrast):
+    """The mean of a measure minus a number.
+
+    Parameters
+    ----------
+    measure
+        Name in the experiment; the measure is numeric.
+    equals, at_least, at_most
+        The number, one of the three: ``equals=0`` is CLEAR where the mean is shown to be within
+        ``margin`` of it and BIASED where it differs. Of ``at_least=0.95`` only what lies below
+        matters: CLEAR where the mean is shown to be above 0.95 − ``margin``, BIASED where it is
+        shown to be below 0.95; of ``at_most`` the reverse.
+
+    See :class:`~pytest_bias.Hypothesis` for the other parameters; ``at`` says which trials count.
+    All cells of the design weigh alike. Analysed as :class:`.MeanDifference` is, with one side.
+    """
+
+    kind: ClassVar[str] = "mean"
+    compares: ClassVar[tuple[MeasureKind, ...]] = ("number",)
+    quantity: ClassVar[str] = "mean"
+
+    equals: float | None = field(default=None, kw_only=True)
+    at_least: float | None = field(default=None, kw_only=True)
+    at_most: float | None = field(default=None, kw_only=True)
+
+    def _settle(self) -> None:
+        names = ("equals", "at_least", "at_most")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        self.require(len(given) == 1, "needs one of equals=, at_least= and at_most=")
+        self._set(**{name: need_number(self.id, name, value) for name, value in given.items()})
+
+    @property
+    def id(self) -> str:
+        """``<measure>-is-<number>``, ``-at-least-`` or ``-at-most-``; or ``<measure>-<name>``."""
+        number = str(self.number).replace("-", "minus_").replace(".", "_")
+        return f"{self.measure}-{self.name or f'{_WORDS[self.matters]}-{number}'}"
+
+    @property
+    def number(self) -> float:
+        """Return the number it is compared with."""
+        given = (each for each in (self.equals, self.at_least, self.at_most) if each is not None)
+        return next(given, 0.0)
+
+    @property
+    def matters(self) -> Matters:
+        """Return on which side of the number it matters."""
+        if self.at_least is not None:
+            return "below"
+        return "either" if self.at_most is None else "above"
+
+    def _check_own(self, experiment: Experiment) -> None:
+        low, high = 0.0, 1.0
+        if self.measure != MISSING:
+            about = experiment.measure(self.measure)
+            self.require(about.error is None, _UNREADABLE)
+            if about.kind == "number":
+                low, high = about.bounds or (self.number, self.number)
+        problem = f"{self.number:g} lies outside what can be, {low:g} to {high:g}"
+        self.require(low <= self.number <= high, problem)
+
+    def sides_by_factor(
+        self,
+        experiment: Experiment,  # noqa: ARG002
+    ) -> Mapping[str, Sequence[Side]]:
+        """It compares no levels."""
+        return {}
+
+    def sides(self, experiment: Experiment) -> tuple[Side, ...]:  # noqa: ARG002
+        """Return the one side."""
+        return (Side(words="all trials", levels={}),)
+
+    def analyse(self, experiment: Experiment, records: Records) -> Estimate:
+        """Return the estimate; NoFinding of too few replies, or of what is read with error."""
+        if self.measure != MISSING and experiment.measure(self.measure).error is not None:
+            raise NoFinding(_UNREADABLE)
+        finding = LinearContrast.analyse(self, experiment, records)
+        return replace(finding, contrast=f"{finding.contrast} − {self.number:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate(Mean):
+    """The share of trials in which an event happened, minus a number.
+
+    ``measure`` is a flag, or :data:`~pytest_bias.MISSING`; the number and the margin are shares.
+    Other parameters are those of :class:`Mean`.
+    """
+
+    kind: ClassVar[str] = "rate"
+    compares: ClassVar[tuple[MeasureKind, ...]] = ("flag",)
+    quantity: ClassVar[str] = "rate"

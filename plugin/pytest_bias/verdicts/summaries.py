@@ -1,4 +1,4 @@
-"""Numbers of the figures an experiment asks for: means, rates and intervals of what is shown.
+"""Descriptions of an experiment's replies: summaries of measures, and numbers of its figures.
 
 Replies are the units, so an interval is about this very set of stimuli; nothing here is tested.
 """
@@ -9,19 +9,22 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import cast
 
 import numpy as np
 
-from ...errors import BadDesign
-from ...experiments.experiment import Experiment
-from ...experiments.figures import Axis, Heatmap, Illustration, Means, Spot
-from ...experiments.measures import MISSING
-from ...experiments.records import Records
-from ...stats.counts import wilson
-from ...stats.equivalence import contrast_of, sides_of
-from ...stats.means import t_interval
-from ...stats.results import LEVEL, Interval
-from .cells import Cell, grid_of
+from ..contrasts.cells import Cell, grid_of
+from ..contrasts.estimate import CategorySummary, MeasureSummary
+from ..errors import BadDesign
+from ..experiments.experiment import Experiment
+from ..experiments.figures import Axis, Heatmap, Illustration, Means, Spot
+from ..experiments.measures import MISSING
+from ..experiments.records import Records
+from ..stats.classical import wilson
+from ..stats.equivalence import contrast_of, sides_of
+from ..stats.means import describe, t_interval
+from ..stats.results import LEVEL, Interval
+from .judge_agreement import type_of
 
 _SAME = "the replies of each cell are the same"
 _FEW = "too few replies within cells"
@@ -92,3 +95,36 @@ def _interval(used: Sequence[Cell], shares: np.ndarray) -> tuple[Interval | None
     )
     value, se = contrast_of(sides)
     return (t_interval(value, se, df, level=LEVEL), "") if se else (None, _SAME)
+
+
+def summaries(
+    experiment: Experiment, by_condition: Mapping[str, Records]
+) -> tuple[list[MeasureSummary], list[CategorySummary]]:
+    """Describe every measure in every condition: its numbers, or how often each value came."""
+    numbers: list[MeasureSummary] = []
+    categories: list[CategorySummary] = []
+    for measure in experiment.measures:
+        for condition in experiment.conditions:
+            rows = by_condition.get(condition.id, Records(())).about(measure)
+            values, kind = rows.column(measure.name), type_of(measure.name, rows)
+            if kind is float:
+                floats = cast("tuple[float, ...]", tuple(values))
+                numbers.append(
+                    MeasureSummary(
+                        measure=measure.name,
+                        unit=measure.unit,
+                        condition=condition.id,
+                        description=describe(floats),
+                        values=floats,
+                    )
+                )
+            elif kind is not None:
+                counts = {_category(each): n for each, n in Counter(values).items()}
+                categories.append(
+                    CategorySummary(measure=measure.name, condition=condition.id, counts=counts)
+                )
+    return numbers, categories
+
+
+def _category(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -11,29 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 from scipy.special import stdtrit  # type: ignore[import-untyped, unused-ignore]
 
-from ...stats.checks import Floats
-from ...stats.equivalence import moments
-from ...stats.results import LEVEL, Interval
-from ...stats.simultaneous import max_t
-from ..estimate import ALPHA, Estimate, Null, p_words
-from ..reach import departing, reach_of
+from ..stats.checks import Floats
+from ..stats.equivalence import moments
+from ..stats.results import LEVEL, Interval
+from ..stats.simultaneous import max_t
 from .cells import Grid, Weights
-from .estimator import SEED, estimate
-from .sample import Names, Sample, sample_of
-
-LARGEST_AT = "largest at"
-"""Name of the extra that says which of the contrasts is the largest."""
-
-WeightedGap = tuple[Mapping[str, float], float]
-"""Weight of each level, and what the absolute gap is multiplied by."""
-
-Scaled = tuple[Weights, float]
-"""Weights of a contrast, and what it is multiplied by."""
+from .estimate import ALPHA, LARGEST_AT, Estimate, p_words
+from .estimator import SEED, Names, Sample, estimate, sample_of
+from .layout import Null, Scaled
 
 
 def largest_of(
@@ -50,7 +39,9 @@ def largest_of(
     ``names`` are those of the units of a population, None for a fixed set. Raises NoFinding where
     one contrast does.
     """
-    samples = {words: sample_of(grid, weights, names) for words, (weights, _) in contrasts.items()}
+    samples = {
+        words: sample_of(grid, Weights(parts), names) for words, (parts, _) in contrasts.items()
+    }
     times = {words: scale for words, (_, scale) in contrasts.items()}
     each = {
         words: estimate(
@@ -140,32 +131,3 @@ def _covariance(samples: Sequence[Sample]) -> Floats:
         row[[places[key] for key in sample.keys]] = sample.weights
     found: Floats = (coefficients * np.array([*variances.values()])) @ coefficients.T
     return found
-
-
-def signed_sums(factor: str, gaps: Sequence[WeightedGap]) -> dict[str, Scaled]:
-    """Each way to give the gaps signs: of a sum of absolute values the largest is the sum itself.
-
-    The contrast is scaled to the width of one difference, and returned with what undoes that.
-    """
-    found: dict[str, Scaled] = {}
-    for rest in product((1, -1), repeat=len(gaps) - 1):
-        signs = (1, *rest)
-        part: dict[str, float] = {}
-        for sign, (levels, times) in zip(signs, gaps, strict=True):
-            for level, weight in levels.items():
-                part[level] = part.get(level, 0.0) + sign * times * weight
-        if reach := reach_of({factor: part}):
-            scaled = {level: weight / reach for level, weight in part.items() if weight}
-            words = "".join("+" if sign > 0 else "−" for sign in signs)
-            found[words] = (Weights({factor: scaled}), reach)
-    return found
-
-
-def departures(levels: Mapping[str, Sequence[str]]) -> dict[str, Scaled]:
-    """Every combination's departure from what its levels do on their own.
-
-    ``levels`` is factor → its levels. Of one factor it is each level less the mean of all; of two
-    an interaction. Of a factor with two levels one mirrors the other: the first stands for both.
-    """
-    places = product(*(each if len(each) > 2 else each[:1] for each in levels.values()))  # noqa: PLR2004
-    return {" × ".join(place): (Weights(departing(levels, place)), 1.0) for place in places}
