@@ -6,14 +6,15 @@ protocol catches: a judge that is told is an error, live, in rehearsal and on re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 from ..errors import JudgeNotBlind
-from .canonical import by_identity, compact, plain
+from .canonical import by_identity, plain
 from .design import Trial
 from .experiment import Experiment
 from .judges import texts_hidden
-from .masking import name_in, unescaped
+from .masking import name_in
 from .messages import Request
 
 
@@ -47,12 +48,10 @@ def _sent(request: Request) -> Iterator[tuple[str, str]]:
     for number, message in enumerate(request.messages, start=1):
         place = f"message {number} ({message.role})"
         yield place, message.text
-        if (read := unescaped(message.text)) != message.text:
-            yield place, read
     if request.schema is not None:
-        yield "the reply's schema", f"{request.schema_name}\n{_words(request.schema)}"
+        yield "the reply's schema", f"{request.schema_name}\n{_schema_text(request.schema)}"
 
 
 @by_identity
-def _words(schema: Mapping[str, object]) -> str:
-    return unescaped(compact(plain(schema)))
+def _schema_text(schema: Mapping[str, object]) -> str:
+    return json.dumps(plain(schema), ensure_ascii=False)

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from html import unescape
 from types import MappingProxyType
 
 from ..errors import BadDesign
@@ -112,12 +111,6 @@ _WORD = re.compile(rf"(?!(?<=\\)[nrtbf]){_LETTER}+(?:['’‘ʼ][aA][mM](?!{_LET
 """A word; the letter of ``\\n``, a line feed within JSON, is none of it."""
 _NEXT = re.compile(rf"(?:[ \t\n]|\\[nrtbf])+({_LETTER}+)")
 
-_ESCAPE = re.compile(
-    r"""\\(?:u([0-9a-fA-F]{4})|[nrtbf"\\/])|&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});"""
-)
-"""What a text within JSON or HTML says in other characters."""
-_TOKEN = re.compile(rf"{_ESCAPE.pattern}|.", re.DOTALL)
-
 _ALIKE = str.maketrans(
     {
         **dict.fromkeys("’‘ʼ＇`´′", "'"),
@@ -132,7 +125,7 @@ def masked(text: str, names: str | Iterable[str], *, name: str = NAME) -> str:
     """``text`` with ``names`` replaced by ``name`` and gendered English words made neutral.
 
     Names are found as whole words, as they are written or all in capitals, whatever their
-    accents, apostrophes and hyphens, within JSON and HTML as well; a possessive stays one
+    accents, apostrophes and hyphens; a possessive stays one
     ("Greg's" becomes "[NAME]'s"). Longer names go before shorter ones. "he" and "she" become
     "they", "him" becomes "them", "her" and "his" "their" before a noun and "them" and "theirs"
     elsewhere, titles "Mx", and nouns those of :data:`NEUTRAL`. Two texts that differ only by
@@ -174,18 +167,6 @@ def _tells(plain: str, name: str) -> bool:
     return bool(words) and words[0] in plain and bool(_pattern(name).search(plain))
 
 
-def unescaped(text: str) -> str:
-    """``text`` with what is written in the escapes of JSON and HTML read; the same without any."""
-    return _ESCAPE.sub(_read, text) if "\\" in text or "&" in text else text
-
-
-def _read(escape: re.Match[str]) -> str:
-    """The character an escape stands for: of control characters and marks, a space."""
-    if escape[0][0] == "&":
-        return unescape(escape[0])
-    return chr(int(escape[1], 16)) if escape[1] else " "
-
-
 @lru_cache(maxsize=64)  # a story is looked through for several names
 def folded(text: str) -> str:
     """``text`` without accents and characters that are not seen, with plain apostrophes."""
@@ -193,13 +174,11 @@ def folded(text: str) -> str:
 
 
 @cache
-def _folded(token: str) -> str:
-    """Fold a character or escape to its plain form; accents, and what is not seen, to nothing."""
-    if len(token) > 1:
-        return "".join(map(_folded, unescaped(token)))
-    if unicodedata.category(token) in ("Mn", "Cf"):
+def _folded(character: str) -> str:
+    """Fold a character to its plain form; accents, and what is not seen, to nothing."""
+    if unicodedata.category(character) in ("Mn", "Cf"):
         return ""
-    apart = unicodedata.normalize("NFKD", token.translate(_ALIKE))
+    apart = unicodedata.normalize("NFKD", character.translate(_ALIKE))
     return "".join(c for c in apart if unicodedata.category(c) != "Mn").translate(_ALIKE)
 
 
@@ -210,7 +189,9 @@ def _pattern(*names: str) -> re.Pattern[str]:
     for name in names:
         first, *others = map(re.escape, name.split())
         # What stands before is looked at last: a pattern that begins with letters is sooner found.
-        words = r"\s+".join([rf"{first}(?<!{_LETTER}{first})", *others])
+        # The letter of a line feed within JSON (``\n``) is none of the word behind it.
+        begins = rf"{first}(?:(?<!{_LETTER}{first})|(?<=\\[nrtbf]{first}))"
+        words = r"\s+".join([begins, *others])
         patterns.append(rf"{words}(?!{_LETTER})")
     return re.compile("|".join(patterns))
 
@@ -232,23 +213,17 @@ def _without(names: tuple[str, ...], text: str) -> str:
     if not names:
         return text
     pattern = _names_pattern(names)
-    escapes = "\\" in text or "&" in text
-    if text.isascii() and not escapes:
+    if text.isascii():
         return pattern.sub(_HIDDEN, text)
-    # As it is written, and as JSON and HTML read it. Behind a name, the escape of another may have
-    # stood unseen: then once more.
-    for read in (False, True) * 2 if escapes else (False,):
-        tokens = [each[0] for each in _TOKEN.finditer(text)] if read else list(text)
-        plain = [*map(_folded, tokens)]
-        places = [place for place, piece in enumerate(plain) for _ in piece]
-        places.append(len(tokens))
-        parts: list[str] = []
-        end = 0
-        for found in pattern.finditer("".join(plain)):
-            parts += [*tokens[end : places[found.start()]], _HIDDEN]
-            end = places[found.end()]
-        text = "".join([*parts, *tokens[end:]])
-    return text
+    plain = [*map(_folded, text)]
+    places = [place for place, piece in enumerate(plain) for _ in piece]
+    places.append(len(text))
+    parts: list[str] = []
+    end = 0
+    for found in pattern.finditer("".join(plain)):
+        parts += [text[end : places[found.start()]], _HIDDEN]
+        end = places[found.end()]
+    return "".join([*parts, text[end:]])
 
 
 def _neutral(found: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_bias import masked
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiments.masking import BEFORE_A_NOUN, NEUTRAL, name_in, unescaped
+from pytest_bias.experiments.masking import BEFORE_A_NOUN, NEUTRAL, name_in
 
 WORDS = sorted({*NEUTRAL, *BEFORE_A_NOUN})
 
@@ -31,8 +31,6 @@ WORDS = sorted({*NEUTRAL, *BEFORE_A_NOUN})
         ("Søren met Soren", "[NAME] met [NAME]"),
         ("LÆRKE ran to Lærke, Laerke's and LAERKE", "[NAME] ran to [NAME], [NAME]'s and [NAME]"),
         (r"It rained.\nGreg came, \tGREG", r"It rained.\n[NAME] came, \t[NAME]"),
-        (r"Jos\u00e9, Jos\u00E9s, Jos\u00e9's", r"[NAME], Jos\u00E9s, [NAME]'s"),
-        ("Jos&eacute; &amp; &#71;reg, R&D", "[NAME] &amp; [NAME], R&D"),
     ],
 )
 def test_names_go_as_whole_words(text: str, expected: str) -> None:
@@ -88,7 +86,7 @@ def test_what_replaces_a_word_is_no_gendered_word_itself(word: str) -> None:
 
 PIECES = [
     *("Greg", "GREG", "José", "Jos", "e\N{COMBINING ACUTE ACCENT}", "é", "O'Neil", "O’NEIL"),
-    *(r"\u00e9", r"\n", r"\t", "\\", r"\"", r"\u0047reg", "&eacute;", "&#71;reg", "&amp;", "&"),
+    *(r"\n", r"\t", "\\", "&"),
     *(" ", ".", "-", "_", "s", "\N{SOFT HYPHEN}", "\N{ZERO WIDTH SPACE}", "ﬁ", "he", "Her "),
 ]
 
@@ -101,7 +99,6 @@ def test_what_is_masked_is_never_found_by_the_check_of_what_a_judge_is_sent(
     text = masked("".join(pieces), names)
     told = [*names, *(name.upper() for name in names)]
     assert name_in(text, told) is None
-    assert name_in(unescaped(text), told) is None
 
 
 def test_another_token_may_stand_for_names() -> None:
