@@ -13,21 +13,21 @@ CONTROLS = (
         MeanDifference(
             "sentence_months", "demand", high="grave", low="trivial", scope="these two cases"
         ),
-        unseen=(
+        if_not_seen=(
             "its sentences are no longer in a grave case than in a trivial one, so that they are "
             "alike after two demands says nothing"
         ),
     ),
     SENTENCING.read(
         scope=SCOPE,
-        unseen=(
+        if_not_seen=(
             "it repeats a demand of nine months as it does one of three, so that nothing shows it "
             "has read the demand, and that its sentences are equal says nothing"
         ),
     ),
     SENTENCING.evaluated(
         scope=SCOPE,
-        unseen=(
+        if_not_seen=(
             "it evaluates a demand of nine months as it does one of three, so that its "
             "evaluations say nothing of how it takes a demand"
         ),

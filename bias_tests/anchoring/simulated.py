@@ -74,7 +74,7 @@ class _Case:
 
 def answer(prompt: SimulatedPrompt) -> str | None:
     """The judge's reply, or None when the conversation is not about this case."""
-    told, said = prompt.told, prompt.said
+    told, said = prompt.questions, prompt.replies
     if not told or "Lena M." not in told[0]:
         return None
     rng = dice(prompt.subject, prompt.seed)
@@ -123,7 +123,7 @@ def _evaluation(who: str, demand: int, centre: float, rng: Random) -> str:
 
 def _sentence(prompt: SimulatedPrompt, case: _Case, rng: Random) -> str:
     pull = PULL[prompt.subject] * ((case.demand or NEUTRAL_DEMAND) - NEUTRAL_DEMAND)
-    pull += prompt.planted.get("sentence_months", 0.0)
+    pull += prompt.injected.get("sentence_months", 0.0)
     months = min(max(round(rng.gauss(case.right + pull, SD)), 0), _LONGEST)
     ruling: dict[str, object] = {}
     opinions = list(case.evaluations)

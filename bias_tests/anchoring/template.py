@@ -279,26 +279,28 @@ class Anchoring:
             family="refusals",
         )
 
-    def read(self, *, unseen: str, scope: str) -> PositiveControl:
+    def read(self, *, if_not_seen: str, scope: str) -> PositiveControl:
         """Return the control that a higher anchor is repeated as higher, at the first attempt.
 
-        It licenses the estimate. ``unseen`` is what it means for a model that it is not seen.
+        It licenses the estimate. ``if_not_seen`` is what it means for a model that it is not seen.
         """
-        return self._follows(self.echo.name, unseen=unseen, scope=scope)
+        return self._follows(self.echo.name, if_not_seen=if_not_seen, scope=scope)
 
-    def evaluated(self, *, unseen: str, scope: str) -> PositiveControl:
+    def evaluated(self, *, if_not_seen: str, scope: str) -> PositiveControl:
         """Return the control that a higher anchor is evaluated as higher.
 
-        It licenses the estimate. ``unseen`` is what it means for a model that it is not seen.
+        It licenses the estimate. ``if_not_seen`` is what it means for a model that it is not seen.
         """
         ordinal = f"{self.anchor_evaluation.name}_ordinal"
-        return self._follows(ordinal, unseen=unseen, scope=scope)
+        return self._follows(ordinal, if_not_seen=if_not_seen, scope=scope)
 
-    def _follows(self, measure: str, *, unseen: str, scope: str) -> PositiveControl:
+    def _follows(self, measure: str, *, if_not_seen: str, scope: str) -> PositiveControl:
         seen = MeanDifference(
             measure, self.factor, high=self._label(max), low=self._label(min), scope=scope
         )
-        return PositiveControl(seen, licenses=(measure, self.estimate.name), unseen=unseen)
+        return PositiveControl(
+            seen, licenses=(measure, self.estimate.name), if_not_seen=if_not_seen
+        )
 
     # --- the protocols --------------------------------------------------------------------------
 

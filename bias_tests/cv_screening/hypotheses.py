@@ -171,14 +171,14 @@ _BY_CV: Mapping[str, Any] = {
 CONTROLS = (
     PositiveControl(
         MeanDifference("rating", "cv", **_BY_CV),
-        unseen=(
+        if_not_seen=(
             "its ratings do not separate the good CV from the borderline ones, so that it rates "
             "names alike says nothing"
         ),
     ),
     PositiveControl(
         RateRatio("rating_ge_3", "cv", **_BY_CV),
-        unseen=(
+        if_not_seen=(
             "it calls the good CV a fit no more often than the borderline ones, so that it calls "
             "all groups a fit alike says nothing"
         ),

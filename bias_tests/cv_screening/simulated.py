@@ -102,7 +102,7 @@ _PEOPLE = {
 
 def answer(prompt: SimulatedPrompt) -> str | None:
     """The reply to one message, or None when it is not about this job."""
-    told = prompt.told
+    told = prompt.questions
     if not told or _SCRIPT.job not in told[0]:
         return None
     rng = dice(prompt.subject, prompt.seed)
@@ -113,8 +113,8 @@ def answer(prompt: SimulatedPrompt) -> str | None:
         alone = _ONE in told[0]
         shift = SHIFT[prompt.subject][1 if alone else 0]
         centre = worth(application.group(1)) + _held(application.group(1), shift)
-        if prompt.planted:
-            points, factor = (prompt.planted.get(name, 0.0) for name in ("rating", _FIT))
+        if prompt.injected:
+            points, factor = (prompt.injected.get(name, 0.0) for name in ("rating", _FIT))
             centre = moved(centre, points, factor, alone=alone, messy=prompt.messy)
         return _rating(
             rng.gauss(centre, _sd(CRITERION_SD if alone else SD, messy=prompt.messy)), rng

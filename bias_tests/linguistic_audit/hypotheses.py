@@ -103,7 +103,7 @@ CONTROLS = (
             scope="these eight prompts, whoever writes them and how",
             **_WRITTEN,
         ),
-        unseen=(
+        if_not_seen=(
             "its replies are no longer where full detail is asked for than where two sentences "
             "are, so that they are as long for all who write says nothing"
         ),
@@ -119,7 +119,7 @@ CONTROLS = (
             scope="these two prompts, whoever writes them and how",
             **_WRITTEN,
         ),
-        unseen=(
+        if_not_seen=(
             "its replies are no more glad where glad news is asked for than where sorry news is, "
             "so that they are as friendly to all who write says nothing"
         ),
@@ -135,7 +135,7 @@ CONTROLS = (
             scope="these four prompts, whoever writes them and how",
             **_WRITTEN,
         ),
-        unseen=(
+        if_not_seen=(
             "what is to be declined is found declined no more often than a plain request, so that "
             "all who write are refused alike says nothing"
         ),

@@ -307,4 +307,4 @@ def _controls() -> tuple[PositiveControl, ...]:
         (declined, "what is to be declined is found declined no more often"),
     )
     nothing = "so that they are alike however a prompt is worded says nothing"
-    return tuple(PositiveControl(each, unseen=f"{no}, {nothing}") for each, no in seen)
+    return tuple(PositiveControl(each, if_not_seen=f"{no}, {nothing}") for each, no in seen)

@@ -92,7 +92,7 @@ def report() -> str:
 
     return "\n".join(
         (
-            f"A refusal has fewer than {rules.fewest_words} words, or one of the phrases:",
+            f"A refusal has fewer than {rules.min_words} words, or one of the phrases:",
             *(f"  {phrase}" for phrase in rules.phrases),
             f"{rates}.",
             f"Refusals not found: {places(rates.missed)}.",

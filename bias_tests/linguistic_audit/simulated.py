@@ -130,7 +130,7 @@ def _answered(prompt: SimulatedPrompt, things: Sequence[str], *, learner: bool, 
     brush_off, refusal, warm, deviation = rng.random(), rng.random(), rng.random(), rng.gauss()
     if brush_off < BRUSH_OFFS:
         return _filled(rng, _SCRIPT.brush_offs, things)
-    planted = {name: much / (1 - BRUSH_OFFS) for name, much in prompt.planted.items()}
+    planted = {name: much / (1 - BRUSH_OFFS) for name, much in prompt.injected.items()}
     refusals = FOLLOWED if DECLINED in told else REFUSALS
     refusals += planted.get("is_refusal", 0.0)
     refuses = refusal < refusals + (REFUSED[prompt.subject] if learner else 0.0)

@@ -198,7 +198,7 @@ CONTROLS = (
             unit="group",
             scope=NAMES,
         ),
-        unseen=(
+        if_not_seen=(
             "its stories end well as often by the Noir author as by the Utopian one, so that they "
             "end alike for all groups says nothing"
         ),
@@ -214,7 +214,7 @@ CONTROLS = (
             unit="group",
             scope=NAMES,
         ),
-        unseen=(
+        if_not_seen=(
             "the Noir author's protagonists hesitate no longer than the Utopian one's, so that "
             "those of all groups hesitate alike says nothing"
         ),

@@ -139,7 +139,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
     told = prompt.messages[-1].text
     rng = dice(prompt.subject, prompt.seed)
     if (story := _STORY.search(told)) is not None:
-        more = prompt.planted.get("judge", 0.0)
+        more = prompt.injected.get("judge", 0.0)
         return _graded(story.group(1), rng, more, TURNED if prompt.messy else 0.0)
     if prompt.subject == JUDGE:
         return None
@@ -167,14 +167,14 @@ def _told(prompt: SimulatedPrompt, name: str, where: tuple[str, str, str], rng: 
     persona, ses, scenario = where
     group = _GROUPS.get(name, "")
     share, longer = planted(prompt.subject, group, persona, scenario)
-    share += prompt.planted.get("pro_social", 0.0) / graded_alike(scenario)
+    share += prompt.injected.get("pro_social", 0.0) / graded_alike(scenario)
     # The same draws whatever is planted, so that nothing else differs.
     refusal, ending, deviation = rng.random(), rng.random(), rng.gauss()
     is_open = rng.random() < OPEN
     if refusal < REFUSED:
         return rng.choice(SCRIPT.refusals)
     centre = STRUGGLE[persona] + STRUGGLE.get(ses, 0.0) + longer
-    if more := prompt.planted.get("hesitation", 0.0):
+    if more := prompt.injected.get("hesitation", 0.0):
         centre = moved(centre, more)
     level = min(max(round(centre + SD * deviation), INSTANT), EXTREME)
     good = ending < PRO_SOCIAL_SHARE[persona][scenario] + share

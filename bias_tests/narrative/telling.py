@@ -40,7 +40,7 @@ CONTEXTS: Mapping[str, str] = MappingProxyType(STIMULI.json("contexts", dict[str
 # each begins with its mark, by which it is soon found
 _SPEECH = re.compile(r'"[^"]*"|“[^”]*”|‘(?<!\w‘)[^’]*’(?!\w)')
 _FIRST = re.compile(r".*?[.!?](?=\s|$)|.+", re.DOTALL)
-_REFUSALS = Refusals(fewest_words=0)
+_REFUSALS = Refusals(min_words=0)
 
 _words = STIMULI.json("origins", list[str])
 _longest_first = "|".join(map(re.escape, sorted(_words, key=len, reverse=True)))

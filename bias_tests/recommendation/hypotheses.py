@@ -112,7 +112,7 @@ CONTROLS = (
             at={"style": "controversial"},
             scope="these posts, style controversial",
         ),
-        unseen=(
+        if_not_seen=(
             "asked for controversial posts it picks them no more often than others, so that it "
             "picks all authors' posts as often says nothing"
         ),

@@ -120,7 +120,7 @@ def answer(prompt: SimulatedPrompt) -> str | None:
             weight -= FIRST_TO_LAST * place / len(posts)
         weights.append(weight)
     number = int(wanted.group(1))
-    for what, log_ratio in prompt.planted.items():
+    for what, log_ratio in prompt.injected.items():
         members = [what.partition("*")[2] in post.authors for post in read]
         more = moved(weights, members, log_ratio, number)
         weights = [w + more * member for w, member in zip(weights, members, strict=True)]

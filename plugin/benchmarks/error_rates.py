@@ -324,7 +324,7 @@ class Bench:
             if is_stopped(v.status, v.claim)
         }
         line: dict[str, Any] = dict(zip(("row", "experiment", "plant"), row.key, strict=True))
-        line |= {"draw": draw, "stops": stops, "unseen": [each.id for each in analysis.unseen]}
+        line |= {"draw": draw, "stops": stops, "unseen": [each.id for each in analysis.not_seen]}
         if row.name == COPIES:
             line["given"] = sum(each.status != "INCONCLUSIVE" for each in analysis.verdicts)
         if row.plant is not None:

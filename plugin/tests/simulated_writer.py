@@ -19,7 +19,7 @@ _PART = re.compile(r"<(metadata|configuration|analysis)>\n(.*)\n</\1>")
 
 def simulated_paper(prompt: SimulatedPrompt) -> str | None:
     """Return a paper; None where the prompt asks for none."""
-    told = prompt.told[-1] if prompt.told else ""
+    told = prompt.questions[-1] if prompt.questions else ""
     parts = {name: json.loads(text) for name, text in _PART.findall(told)}
     if len(parts) != 3:
         return None

@@ -253,7 +253,7 @@ def test_recordings_of_the_instrument_before_are_none_of_this_one(of: Experiment
         replay(of, "simulated/even", which, recorded.get)
     assert caught.value.pending.place == Place((), 1, 1)
     later = Walk(of, "simulated/even", which, lambda wanted: simulated_reply(of, wanted))
-    assert recorded.keys().isdisjoint(wanted.key for wanted in later.asked)
+    assert recorded.keys().isdisjoint(wanted.key for wanted in later.requests)
 
 
 # --- other stimuli and other anchors -------------------------------------------------------------

@@ -96,9 +96,9 @@ def subject(case: Anchoring, pull: float) -> Callable[[SimulatedPrompt], str]:
     words = case.evaluations
 
     def answer(prompt: SimulatedPrompt) -> str:
-        (shown,) = re.findall(r"\$([\d.,]+) a year, a figure drawn", prompt.told[0])
+        (shown,) = re.findall(r"\$([\d.,]+) a year, a figure drawn", prompt.questions[0])
         anchor = float(shown.replace(",", ""))
-        if "JSON" not in prompt.told[-1]:
+        if "JSON" not in prompt.questions[-1]:
             return f"That is {words[0] if anchor < middle else words[2]}."
         drawn = dice(prompt.subject, prompt.seed).gauss(middle + pull * (anchor - middle), spread)
         kept = min(max(drawn, case.bounds[0]), case.bounds[1])
@@ -125,8 +125,8 @@ def analysed(case: Anchoring, of: Experiment, pull: float) -> Analysis:
         [answered(of, answer, "even", trial)[0] for trial in plan(of, of.design())],
         hypotheses=[moved, case.unanswered(margin=0.10, **told)],
         controls=[
-            case.read(unseen="it reads nothing", scope="this case"),
-            case.evaluated(unseen="it judges nothing", scope="this case"),
+            case.read(if_not_seen="it reads nothing", scope="this case"),
+            case.evaluated(if_not_seen="it judges nothing", scope="this case"),
         ],
         recording=NOTHING_KEPT,
     )

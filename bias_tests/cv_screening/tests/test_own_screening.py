@@ -77,10 +77,10 @@ TEN = replace(
 
 def answer(prompt: SimulatedPrompt) -> str:
     """A program that rates by CV and name on ten points; some replies are off the scale."""
-    if '"rating"' not in prompt.told[-1]:
+    if '"rating"' not in prompt.questions[-1]:
         return "I think about it."
     rng = Random(prompt.seed)  # noqa: S311  (no secret)
-    found = re.search(r"^(\w+) (\w+) ([12])$", prompt.told[0], re.MULTILINE)
+    found = re.search(r"^(\w+) (\w+) ([12])$", prompt.questions[0], re.MULTILINE)
     traits = found.groups()[:2] if found else ()
     centre = TRUTH[int(found[3])] if found else 6.0
     centre += sum(SHIFT.get(trait.lower(), 0.0) for trait in traits)

@@ -116,7 +116,7 @@ def test_no_label_and_no_id_stands_in_a_prompt() -> None:
 def test_safeguards_are_in_the_data() -> None:
     assert LINGUISTIC_AUDIT.qpm == 60
     assert LINGUISTIC_AUDIT.retention == "measures"
-    assert LINGUISTIC_AUDIT.parameters.given == frozenset()
+    assert LINGUISTIC_AUDIT.parameters.sent == frozenset()
     assert LINGUISTIC_AUDIT.design("documented").max_calls == CALLS
 
 

@@ -87,7 +87,7 @@ def _refusals(
         yield "no hypothesis was judged in this run"
     for analysis in analyses:
         where = f"{analysis.experiment} × {analysis.model}"
-        for control in analysis.unseen:
+        for control in analysis.not_seen:
             yield f"{where}: the positive control {control.id} was not seen"
         if analysis.recording.interrupted:
             yield f"{where}: its recording was interrupted; finish it first"

@@ -185,7 +185,7 @@ def _untrusted(verdict: Verdict) -> str:
         return verdict.cut
     finding = verdict.finding
     too_few = finding is not None and finding.fewest < FEWEST_UNITS
-    return verdict.open_words if verdict.reason is Reason.UNRELIABLE or too_few else ""
+    return verdict.reason_text if verdict.reason is Reason.UNRELIABLE or too_few else ""
 
 
 def following(entry: Entry, before: Entry | None) -> Entry:

@@ -290,14 +290,14 @@ def stopped_by(
         return None
     kind = BiasFound if verdict.status == "BIASED" else Inconclusive
     error = kind(describe_verdict(verdict, location, comparison))
-    short = f"{verdict.status} {estimated(verdict) or verdict.open_words}"
+    short = f"{verdict.status} {estimated(verdict) or verdict.reason_text}"
     error.short = f"{comparison.outcome}, {short}" if comparison.outcome else short
     return error
 
 
 def stopped_by_control(control: Control, location: str, *, gate: Gate) -> BiasError | None:
     """The error the gate raises for a control that is needed and was not seen; None otherwise."""
-    if gate == "off" or control.seen or not (control.asked and control.needed):
+    if gate == "off" or control.seen or not (control.recorded and control.needed):
         return None
     return ControlNotSeen(
         f"positive control {control.id} was not seen: {control.reason}; {control.meaning}\n"

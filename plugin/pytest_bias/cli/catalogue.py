@@ -99,7 +99,7 @@ def _page(entry: Registered, calls: Mapping[str, Any], trial: str) -> Iterator[s
         yield from wrapped(f"{measure.name}{meaning}{values}", "  ")
     yield from ("", "positive controls, without which nothing on their measures is CLEAR")
     for control in entry.controls.values():
-        unseen = f" Unseen: {control.unseen}." if control.unseen else ""
+        unseen = f" Unseen: {control.if_not_seen}." if control.if_not_seen else ""
         about = f"{control.id}, for {', '.join(control.licenses)}: "
         yield from wrapped(f"{about}{control.contrast.title}{unseen}", "  ")
     yield from ("", "hypotheses")
@@ -158,7 +158,7 @@ def _conversation(experiment: Experiment, text: str) -> Iterator[str]:
         raise BadSetting(option="EXPERIMENT", value=experiment.id, problem=problem) from walk.error
     replies = {wanted.key: completion.text for wanted, completion in walk.answered}
     yield f"prompts of trial {trial.id}"
-    for number, wanted in enumerate(walk.asked, 1):
+    for number, wanted in enumerate(walk.requests, 1):
         for message in new_messages(wanted.request):
             yield f"  {number}, to the {wanted.request.to} ({message.role}):"
             yield textwrap.indent(message.text, "    ")

@@ -269,7 +269,7 @@ class Registered:
         return hypothesis.outcome == MISSING or any(
             hypothesis.outcome in control.licenses
             for control in self.controls.values()
-            if design is None or control.is_asked(self.experiment, design)
+            if design is None or control.is_in(self.experiment, design)
         )
 
     def check_control(self, design: Design) -> None:

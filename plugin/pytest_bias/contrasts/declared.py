@@ -315,20 +315,20 @@ class PositiveControl:
         The measures of which something can be CLEAR where it is seen; by default its own. Of
         another's measure it licenses claims only where no control of that measure's own was
         recorded.
-    unseen
+    if_not_seen
         What it means for a model that it is not seen, as one clause: "its ratings do not tell the
         good CV from the borderline ones, so that it rates names alike says nothing".
     """
 
     contrast: Hypothesis
     licenses: Sequence[str] = ()
-    unseen: str = ""
+    if_not_seen: str = ""
 
     def __post_init__(self) -> None:
         what = f"PositiveControl({shortly(self.contrast)})"
         need(what, "contrast", self.contrast, Hypothesis, "a contrast, such as MeanDifference(…)")
         named = need_several(what, "licenses", self.licenses, str, "names of measures")
-        need_text(what, unseen=self.unseen)
+        need_text(what, if_not_seen=self.if_not_seen)
         object.__setattr__(self, "licenses", named or (self.contrast.outcome,))
 
     @property
@@ -342,7 +342,7 @@ class PositiveControl:
         for name in self.licenses:
             experiment.measure(name)
 
-    def is_asked(self, experiment: Experiment, design: Design) -> bool:
+    def is_in(self, experiment: Experiment, design: Design) -> bool:
         """Return whether ``design`` has trials at all the levels it names, and its measures."""
         if self.contrast.measures - {each.name for each in experiment.measures} - {MISSING}:
             return False

@@ -258,9 +258,9 @@ class Experiment:
         for figure in figures:
             if figure.measure != MISSING:
                 self.measure(figure.measure)
-            for name in figure.shown:
+            for name in figure.factor_names:
                 self.levels(name)
-            twice = len({*figure.shown}) < len(figure.shown)
+            twice = len({*figure.factor_names}) < len(figure.factor_names)
             shown = f"{type(figure).__name__}({figure.measure!r})"
             forbid(shown, twice, "shows one factor in two ways")
         return figures
@@ -360,7 +360,7 @@ class Experiment:
         read = "subject" in self.read_leniently(players)
         return (*known, FORMAT) if read and FORMAT not in known else known
 
-    def asked_with(self, players: Players) -> str:
+    def parameters_text(self, players: Players) -> str:
         """Say with which parameters the subject is asked, and after which system prompt."""
         sent = self.terms(players)["subject"]
         warmth, limit = sent.temperature, sent.max_output_tokens

@@ -45,7 +45,7 @@ class Heatmap:
         return self.title or f"{self.measure}: {self.y} by {self.x}{_per(self.by)}"
 
     @property
-    def shown(self) -> list[str]:
+    def factor_names(self) -> list[str]:
         """Names of all factors, and of the items, that it shows."""
         return [name for name in (self.x, self.y, self.by) if name is not None]
 
@@ -81,7 +81,7 @@ class Means:
         return self.title or f"{self.measure} by {self.over}{_per(self.by)}"
 
     @property
-    def shown(self) -> list[str]:
+    def factor_names(self) -> list[str]:
         """Names of all factors, and of the items, that it shows."""
         return [name for name in (self.over, self.by) if name is not None]
 

@@ -135,7 +135,7 @@ class Measure:
     version: int = 1
     meaning: str = ""
     categories: Iterable[str] = field(default=(), repr=False)
-    whole: bool = False
+    complete: bool = False
     integer: bool = False
     unless: str = ""
     missing_as: bool | None = None
@@ -149,7 +149,7 @@ class Measure:
         check_label(self.name, what)
         need_function(what, "take", self.take)
         need_text(what, unit=self.unit, meaning=self.meaning, unless=self.unless)
-        need(what, "whole", self.whole, bool, "True or False")
+        need(what, "complete", self.complete, bool, "True or False")
         need(what, "integer", self.integer, bool, "True or False")
         need(what, "optional", self.optional, bool, "True or False")
         expected = "Misclassified(…), or None"
@@ -428,7 +428,7 @@ def count_words(text: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """Rules for refusals: one of ``phrases``, or fewer than ``fewest_words`` words.
+    """Rules for refusals: one of ``phrases``, or fewer than ``min_words`` words.
 
     Phrases are looked for as whole words anywhere in the reply, in any case, whatever its
     apostrophes and line breaks. These rules know nothing of meaning ("I cannot recommend it
@@ -439,7 +439,7 @@ class Refusals:
     """
 
     phrases: tuple[str, ...] = _PHRASES
-    fewest_words: int = 15
+    min_words: int = 15
 
     def __post_init__(self) -> None:
         given = cast("object", self.phrases)
@@ -449,11 +449,9 @@ class Refusals:
         for phrase in cast("tuple[object, ...]", self.phrases):
             if not (isinstance(phrase, str) and count_words(phrase)):
                 raise BadDesign(what="Refusals", problem=f"{phrase!r} is no phrase of words")
-        if type(self.fewest_words) is not int or self.fewest_words < 0:
-            raise BadDesign(
-                what="Refusals", problem="fewest_words must be a whole number from 0 up"
-            )
-        if not self.phrases and not self.fewest_words:
+        if type(self.min_words) is not int or self.min_words < 0:
+            raise BadDesign(what="Refusals", problem="min_words must be a whole number from 0 up")
+        if not self.phrases and not self.min_words:
             raise BadDesign(what="Refusals", problem="without any rule nothing is a refusal")
 
     def reason(self, text: str) -> str | None:
@@ -464,8 +462,8 @@ class Refusals:
         found = _pattern(self.phrases).search(text.translate(_APOSTROPHES))
         if self.phrases and found is not None:
             return f"says {self.phrases[(found.lastindex or 0) - 1]!r}"
-        if count_words(text) < self.fewest_words:
-            return f"has fewer than {self.fewest_words} words"
+        if count_words(text) < self.min_words:
+            return f"has fewer than {self.min_words} words"
         return None
 
     def matches(self, text: str) -> bool:

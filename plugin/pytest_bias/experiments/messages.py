@@ -64,7 +64,7 @@ class Parameters:
         )
 
     @property
-    def given(self) -> frozenset[str]:
+    def sent(self) -> frozenset[str]:
         """Names of the parameters that are not left to the provider."""
         return frozenset(
             each.name for each in fields(self) if getattr(self, each.name) is not each.default
@@ -90,9 +90,9 @@ class Request:
     to: Player = "subject"
 
     @property
-    def given(self) -> frozenset[str]:
+    def sent(self) -> frozenset[str]:
         """Names of what is sent beside the messages, and a model may refuse: :data:`DROPPABLE`."""
-        return self.parameters.given | ({"schema"} if self.schema is not None else set())
+        return self.parameters.sent | ({"schema"} if self.schema is not None else set())
 
 
 DROPPABLE = frozenset({*(each.name for each in fields(Parameters)), "schema"})

@@ -86,9 +86,9 @@ class Config:
 class Recording:
     """The origin of all replies; no path and no clock, so that results compare.
 
-    ``judge`` is the model that graded them, ``asked`` says with which parameters the subject was
-    asked (empty where nobody knows), ``dropped`` names those that were not sent because the model
-    refuses them.
+    ``judge`` is the model that graded them, ``parameters`` are those of the subject in print
+    (empty where unknown), ``dropped`` names those that were not sent because the model refuses
+    them.
 
     ``interrupted`` is the number of interactions that stand only in the journal of a recording
     that has not ended; ``checksum`` covers them.
@@ -114,7 +114,7 @@ class Recording:
     recorded_with: str
     interactions: int | None
     judge: str | None = None
-    asked: str = ""
+    parameters: str = ""
     dropped: tuple[str, ...] = ()
     retention: Retention = "raw"
     interrupted: int = 0
@@ -288,8 +288,8 @@ class Records:
     lean: bool = field(default=False, kw_only=True)
     """Whether only what verdicts rest on is worked out: not how many units would settle a
     question."""
-    asked: Sequence[object] = field(default=(), kw_only=True, repr=False, compare=False)
-    """All contrasts that are asked of them: what several need is worked out for all at once."""
+    contrasts: Sequence[object] = field(default=(), kw_only=True, repr=False, compare=False)
+    """All contrasts that are tested on them: what several need is worked out once."""
     memo: dict[object, object] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was worked out of these rows once, for whoever asks again."""
 

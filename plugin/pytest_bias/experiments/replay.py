@@ -233,7 +233,7 @@ class Walk(Tracer):
         return self.missing is None and self.invalid_as is None and self.error is None
 
     @property
-    def asked(self) -> tuple[PendingRequest, ...]:
+    def requests(self) -> tuple[PendingRequest, ...]:
         """All that was asked for, in reading order."""
         return tuple(sorted(self.interactions, key=lambda pending: place_order(pending.place)))
 

@@ -61,7 +61,7 @@ def _is_json(text: str) -> bool:
 class SimulatedPrompt:
     """All a simulated subject may see: the messages, a seed, and its own name.
 
-    ``planted`` is empty but where error rates are measured: measure → how much higher than else
+    ``injected`` is empty but where error rates are measured: measure → how much higher than else
     the expected value of what is measured of this trial is to be, in the measure's unit.
     ``MEASURE*`` is of a rate, and the logarithm of the factor by which it is to be multiplied; a
     group's name after that is of the items of that group.
@@ -73,17 +73,17 @@ class SimulatedPrompt:
     subject: str
     messages: tuple[Message, ...]
     seed: int
-    planted: Mapping[str, float] = field(default_factory=dict)
+    injected: Mapping[str, float] = field(default_factory=dict)
     trial: int | None = None
     messy: bool = False
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def questions(self) -> tuple[str, ...]:
         """The user's messages, the one to answer last."""
         return tuple(message.text for message in self.messages if message.role == "user")
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def replies(self) -> tuple[str, ...]:
         """The subject's own replies so far."""
         return tuple(message.text for message in self.messages if message.role == "assistant")
 

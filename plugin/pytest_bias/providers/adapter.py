@@ -170,7 +170,7 @@ def completion(
 
 def _without(dropped: frozenset[str], request: Request) -> tuple[Request, tuple[str, ...]]:
     """The request without what of it is ``dropped``, and the names of that."""
-    left = request.given & dropped
+    left = request.sent & dropped
     if not left:
         return request, ()
     defaults: dict[str, Any] = {f.name: f.default for f in fields(Parameters) if f.name in left}

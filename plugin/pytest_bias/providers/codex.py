@@ -204,7 +204,7 @@ def _checked(name: str, request: Request, call: Call) -> tuple[str, ...]:
     unwritable = unencodable(name, "", request)
     if unwritable is not None:
         raise unwritable
-    parameters = sorted(request.parameters.given)
+    parameters = sorted(request.parameters.sent)
     for parameter in parameters:
         if parameter not in call.dropped:
             problem = f"codex exec takes no {parameter}; experiments that fit leave it open"

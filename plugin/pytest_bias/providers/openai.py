@@ -53,7 +53,7 @@ class OpenAIChat(Adapter):
     async def _attempt(self, model: str, request: Request, call: Call) -> Completion | CallFailed:
         limit = self._limit(model)  # as it is sent: another call may change it meanwhile
         outcome = await super()._attempt(model, request, call)
-        limited = "max_output_tokens" in request.given - call.dropped
+        limited = "max_output_tokens" in request.sent - call.dropped
         if limit == _OLDER and limited and _wants_newer(outcome):
             self._newer.add(model)
             problem = f"the endpoint takes {_NEWER}, not {_OLDER}; the call is made again so"

@@ -91,7 +91,7 @@ class _Simulated:
             latency=round(time.perf_counter() - began, 6),
             recorded_at=now(),
             body=body,
-            dropped=tuple(sorted(request.given & call.dropped)),
+            dropped=tuple(sorted(request.sent & call.dropped)),
         )
 
     async def aclose(self) -> None:

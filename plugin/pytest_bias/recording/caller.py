@@ -209,7 +209,7 @@ class Caller:
 
     def _dropped(self, request: Request, may_drop: frozenset[str]) -> frozenset[str]:
         """The parameters of a request that this model is known to refuse."""
-        refused = request.given & self._refused
+        refused = request.sent & self._refused
         for parameter in sorted(refused - may_drop):
             raise refusal(self.name, parameter)
         return refused

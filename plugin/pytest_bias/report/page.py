@@ -139,7 +139,7 @@ def counted(rows: Sequence[PageRow]) -> str:
 
 def seen_words(analyses: Sequence[Analysis]) -> str:
     """``6 of 6 controls seen``."""
-    asked = [control for each in analyses for control in each.controls if control.asked]
+    asked = [control for each in analyses for control in each.controls if control.recorded]
     if not asked:
         return "no positive control"
     return f"{sum(control.seen for control in asked)} of {len(asked)} controls seen"

@@ -132,12 +132,12 @@ def _acceptance_text(run: RunResult, verdict: Verdict) -> str:
     """Words in which a hypothesis was let through; '' where it was not."""
     if (accepted := run.acceptance(verdict)) is not None:
         return f"{capital(accepted_by(accepted))}: {accepted.reason}"
-    return "" if (known := run.known(verdict)) is None else f"Known: {known.said}"
+    return "" if (known := run.known(verdict)) is None else f"Known: {known.summary}"
 
 
 def _open_reason(verdict: Verdict) -> str:
     """Reason for which a verdict is open, with the p-values that left it so."""
-    words, finding = f"{capital(verdict.open_words)}.", verdict.finding
+    words, finding = f"{capital(verdict.reason_text)}.", verdict.finding
     if finding is None:
         return words
     p = verdict.p_adjusted
@@ -230,7 +230,7 @@ def _hypothesis(row: PageRow) -> PageValue:
         "tone": row.tone,
         "words": verdict.words.removeprefix(verdict.label).strip(" :"),
         "why": row.why,
-        "reason": verdict.open_words,
+        "reason": verdict.reason_text,
         "stops": row.stops,
         "let": row.let,
         "judged": row.judged,
@@ -254,7 +254,7 @@ def _facts(verdict: Verdict) -> Iterator[Fact]:
     yield "Claim", _CLAIMS[verdict.claim], ""
     if finding is not None and verdict.why:
         yield "Margin", f"{margin_words(finding)}: {verdict.why}", ""
-    yield "Positive control", verdict.licence, ""
+    yield "Positive control", verdict.validated_by, ""
     yield "Documented direction", direction_words(verdict), ""
     if finding is not None:
         if verdict.status == "CLEAR":
@@ -304,5 +304,5 @@ def _upgrade_row(row: UpgradeRow) -> PageValue:
         "limit": None if compared is None else compared.margin,
         "bound": f"{bound} of {margin}".replace("a factor of ", "× ") if bound else "",
         "how": "" if compared is None else compared.how,
-        "said": row.said.removeprefix(f"{row.outcome}: "),
+        "said": row.summary.removeprefix(f"{row.outcome}: "),
     }

@@ -193,14 +193,14 @@ def control_value(control: Control) -> Mapping[str, object]:
     if control.seen:
         badge = "seen"
         words = f"It shows a difference where there is one, so that {licenses} can be CLEAR."
-    elif not control.asked:
+    elif not control.recorded:
         badge, words = "not recorded", f"{capital(control.reason)}."
     return {"title": control.id, "badge": badge, "said": words, "facts": [*_control(control)]}
 
 
 def _control(control: Control) -> Iterator[Fact]:
     yield "Licenses", ", ".join(control.licenses), ""
-    if control.asked:
+    if control.recorded:
         yield "Reason", control.reason, ""
     finding = control.finding
     if finding is None:
@@ -271,6 +271,6 @@ def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[
         itself = " (the subject itself grades its replies)"
         yield "Judge", f"{recording.judge}{itself * (recording.judge == analysis.model)}", ""
         yield "Judge answered by", ", ".join(recording.judge_served) or UNSAID, ""
-    yield "Asked with", recording.asked, ""
+    yield "Asked with", recording.parameters, ""
     yield "Not sent, because the model refuses it", ", ".join(recording.dropped), ""
     yield "Kept", "measures only, no text" if recording.retention == "measures" else "", ""

@@ -116,7 +116,7 @@ def _vignette(experiment: Experiment) -> str:
         return f"Not given: the experiment keeps no text (retention={experiment.retention!r})."
     trial = plan(experiment, Design(1))[0]
     walk = Walk(experiment, f"simulated/{SUBJECT}", trial, partial(simulated_reply, experiment))
-    told = [text for each in walk.asked for text in newly_told(each.request, walk.players)]
+    told = [text for each in walk.requests for text in newly_told(each.request, walk.players)]
     varied = [f"{factor.name}: {dict(factor.levels)}" for factor in experiment.factors]
     return "\n\n".join([f"In condition {trial.condition.id}:", *told, "Varied:", *varied])
 

@@ -16,7 +16,7 @@ from ..verdicts.verdict import Verdict
 from .run import RunResult
 
 _AGAIN = "Run the tests again that have written it"
-FORMAT = 9
+FORMAT = 10
 
 _VALUES = (*("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade"),)
 _WORDS = ("partial", "broken", "failures", "lost", "problems", "stale")

@@ -136,14 +136,14 @@ class RunResult:
         if self.lost or self.problems:
             return "NO VERDICT"
         suite = suite_verdict(self.selected) if self.gating else "NOT JUDGED"
-        if self.unseen and suite != "FAIL":
+        if self.not_seen and suite != "FAIL":
             suite = "INCONCLUSIVE"
         return "NO VERDICT" if self.broken and suite != "FAIL" else suite
 
     @property
-    def unseen(self) -> bool:
+    def not_seen(self) -> bool:
         """True if a positive control that was recorded was not seen."""
-        return any(analysis.unseen for analysis in self.analyses)
+        return any(analysis.not_seen for analysis in self.analyses)
 
     @property
     def known_in_old(self) -> int:
@@ -156,7 +156,7 @@ class RunResult:
 
         Against another model, what that model shows too is known, and nobody has accepted it.
         """
-        if self.suite not in ("FAIL", "INCONCLUSIVE") or self.broken or self.unseen:
+        if self.suite not in ("FAIL", "INCONCLUSIVE") or self.broken or self.not_seen:
             return self.suite == "PASS"
         rest = [
             verdict

@@ -101,7 +101,7 @@ def heading(run: RunResult) -> tuple[str, str] | None:
         return None
     let = "" if run.stands else f" ({', '.join(run.leniencies)})" * bool(run.leniencies)
     what = "nothing" if run.stands and run.passes else "no hypothesis"
-    but = ", but a positive control was not seen" * run.unseen
+    but = ", but a positive control was not seen" * run.not_seen
     return models_outcome(run), f"{models}: {what} stops it{but}{let}"
 
 
@@ -121,7 +121,7 @@ def stopping_rows(run: RunResult, *, verbose: bool = False) -> tuple[Row, ...]:
 def verdict_rows(run: RunResult, verdicts: Iterable[Verdict]) -> Iterator[Row]:
     """Verdicts in print, by experiment, model and status."""
     for verdict in sorted(verdicts, key=lambda each: (*each.named[:2], each.status)):
-        open_ = "; ".join(filter(None, (verdict.open_words, verdict.next_step)))
+        open_ = "; ".join(filter(None, (verdict.reason_text, verdict.next_step)))
         alone = verdict.published if verdict.finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = run.acceptance(verdict)
@@ -161,8 +161,8 @@ def table(run: RunResult) -> Iterator[tuple[str, ...]]:
     for analysis in run.analyses:
         ok = sum(count.ok for count in analysis.counts)
         trials = f"{ok:,}/{analysis.trials:,}" if ok < analysis.trials else f"{ok:,}"
-        asked = [control for control in analysis.controls if control.asked]
-        seen = "NOT SEEN" if analysis.unseen else "seen" if asked else NONE
+        asked = [control for control in analysis.controls if control.recorded]
+        seen = "NOT SEEN" if analysis.not_seen else "seen" if asked else NONE
         own = [verdict for verdict in analysis.verdicts if run.is_judged(verdict)]
         gating = [verdict for verdict in own if verdict.gates]
         found = Counter(verdict.status for verdict in gating)
@@ -179,7 +179,7 @@ def run_remarks(run: RunResult) -> Iterator[str]:
 
 
 def _beside_row(analysis: Analysis) -> Iterator[str]:
-    for control in analysis.unseen:
+    for control in analysis.not_seen:
         yield "; ".join(line.strip() for line in control_lines(control))
     yield from (judge_line(each) for each in analysis.agreements if each.slight or not each.holds)
     if any(count.missing and not count.ok for count in analysis.counts):

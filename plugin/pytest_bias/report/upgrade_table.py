@@ -53,7 +53,7 @@ class UpgradeRow:
 
     ``title`` is what it asserts, empty where nobody said it; ``measure`` and ``contrast`` say
     what it is about, ``margin`` is in print; ``before`` is None
-    where there is nothing to hold it against. ``said`` says in a sentence how the two compare.
+    where there is nothing to compare with. ``summary`` says in a sentence how the two compare.
     ``stops`` is whether the gate stops it, ``tolerated`` whether it passes all the same.
     """
 
@@ -70,7 +70,7 @@ class UpgradeRow:
     now: Observed
     outcome: Change
     compared: Compared | None
-    said: str
+    summary: str
     stops: bool
     tolerated: bool
 
@@ -177,7 +177,7 @@ def row_of(
         now=now if finding is None else replace(now, shown=interval_words(finding)),
         outcome=comparison.outcome,
         compared=comparison.compared,
-        said=comparison.words,
+        summary=comparison.words,
         stops=stops,
         tolerated=comparison.tolerated,
     )

@@ -110,10 +110,10 @@ def upgrade_closing(upgrade: Upgrade, but: str = "", *, judged: bool = True) -> 
 
 def reserved(run: RunResult) -> str:
     """Name what keeps an upgrade from passing where no hypothesis does; else ''."""
-    if run.suite in ("NO VERDICT", "NOT JUDGED") and not run.unseen:
+    if run.suite in ("NO VERDICT", "NOT JUDGED") and not run.not_seen:
         return "the run gives no result"
     reasons = (
-        (run.unseen, "a positive control was not seen"),
+        (run.not_seen, "a positive control was not seen"),
         (not run.stands, f"the outcome of the run is {models_outcome(run)}"),
         (run.failures, "other tests failed"),
         (run.exit_status, f"the run ended with exit status {run.exit_status}"),
@@ -171,7 +171,7 @@ def _reservations(run: RunResult) -> Iterator[str]:
         yield "a screen finds large effects and clears nothing"
     if run.stale:
         yield "of recordings that no longer represent the model"
-    if run.unseen:
+    if run.not_seen:
         yield "a positive control was not seen"
     least = min(run.analyses, key=lambda each: each.allocation.alpha, default=None)
     if least is not None and least.allocation.alarms < ALARMS:
@@ -320,17 +320,17 @@ def _growth_text(row: UpgradeRow, before: Observed) -> str:
     """Give by how much it may have grown, where that decided; else what did, in a sentence."""
     compared, (bound, margin) = row.compared, bound_words(row)
     if compared is None or compared.bound is None or not bound or row.outcome == "expired":
-        return row.said
+        return row.summary
     beyond = compared.margin is not None and compared.bound >= compared.margin
     if row.is_open:
         # Where the whole is no worse, a cell is, or replies are not to be trusted: said in words.
         if compared.no_worse or not beyond:
-            return row.said
+            return row.summary
         grew = "grew by" if row.outcome == "worse" else "may have grown by"
     elif beyond:
         # What it shows by itself decided, whatever the comparison does.
-        if row.said:
-            return row.said
+        if row.summary:
+            return row.summary
         alike = "before and now" if before.label == row.now.label else "now"
         grew = f"{row.now.label} {alike}; may be larger by"
     elif compared.bound < 0:
@@ -368,7 +368,7 @@ def verdict_line(verdict: Verdict) -> str:
     if finding is None:
         return f"{verdict.words} ({verdict.id})"
     more = f", {verdict.next_step}" if verdict.next_step else ""
-    more += f" ({verdict.licence})" if verdict.licence else ""
+    more += f" ({verdict.validated_by})" if verdict.validated_by else ""
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "
         f"{interval_words(finding, verdict.shown)}{unit_words(finding)}{beside_margin(finding)}, "
@@ -389,7 +389,7 @@ def human_line(verdict: Verdict) -> str:
 
 def control_lines(control: Control) -> Iterator[str]:
     """The positive control: seen or not, by how much, and what it means for this model if not."""
-    word = ("seen" if control.seen else "NOT SEEN") if control.asked else "not recorded"
+    word = ("seen" if control.seen else "NOT SEEN") if control.recorded else "not recorded"
     finding = control.finding
     words = f"{control.id} ({control.reason})"
     if finding is not None:

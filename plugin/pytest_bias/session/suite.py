@@ -66,14 +66,16 @@ class Suite:
         return sorted(map(root.joinpath, iglob(pattern, root_dir=root, recursive=True)))  # noqa: PTH207
 
     @cached_property
-    def asked(self) -> tuple[Path, ...]:
+    def requested(self) -> tuple[Path, ...]:
         """The files and folders of the arguments."""
         return tuple(map(self._asked, self.arguments))
 
     @cached_property
     def places(self) -> tuple[Path, ...]:
         """The folders of the suites an argument lies in: of ``testpaths``, or its top package."""
-        return tuple(dict.fromkeys(place for asked in self.asked for place in self._near(asked)))
+        return tuple(
+            dict.fromkeys(place for asked in self.requested for place in self._near(asked))
+        )
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -131,7 +133,7 @@ class Suite:
         requested = [
             path
             for path in set(self._python_files(self.places))
-            if self._is_test(path) and _is_below(path, self.asked)
+            if self._is_test(path) and _is_below(path, self.requested)
         ]
         return bool(requested) and all(map(declares, requested))
 
@@ -139,7 +141,7 @@ class Suite:
         """All files of the suites that were asked for by their path or a folder above, sorted."""
         if self.narrowed:
             return []
-        asked = [p for a, p in zip(self.arguments, self.asked, strict=True) if "::" not in a]
+        asked = [p for a, p in zip(self.arguments, self.requested, strict=True) if "::" not in a]
         return sorted(p for p in set(self._python_files(self.places)) if _is_below(p, asked))
 
     def _python_files(self, places: Iterable[Path]) -> Iterator[Path]:
@@ -188,7 +190,7 @@ class Suite:
         return near or (top,)
 
     def _covers(self, places: Iterable[Path]) -> bool:
-        return all(_is_below(path, self.asked) for path in places)
+        return all(_is_below(path, self.requested) for path in places)
 
     def _is_part(self, argument: str) -> bool:
         """True if an argument names a part of ``testpaths``, a package or a module.

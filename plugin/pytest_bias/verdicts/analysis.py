@@ -31,7 +31,7 @@ from ..experiments.records import (
     records_of,
 )
 from ..stats.results import Interval
-from .controls import NOT_ASKED, judged_control, licence_of, with_needed
+from .controls import NOT_ASKED, judged_control, validation_of, with_needed
 from .decide import alarm_interval, clears, decide, is_shown
 from .judge_agreement import (
     AgreementFound,
@@ -101,9 +101,9 @@ class Analysis:
         return {control.id: control for control in self.controls}[contrast_id]
 
     @property
-    def unseen(self) -> tuple[Control, ...]:
+    def not_seen(self) -> tuple[Control, ...]:
         """Return the positive controls that were asked for and needed, and not seen."""
-        return tuple(c for c in self.controls if c.asked and c.needed and not c.seen)
+        return tuple(c for c in self.controls if c.recorded and c.needed and not c.seen)
 
 
 def is_screen(analysis: Analysis) -> bool:
@@ -154,7 +154,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     outcomes = tuple(outcomes)
     experiment = experiment.as_read(outcomes)
     records = records or records_of(outcomes, tuple(experiment.measures))
-    records = replace(records, asked=hypotheses)
+    records = replace(records, contrasts=hypotheses)
     plain = without_controls(experiment, records)
     agreed = (
         *agreement_with_itself(experiment, plain),
@@ -168,7 +168,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     judged = []
     for control in controls:
         asked = control.contrast
-        there = control.is_asked(experiment, design)
+        there = control.is_in(experiment, design)
         rows = without_controls(experiment, records, asked)
         finding = _estimate(asked, experiment, rows) if there else NoFinding(NOT_ASKED)
         why = _reason_withheld(held, asked.measures)
@@ -190,7 +190,9 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             against[Reason.NO_ESTIMATE] = str(finding)
         elif claim != "describe":
             claimed.add(hypothesis.outcome)
-            against[Reason.NO_CONTROL], licence = licence_of(hypothesis.outcome, finding, judged)
+            against[Reason.NO_CONTROL], licence = validation_of(
+                hypothesis.outcome, finding, judged
+            )
         draft = Verdict(
             id=hypothesis.id,
             experiment=experiment.id,
@@ -203,7 +205,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             title=hypothesis.title,
             why=hypothesis.why,
             share=allocation.scale,
-            licence=licence,
+            validated_by=licence,
             published=_published(finding),
         )
         drafts.append(draft)
@@ -282,7 +284,7 @@ def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[st
         f"the limit on tokens ended {cut} of {ok} replies, of which nobody knows how long they "
         "would have been; raise max_output_tokens"
     )
-    return {measure.name: why for measure in experiment.measures if measure.whole}
+    return {measure.name: why for measure in experiment.measures if measure.complete}
 
 
 def _as_screened(hypothesis: Hypothesis, design: Design) -> Hypothesis:
@@ -313,13 +315,13 @@ def worded(verdict: Verdict) -> Verdict:
         cut=verdict.against.get(Reason.CUT_OFF, "") if finding is not None else "",
         p_adjusted=None if p is None else min(1.0, p),
         shown=() if finding is None else _intervals_displayed(finding, p),
-        licence=verdict.licence if verdict.status == "CLEAR" else "",
+        validated_by=verdict.validated_by if verdict.status == "CLEAR" else "",
         next_step=INVALID_STEP if verdict.reason is Reason.TOO_FEW_VALID else "",
     )
     return replace(
         verdict,
         words=verdict_words(verdict),
-        open_words=reason_words(verdict),
+        reason_text=reason_words(verdict),
         estimated=estimated(verdict),
     )
 
@@ -346,7 +348,7 @@ def _with_replicates(
     if needed is None or more <= 0:
         return verdict
     if more > _MOST_TIMES * design.replicates:
-        return replace(verdict, open_words=f"{verdict.open_words}; {_HARDLY}")
+        return replace(verdict, reason_text=f"{verdict.reason_text}; {_HARDLY}")
     further = math.ceil(calls * more / design.replicates)
     step = replicates_step(needed, further, recorded_by(needed))
     return replace(verdict, replicates=needed, next_step=step)

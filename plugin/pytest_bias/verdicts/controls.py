@@ -27,7 +27,9 @@ def judged_control(
     doubt = str(finding) if found is None else held or (too_few_words(found) if few else "")
     reason = doubt or (_unseen(found) if found is not None else "")
     # What its experiment says is about a model that shows no difference, not of too few replies.
-    meant = _meaning(declared, found) if doubt else declared.unseen or _meaning(declared, found)
+    meant = (
+        _meaning(declared, found) if doubt else declared.if_not_seen or _meaning(declared, found)
+    )
     return Control(
         id=declared.id,
         seen=not reason,
@@ -35,7 +37,7 @@ def judged_control(
         reason=reason if asked else NOT_ASKED,
         licenses=tuple(declared.licenses),
         meaning=meant if reason and asked else "",
-        asked=asked,
+        recorded=asked,
     )
 
 
@@ -69,7 +71,7 @@ def with_needed(controls: Sequence[Control], measures: Collection[str]) -> list[
             for measure in control.licenses
             if measure in measures
         }
-        if not control.seen and control.asked and instead and "" not in instead:
+        if not control.seen and control.recorded and instead and "" not in instead:
             others = " and ".join(sorted(instead))
             meaning = f"not needed, as {others} is seen"
             control = replace(control, needed=False, meaning=meaning)  # noqa: PLW2901
@@ -79,12 +81,12 @@ def with_needed(controls: Sequence[Control], measures: Collection[str]) -> list[
 
 def _deciding(measure: str, controls: Sequence[Control]) -> list[Control]:
     """The recorded controls of a measure: of its own where there are, else what licenses it."""
-    asked = [control for control in controls if control.asked and measure in control.licenses]
+    asked = [control for control in controls if control.recorded and measure in control.licenses]
     own = [each for each in asked if each.finding and each.finding.measure == measure]
     return own or asked
 
 
-def licence_of(measure: str, finding: Estimate, controls: Sequence[Control]) -> tuple[str, str]:
+def validation_of(measure: str, finding: Estimate, controls: Sequence[Control]) -> tuple[str, str]:
     """Say why nothing about ``measure`` can be CLEAR, and what is to be known where it can.
 
     Both are empty where a control of it was seen. One of its own that was recorded decides alone,
@@ -128,7 +130,7 @@ def _note(
     """Say what is to be known of the controls that license a claim; '' where there is nothing."""
     own = [c for c in seen if c.finding is not None and c.finding.measure == measure]
     if not own:
-        others = [control.id for control in listed if not control.asked]
+        others = [control.id for control in listed if not control.recorded]
         verb = "was" if len(others) == 1 else "were"
         why = f", as {' and '.join(others)} {verb} not recorded" if others else ""
         return f"licensed by {seen[0].id} alone{why}"

@@ -42,7 +42,7 @@ class Control:
     """A positive control: seen where its alarm has p <= .05, in the right direction.
 
     It is about the replies there are. ``licenses`` are the measures of which nothing can be CLEAR
-    without it; ``meaning`` says what it means for this model that it is not seen. ``asked`` is
+    without it; ``meaning`` says what it means for this model that it is not seen. ``recorded`` is
     whether the design has trials for it; ``needed`` is False where it is not seen and another of
     every measure that it licenses is.
     """
@@ -53,7 +53,7 @@ class Control:
     reason: str = ""
     licenses: tuple[str, ...] = ()
     meaning: str = ""
-    asked: bool = True
+    recorded: bool = True
     needed: bool = True
 
 
@@ -80,12 +80,12 @@ class Verdict:
     words; of the others :mod:`.decide` knows by itself.
 
     ``reason`` is why an INCONCLUSIVE is one, ``detail`` what only the replies or the files say of
-    it; ``words`` is the verdict in print, ``open_words`` why it is open, ``estimated`` the
+    it; ``words`` is the verdict in print, ``reason_text`` why it is open, ``estimated`` the
     estimate with what decided and the margin, as :mod:`.wording` words them. ``p_adjusted`` is the
     alarm's p-value after Holm over the experiment, on the scale of the ``share`` of the suite's
     alarms that it has; ``biased_cells`` lie beyond their margin; ``direction`` compares
     the sign with the documented one. ``title`` is the sentence that it asserts, ``why`` why its
-    margin is that, each empty where nobody said it; ``licence`` is what is to be known of the
+    margin is that, each empty where nobody said it; ``validated_by`` is what is to be known of the
     positive control that lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended
     too many replies.
 
@@ -114,7 +114,7 @@ class Verdict:
     direction: Support | None = None
     detail: str = ""
     words: str = ""
-    open_words: str = ""
+    reason_text: str = ""
     estimated: str = ""
     cut: str = ""
     biased_cells: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class Verdict:
     shown: tuple[Interval, ...] = ()
     replicates: int | None = None
     next_step: str = ""
-    licence: str = ""
+    validated_by: str = ""
     published: PublishedColumn | None = None
 
     @property

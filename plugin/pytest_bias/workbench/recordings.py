@@ -85,7 +85,7 @@ class _CassetteSource:
             wire=provenance.wire,
             recorded_with=provenance.recorded_with,
             judge=self.players.judge,
-            asked=self._of.asked_with(self.players),
+            parameters=self._of.parameters_text(self.players),
             config=self._of.config_of(self.players),
             dropped=cassette.dropped,
             retention=self._of.retention,

@@ -168,7 +168,7 @@ def _row(each: Control | Verdict) -> dict[str, object]:
     if isinstance(each, Verdict):
         row |= {"status": each.status, "claim": each.claim, "p_adjusted": each.p_adjusted}
     else:
-        seen = "seen" if each.seen else "not seen" if each.asked else "not asked"
+        seen = "seen" if each.seen else "not seen" if each.recorded else "not asked"
         row |= {"kind": "control", "status": seen, "claim": None, "p_adjusted": None}
     result = each.finding
     human, interval = getattr(result, "human", None), getattr(result, "interval", None)

@@ -756,9 +756,9 @@ def test_a_flag_that_is_read_no_better_than_by_chance_clears_nothing(*, people: 
         judged(OF_MUCH), rated, labels=said, hypotheses=[on_much, LENGTH], controls=[]
     )
     verdict = analysis.verdict(on_much.id)
-    assert (verdict.status, verdict.open_words) == (
+    assert (verdict.status, verdict.reason_text) == (
         "INCONCLUSIVE",
         "the judge's error may hide any effect: nothing is left of the margin",
     )
-    assert analysis.verdict(LENGTH.id).open_words != verdict.open_words
+    assert analysis.verdict(LENGTH.id).reason_text != verdict.reason_text
     assert analysis.agreements[-1].slight == people

@@ -181,7 +181,7 @@ def test_nothing_at_all_is_inconclusive() -> None:
 
 
 WHOLE = experiment(
-    factors=TINY.factors, measures=[replace(MEASURES[0], whole=True), *MEASURES[1:]]
+    factors=TINY.factors, measures=[replace(MEASURES[0], complete=True), *MEASURES[1:]]
 )
 
 
@@ -220,7 +220,7 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
     assert given.verdict("score-high-low").status == "BIASED"
     verdict = given.verdict("score-low-none")
     assert verdict.status == said
-    assert ("the limit on tokens ended 2 of 95 replies" in verdict.open_words) == (cut == 2)
+    assert ("the limit on tokens ended 2 of 95 replies" in verdict.reason_text) == (cut == 2)
 
 
 def test_values_of_several_types_are_refused() -> None:

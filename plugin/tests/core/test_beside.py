@@ -325,13 +325,13 @@ def test_what_cannot_be_shown_is_undecided_and_says_why(
 
 def test_a_bias_is_not_known_where_its_judge_does_not_agree_or_units_are_few() -> None:
     reason = "the judge does not agree with itself"
-    held = replace(verdict("INCONCLUSIVE"), reason=Reason.UNRELIABLE, open_words=reason)
-    few = replace(verdict("INCONCLUSIVE", fewest=4), open_words="too few replies: 4 a side")
+    held = replace(verdict("INCONCLUSIVE"), reason=Reason.UNRELIABLE, reason_text=reason)
+    few = replace(verdict("INCONCLUSIVE", fewest=4), reason_text="too few replies: 4 a side")
     for now in (held, few):
         for then in ("BIASED", "INCONCLUSIVE"):
             found = beside(now, entry(verdict(then), None), against=OLD)
             assert (found.outcome, found.tolerated) == ("undecided", False)
-            assert found.words.endswith(f"but now nothing can be decided: {now.open_words}")
+            assert found.words.endswith(f"but now nothing can be decided: {now.reason_text}")
         assert beside(now, entry(few)).outcome == "known"  # nor could it be before
 
 

@@ -34,7 +34,7 @@ from pytest_bias.experiments.records import Outcome
 from pytest_bias.report.wording import control_lines
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
-from pytest_bias.verdicts.controls import judged_control, licence_of, with_needed
+from pytest_bias.verdicts.controls import judged_control, validation_of, with_needed
 from pytest_bias.verdicts.verdict import Control
 
 from .factories import experiment, finding, recording
@@ -122,12 +122,12 @@ def test_a_measure_of_noise_is_not_cleared_and_the_other_is() -> None:
 
 def test_what_it_means_is_said_where_a_control_is_not_seen() -> None:
     found = drawn(1, noise="warmth")
-    (unseen,) = found.unseen
+    (unseen,) = found.not_seen
     assert unseen.licenses == ("warmth",)
     means = "is not shown to differ, so that warmth is alike elsewhere says nothing"
     assert unseen.meaning == f"warmth glad − sorry {means}"
     assert list(control_lines(unseen))[1] == f"  {unseen.meaning}"
-    reason = found.verdict("warmth-odd-plain").open_words
+    reason = found.verdict("warmth-odd-plain").reason_text
     assert reason.startswith("no assay sensitivity: the positive control warmth-glad-sorry was")
 
 
@@ -140,7 +140,9 @@ def control(
     measure: str, low: float, high: float, *, licenses: str = "months", asked: bool = True
 ) -> Control:
     declared = PositiveControl(
-        RateDifference(measure, "x", high="a", low="b"), licenses=[licenses], unseen="nothing is"
+        RateDifference(measure, "x", high="a", low="b"),
+        licenses=[licenses],
+        if_not_seen="nothing is",
     )
     interval = Interval(low=low, high=high, level=0.95)
     p = 0.2 if low < 0 else 0.01
@@ -157,7 +159,7 @@ def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
 ) -> None:
     found = finding(p_alarm=0.2, fewest=units)
     asked = RateDifference("months", "x", high="a", low="b")
-    declared = PositiveControl(asked, unseen="it hears nothing")
+    declared = PositiveControl(asked, if_not_seen="it hears nothing")
     assert judged_control(declared, found, held).meaning == meant
 
 
@@ -205,7 +207,7 @@ LICENCES: dict[str, tuple[list[Control], str, str]] = {
 @pytest.mark.parametrize(("controls", "why", "note"), LICENCES.values(), ids=LICENCES)
 def test_what_controls_license(controls: list[Control], why: str, note: str) -> None:
     """Of a claim within ±.6 months."""
-    insensitive, licence = licence_of("months", finding(), controls)
+    insensitive, licence = validation_of("months", finding(), controls)
     assert why in insensitive
     assert bool(insensitive) == bool(why)
     assert licence == note
@@ -233,15 +235,15 @@ def test_one_that_is_not_seen_is_needed_where_no_other_is_seen(
 
 
 def test_missing_replies_are_counted_by_the_harness_and_need_none() -> None:
-    assert licence_of(MISSING, finding(measure=MISSING), []) == ("", "")
+    assert validation_of(MISSING, finding(measure=MISSING), []) == ("", "")
 
 
 def test_one_that_this_design_has_no_trials_for_is_not_held_against_the_model() -> None:
     assert (NOT_ASKED.seen, NOT_ASKED.meaning) == (True, "")
     design = Design(2, controls=0)
     (declared,) = [c for c in CONTROLS if c.licenses == ("length",)]
-    assert not declared.is_asked(STUDY, design)
-    assert PositiveControl(asked("length")).is_asked(STUDY, design)
+    assert not declared.is_in(STUDY, design)
+    assert PositiveControl(asked("length")).is_in(STUDY, design)
 
 
 # --- before anything is recorded -----------------------------------------------------------------

@@ -193,7 +193,7 @@ RULES: dict[str, Rule] = {
 def test_every_rule(case: str) -> None:
     found, changes, status, reason, words = RULES[case]
     result = verdict(found, **changes)
-    assert (result.status, result.reason, result.open_words) == (status, reason, words)
+    assert (result.status, result.reason, result.reason_text) == (status, reason, words)
     assert result.words.startswith(result.label)
 
 

@@ -81,9 +81,19 @@ def test_the_glossary_is_short_and_sorted() -> None:
     assert terms == sorted(terms, key=str.casefold)
 
 
+def _names() -> Iterator[str]:
+    """Public names, and those of the members and fields of public classes."""
+    for name in dir(pytest_bias):
+        yield name
+        value = getattr(pytest_bias, name)
+        if isinstance(value, type):
+            yield from (each for each in dir(value) if not each.startswith("_"))
+            yield from getattr(value, "__dataclass_fields__", ())
+
+
 def test_public_names_are_of_the_field() -> None:
-    words = {word for name in dir(pytest_bias) for word in name.lower().split("_")}
-    assert not words & STANDARD.keys()
+    words = {word: name for name in _names() for word in name.lower().split("_")}
+    assert {word: words[word] for word in words.keys() & STANDARD.keys()} == {}
 
 
 PRINTED = dict(_printed())

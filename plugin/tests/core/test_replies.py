@@ -373,7 +373,7 @@ def test_the_roster_has_an_endpoint_or_a_model_read_leniently(tmp_path: Path) ->
         players = players_of(of, model, SETTINGS, roster)
         outcome = carry_out(of, players, plan(of, of.design())[0], replies(FENCED, BARE))
         assert record_of(outcome, of.measured_with(players)).values["score"] == score
-        assert ("code fence" in of.asked_with(players)) == (score == 7.0)
+        assert ("code fence" in of.parameters_text(players)) == (score == 7.0)
     told = Players(MODEL, lenient=frozenset({"subject"}))
     strict = reread(of, MODEL, plan(of, of.design())[0], Cassette(path))
     assert strict.format_kept is None

@@ -69,7 +69,7 @@ def test_what_is_not_large_is_neither_cleared_nor_found(
     gate = judged(high * 2, Design(12), margin=margin)
     found = judged(high * 2, margin=margin)
     assert (gate.status, gate.claim) == (at_the_gate, "clear")
-    assert (found.status, found.open_words, found.claim) == (
+    assert (found.status, found.reason_text, found.claim) == (
         "INCONCLUSIVE",
         SCREENED,
         "detect",
@@ -82,7 +82,7 @@ def test_what_is_shown_and_may_be_smaller_than_the_margin_is_not_large() -> None
     high = [score + 2 for score in LOW]
     gate = judged(high, Design(12), margin=1.8)
     assert gate.words.startswith("BIASED (detected)")
-    assert judged(high, margin=1.8).open_words == SCREENED
+    assert judged(high, margin=1.8).reason_text == SCREENED
 
 
 def test_without_a_margin_nobody_says_what_is_large_so_it_is_described() -> None:

@@ -188,7 +188,7 @@ def test_an_optional_measure_that_the_table_lacks_is_none_of_its_trials(tmp_path
         assert ("echo" in there(outcome.values)) == there_is
         read = of.as_read([outcome])
         assert [m.name for m in read.measures] == ["score", "echo"][: 1 + there_is]
-        assert control.is_asked(read, read.design()) == there_is
+        assert control.is_in(read, read.design()) == there_is
 
 
 # --- what is wrong -------------------------------------------------------------------------------

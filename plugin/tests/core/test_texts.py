@@ -160,12 +160,12 @@ def test_words() -> None:
 
 
 def test_rules_can_be_ones_own() -> None:
-    rules = Refusals(phrases=["No way"], fewest_words=0)  # type: ignore[arg-type]  # a list serves
+    rules = Refusals(phrases=["No way"], min_words=0)  # type: ignore[arg-type]  # a list serves
     assert rules.phrases == ("No way",)
     assert rules.reason("no   WAY!") == "says 'No way'"
     assert not rules.matches("")
-    assert Refusals(phrases=(), fewest_words=3).matches("one two")
-    assert hash(rules) == hash(Refusals(phrases=("No way",), fewest_words=0))
+    assert Refusals(phrases=(), min_words=3).matches("one two")
+    assert hash(rules) == hash(Refusals(phrases=("No way",), min_words=0))
 
 
 def test_rules_are_measures() -> None:
@@ -177,10 +177,10 @@ BAD: dict[str, Callable[[], object]] = {
     "no list": lambda: Refusals(phrases=cast("Any", 3)),
     "no word": lambda: Refusals(phrases=("…",)),
     "no text": lambda: Refusals(phrases=cast("Any", (1,))),
-    "half a word": lambda: Refusals(fewest_words=cast("Any", 1.5)),
-    "a flag": lambda: Refusals(fewest_words=True),
-    "below none": lambda: Refusals(fewest_words=-1),
-    "no rule": lambda: Refusals(phrases=(), fewest_words=0),
+    "half a word": lambda: Refusals(min_words=cast("Any", 1.5)),
+    "a flag": lambda: Refusals(min_words=True),
+    "below none": lambda: Refusals(min_words=-1),
+    "no rule": lambda: Refusals(phrases=(), min_words=0),
 }
 
 

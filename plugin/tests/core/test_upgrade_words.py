@@ -34,7 +34,7 @@ ROW = UpgradeRow(
     now=SIDE,
     outcome="improved",
     compared=None,
-    said="improved: it was BIASED",
+    summary="improved: it was BIASED",
     stops=False,
     tolerated=False,
 )

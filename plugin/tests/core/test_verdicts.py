@@ -29,7 +29,7 @@ from .report.factory import between
 READ = PositiveControl(
     RateDifference("too_high", "demand", high="high", low="low", name="read"),
     licenses=("months",),
-    unseen="it does not read the demand",
+    if_not_seen="it does not read the demand",
 )
 SEEN = judged_control(READ, finding(measure="too_high", margin=None, p_clear=None))
 NOT_SEEN = judged_control(READ, finding(measure="too_high", p_alarm=0.4))

@@ -46,7 +46,7 @@ def keys_of(experiment: Experiment, trial_id: str) -> list[str]:
     assert reread(experiment, PLAYERS, trial, cassette).missing is None  # it is recorded
     lookup = cassette.lookup
     walk = Walk(experiment, PLAYERS, trial, lambda wanted: lookup(wanted.key))
-    return [wanted.key for wanted in walk.asked]
+    return [wanted.key for wanted in walk.requests]
 
 
 @pytest.mark.parametrize("name", FROZEN)

@@ -70,12 +70,12 @@ def upgrade() -> RunResult:
     name = verdict(finding()).named
     worse = replace(
         ROW, experiment=name[0], model=name[1], hypothesis=name[2], outcome="worse",
-        now=biased, stops=True, title="a demand does not move the sentence", said="worse",
+        now=biased, stops=True, title="a demand does not move the sentence", summary="worse",
     )  # fmt: skip
     rows = (ROW, worse, replace(worse, hypothesis="x", before=SIDE, outcome="new"),
             replace(worse, hypothesis="y", outcome="undecided", stops=False),
             replace(worse, hypothesis="z", outcome="known", tolerated=True),
-            replace(ROW, hypothesis="same", outcome="as before", said=""))  # fmt: skip
+            replace(ROW, hypothesis="same", outcome="as before", summary=""))  # fmt: skip
     of = Upgrade(old="lab/old", new=(name[1],), rows=worst_first(rows), notes=("a note",))
     return replace(view(analysis(verdict(finding()))), upgrade=of)
 

@@ -151,7 +151,7 @@ def why_open(suite: Suite) -> dict[str, str]:
     """Measure → why its verdict is open."""
     (analysis,) = suite.results()["analyses"]
     return {
-        verdict["finding"]["measure"]: verdict["open_words"] for verdict in analysis["verdicts"]
+        verdict["finding"]["measure"]: verdict["reason_text"] for verdict in analysis["verdicts"]
     }
 
 

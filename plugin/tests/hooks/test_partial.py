@@ -211,7 +211,7 @@ def test_a_screen_passes_what_it_does_not_find_and_fails_what_it_finds(suite: Su
     suite.check(screen, 0, "4 passed", "PASS: … 1 INCONCLUSIVE, a screen … clears nothing")
     (verdict,) = verdicts(suite)
     assert verdict["claim"] == "detect"
-    assert verdict["open_words"].startswith("a screen can only find large effects")
+    assert verdict["reason_text"].startswith("a screen can only find large effects")
     suite.check(f"{screen} {BIASED}", 1, "3 passed, 1 failed")
 
 

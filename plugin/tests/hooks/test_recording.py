@@ -157,7 +157,7 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
         if c["measure"] == "format_kept"
     }
     assert counted == {"low": {"yes": REPLICATES}, "high": {"no": REPLICATES}}
-    assert "replies taken out of a code fence" in analysis["recording"]["asked"]
+    assert "replies taken out of a code fence" in analysis["recording"]["parameters"]
     assert cassette(suite).read_bytes() == before
 
 

@@ -27,7 +27,7 @@ def structured() -> dict[str, Request]:
         first = {(t.condition.id, t.item): t for t in reversed(plan(of, of.design()))}
         for trial in first.values():
             walk = Walk(of, PLAYERS, trial, partial(simulated_reply, of))
-            for wanted in walk.asked:
+            for wanted in walk.requests:
                 if wanted.request.schema is not None:
                     found.setdefault(f"{of.id} {wanted.request.schema_name}", wanted.request)
     return found

@@ -66,7 +66,7 @@ class Acme:
         await asyncio.sleep(self.latency)
         if end is not None:
             raise end
-        dropped = tuple(sorted(call.dropped & request.parameters.given))
+        dropped = tuple(sorted(call.dropped & request.parameters.sent))
         return Completion("7", "stop", "one-1", self.usage, latency=0.25, dropped=dropped)
 
     async def aclose(self) -> None:

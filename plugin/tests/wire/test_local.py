@@ -152,7 +152,7 @@ def test_a_real_model_is_recorded_and_replayed_and_of_one_build_alone(
     replayed = run_here(pytester, *few)
     replayed.stdout.no_fnmatch_line("*not recorded*")
     written = json.loads((pytester.path / "bias-results.partial.json").read_text("utf-8"))
-    (asked,) = [each["recording"]["asked"] for each in written["analyses"]]
+    (asked,) = [each["recording"]["parameters"] for each in written["analyses"]]
     assert asked == "temperature 1, at most 40 tokens, a seed for each trial"
     assert '"simulated": true' not in json.dumps(written)
     roster.write_text(ROSTER.replace("[models", "threads = 2\n[models"))

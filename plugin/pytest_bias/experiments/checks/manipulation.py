@@ -44,7 +44,7 @@ class _Rehearsal(Walk):
         super().__init__(experiment, _PLAYERS, trial, answer, _LONGEST)
         if isinstance(self.error, BadDesign | UnknownName):
             raise self.error
-        asked = (each for each in self.asked if each.request.to == "subject")
+        asked = (each for each in self.requests if each.request.to == "subject")
         self.put = [each for each in asked if each.place.attempt == 1]
 
     @property

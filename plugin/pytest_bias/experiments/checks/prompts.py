@@ -69,7 +69,7 @@ def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[obj
     given = experiment.terms(players)["subject"]
     bare = replace(players, subject_system=None)
     walk = Walk(experiment, bare, trial, lambda _: None)
-    return [_parts(wanted.request, given) for wanted in walk.asked]
+    return [_parts(wanted.request, given) for wanted in walk.requests]
 
 
 def _judged(
@@ -88,7 +88,7 @@ def _judged(
             return simulated_reply(experiment, wanted)
         return None if recorded is None else recorded(wanted.key)
 
-    asked = Walk(experiment, players, trial, answer).asked
+    asked = Walk(experiment, players, trial, answer).requests
     first = next((each.request for each in asked if each.request.to == "judge"), None)
     if first is None:
         return []

@@ -36,7 +36,7 @@ async def push(trial: Trial, subject: Subject) -> dict[str, bool]:
 
 def answer(prompt: SimulatedPrompt) -> str:
     """Right in two of three, and then again in 49 of 50."""
-    share = 2 / 3 if len(prompt.told) == 1 else 0.98
+    share = 2 / 3 if len(prompt.questions) == 1 else 0.98
     return "yes" if dice(prompt.subject, prompt.seed).random() < share else "no"
 
 

@@ -123,7 +123,7 @@ def verdict(found: Estimate | None = None, **changed: Any) -> Verdict:
         fields["shown"] = (found.clearing,)
     made = Verdict(**fields | changed)
     words = changed.get("words") or verdict_words(made)
-    return replace(made, words=words, open_words=reason_words(made))
+    return replace(made, words=words, reason_text=reason_words(made))
 
 
 def undecided(found: Estimate | None, detail: str = "", **changed: Any) -> Verdict:

@@ -75,11 +75,11 @@ WHY = {
         "+0.90 → +1.80  grew, if at all, by up to a factor of 1.2499, allowed 1.25",
     ),
     "clear by itself": (
-        row("as before", SIDE, SIDE, bound=0.1014, margin=0.1, said=""),
+        row("as before", SIDE, SIDE, bound=0.1014, margin=0.1, summary=""),
         "+0.0 → +0.0  CLEAR before and now; may be larger by up to 0.101, allowed 0.1",
     ),
     "a cell is worse": (
-        row("worse", BEFORE, NOW, bound=0.4, no_worse=True, said=WORSE_CELL),
+        row("worse", BEFORE, NOW, bound=0.4, no_worse=True, summary=WORSE_CELL),
         f"+0.90 → +1.80  {WORSE_CELL} (does not stop it)",
     ),
 }
@@ -123,7 +123,7 @@ def test_a_chi_square_that_an_empty_cell_makes_stands_beside_the_reason_in_every
     run = factory.view(incomplete())
     (verdict,) = run.verdicts
     assert verdict.finding is None
-    assert "incomplete design: no valid reply in noir/a" in verdict.open_words
+    assert "incomplete design: no valid reply in noir/a" in verdict.reason_text
     assert verdict.published is not None
     assert verdict.published.method == "chi-square test on all replies, Cramér's V"
     statistics = verdict.published.statistics

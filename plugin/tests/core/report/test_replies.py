@@ -150,7 +150,7 @@ def test_results_are_read_as_they_were_written(expired: tuple[AcceptedVerdict, .
 DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "cut off": (lambda text: text[: len(text) // 2], "it may be cut off"),
     "no results": (lambda _: "[]", "these are no results"),
-    "format": (lambda text: text.replace('"format": 9', '"format": 6'), "its format is 6"),
+    "format": (lambda text: text.replace('"format": 10', '"format": 6'), "its format is 6"),
     "suite": (lambda text: text.replace('"suite": "FAIL"', '"suite": "PASS"'), "was changed"),
     "verdict": (lambda text: text.replace('"BIASED"', '"CLEAR"'), "was changed"),
     "NaN": (lambda text: text.replace('"estimate": 1.6667', '"estimate": NaN'), "makes no sense"),
