@@ -41,7 +41,7 @@ def players_of(
         return players
     judge = judge_of(subject, settings.judge, roster)
     named = settings.judge is not None
-    check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
+    _check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
     graded = roster.entry(judge)
     lenient = _lenient(subject=entry, judge=graded)
     return replace(players, judge=judge, judge_defaults=graded.defaults, lenient=lenient)
@@ -90,45 +90,36 @@ def check_models(settings: Settings, roster: Roster, models: Iterable[str]) -> N
                 f"{', '.join(f'simulated/{subject}' for subject in MODELS)}"
             )
             raise BadSetting(option="--bias-model", value=model, problem=problem)
-        check_simulated(model, MODELS)
-        check_local(model, roster)
+        _check_exists(model, MODELS, roster)
         if not is_tabled(model):  # what was recorded does not change under its name
-            check_pinned(model, settings, roster, "--bias-model")
+            _check_pinned(model, settings, roster, "--bias-model")
     if settings.judge not in (None, SAME):
         try:
             split_model(settings.judge, own)
-            check_simulated(settings.judge, PROGRAMS)
-            check_local(settings.judge, roster)
+            _check_exists(settings.judge, PROGRAMS, roster)
         except BadSetting as error:
             raise BadSetting(
                 option="--bias-judge", value=settings.judge, problem=error.problem
             ) from None
-        check_pinned(settings.judge, settings, roster, "--bias-judge")
+        _check_pinned(settings.judge, settings, roster, "--bias-judge")
 
 
-def check_simulated(model: str, known: Iterable[str]) -> None:
-    """Refuse a simulated subject that there is not."""
-    if is_simulated(model) and model.partition("/")[2] not in known:
-        names = [f"simulated/{name}" for name in known]
-        raise UnknownName(kind="simulated subject", name=model, known=names)
-
-
-def check_local(model: str, roster: Roster) -> None:
-    """Refuse a local model that the roster does not name."""
+def _check_exists(model: str, programs: Iterable[str], roster: Roster) -> None:
+    """Refuse a simulated subject that is none of ``programs``, and an unknown local model."""
     provider, _, name = model.partition("/")
+    if is_simulated(model) and name not in programs:
+        names = [f"simulated/{each}" for each in programs]
+        raise UnknownName(kind="simulated subject", name=model, known=names)
     if provider == LOCAL and name not in roster.local:
         hint = f"a GGUF file, or a package with one, is named in the roster, as [local.{name}]"
         raise UnknownName(kind="local model", name=name, known=roster.local, hint=hint)
 
 
-def check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:
+def _check_pinned(model: str, settings: Settings, roster: Roster, option: str) -> None:
     """Refuse a name that may mean another model tomorrow, where verdicts gate."""
     if settings.gate != "off" and is_unpinned(model, roster.entry(model)):
-        raise BadSetting(
-            option=option,
-            value=model,
-            problem=(
-                "this name may mean another model tomorrow, so no verdict can be compared "
-                "with it; name a dated version, or report without a gate (--bias-gate=off)"
-            ),
+        problem = (
+            "this name may mean another model tomorrow, so no verdict can be compared with it; "
+            "name a dated version, or report without a gate (--bias-gate=off)"
         )
+        raise BadSetting(option=option, value=model, problem=problem)

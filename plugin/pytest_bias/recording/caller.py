@@ -203,7 +203,7 @@ class Caller:
                 elif kind == "parameter" and failed.parameter in may_drop - dropped:
                     self._refused.add(failed.parameter)
                 elif kind == "parameter" and failed.parameter is not None:
-                    raise refusal(self.name, failed.parameter) from failed
+                    raise _refusal(self.name, failed.parameter) from failed
                 else:
                     raise
 
@@ -211,7 +211,7 @@ class Caller:
         """The parameters of a request that this model is known to refuse."""
         refused = request.sent & self._refused
         for parameter in sorted(refused - may_drop):
-            raise refusal(self.name, parameter)
+            raise _refusal(self.name, parameter)
         return refused
 
     async def _attempt(self, request: Request, call: Call, stop: Stop) -> Completion:
@@ -271,14 +271,11 @@ class Caller:
     def check_keeps(self, retention: Retention) -> None:
         """Refuse a provider through which text touches the disk, where none may be stored."""
         if retention != "raw" and getattr(self.provider, "keeps_text", False):
-            raise BadSetting(
-                option="--bias-model",
-                value=self.name,
-                problem=(
-                    "its prompts and replies pass through files, and this experiment keeps no "
-                    f'text (retention="{retention}")'
-                ),
+            problem = (
+                "its prompts and replies pass through files, and this experiment stores no text "
+                f'(retention="{retention}")'
             )
+            raise BadSetting(option="--bias-model", value=self.name, problem=problem)
 
     def check_bounded(self, parameters: Parameters) -> None:
         """Refuse a budget that nothing is known to keep to, before anything is paid."""
@@ -292,11 +289,9 @@ class Caller:
             what = "has no limit of a reply's tokens (max_output_tokens in the roster of models)"
         else:
             return
-        raise BadSetting(
-            option="--bias-budget",
-            value=f"{self.spending.budget:.15g}",
-            problem=f"{self.name} {what}, so its cost cannot be bounded",
-        )
+        problem = f"{self.name} {what}, so its cost cannot be bounded"
+        value = f"{self.spending.budget:.15g}"
+        raise BadSetting(option="--bias-budget", value=value, problem=problem)
 
     def _most_output(self, parameters: Parameters) -> int | None:
         return None if "max_output_tokens" in self._refused else parameters.max_output_tokens
@@ -375,7 +370,7 @@ def _too_long(failed: CallFailed) -> CallFailed:
     )
 
 
-def refusal(model: str, parameter: str) -> CallFailed:
+def _refusal(model: str, parameter: str) -> CallFailed:
     """The failure for a parameter that a model refuses and the experiment insists on."""
     return CallFailed(
         model=model,
