@@ -162,7 +162,7 @@ def use_of_trial(
     """
     if complete:
         return CostEstimate("estimate", "this cassette", len(complete)), _mean(complete)
-    elsewhere = _recorded_elsewhere(experiment, _spread(missing), cassette, players_of)
+    elsewhere = _recorded_elsewhere(experiment, missing, cassette, players_of)
     return elsewhere or rehearsed_use(experiment, missing, players)
 
 
@@ -187,7 +187,7 @@ def rehearsed_use(
 
 def _recorded_elsewhere(
     experiment: Experiment,
-    sample: Sequence[Trial],
+    missing: Sequence[Trial],
     path: Path,
     players_of: Callable[[str], Players],
 ) -> tuple[CostEstimate, Use] | None:
@@ -197,6 +197,8 @@ def _recorded_elsewhere(
             players = players_of(model)
         except BadSetting:
             continue  # no judge of that model is named
+        known = cassette.trials()
+        sample = _spread([trial for trial in missing if trial.id in known])
         if experiment.retention == "raw":
             answer = partial(_stored, cassette)
             walks = [walked(experiment, players, trial, answer) for trial in sample]
