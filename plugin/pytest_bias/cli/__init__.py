@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from itertools import combinations, product
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
@@ -29,15 +28,12 @@ def tell_json(value: object) -> None:
     tell(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
 
 
-def check_apart(written: Sequence[Path | None], read: Sequence[Path | None] = ()) -> None:
-    """Refuse to write two files to one place, or one over what is ``read``; None is no file."""
-    for pairs, problem in (
-        (combinations(written, 2), "two files were to be written there"),
-        (product(read, written), "it is read, and would be lost"),
-    ):
-        for one, other in pairs:
-            if one and other and one.resolve() == other.resolve() and is_place(one):
-                raise NotWritten(path=other, problem=problem)
+def check_apart(written: Sequence[Path | None], read: Sequence[Path] = ()) -> None:
+    """Refuse to write two files to one path, or one over a file that is read; None is no file."""
+    paths = [*read, *(path for path in written if path is not None)]
+    for path in paths[len(read) :]:
+        if sum(path.resolve() == each.resolve() for each in paths) > 1 and is_place(path):
+            raise NotWritten(path=path, problem="it is another file of this command")
 
 
 def write(path: Path, text: str) -> None:

@@ -276,13 +276,9 @@ def analyze_table(
     Raises BadData with all that is wrong, when the table is not one of the experiment's, and
     BadSetting for a design, a number of replicates or recordings: a table has its own.
     """
-    for name, why in (
-        ("design", "is judged with all the trials it has"),
-        ("replicates", "is judged with all the trials it has"),
-        ("cassettes", "holds the replies, and no recording is read"),
-    ):
+    for name in ("design", "replicates", "cassettes"):
         if options.get(name) is not None:
-            problem = f"a table {why}: leave this out"
+            problem = "a table has its own design and replies: leave this out"
             raise BadSetting(option=f"--bias-{name}", value=options[name], problem=problem)
     registry, names = declared_for([experiment], suite)
     of = registry[_only(experiment, names)].experiment

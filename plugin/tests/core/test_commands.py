@@ -100,7 +100,7 @@ WRONG = {
     f"run {ANCHORING} --budget=": "--budget=: says nothing; leave the option out",
     "run anchoring": f"name one experiment and one model: {ANCHORING} × simulated/even, ",
     f"run {ANCHORING} --out none.toml/x": "there is no folder none.toml",
-    f"run {ANCHORING} --out t --report ./t": "t was not written: two files were to be written",
+    f"run {ANCHORING} --out t --report ./t": "t was not written: it is another file of",
     f"run {ANCHORING} --out {EVEN}": "is in the folder of the recordings",
     f"run {ANCHORING} --report a --no-report": "not allowed with argument",
     f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
@@ -121,7 +121,7 @@ WRONG |= dict.fromkeys(
         f"compare {ACCEPTED} {ACCEPTED} --markdown {ACCEPTED}",
         f"paper {RESULTS} --check none.toml --out {RESULTS}",
     ),
-    "was not written: it is read, and would be lost",
+    "was not written: it is another file of this command",
 )
 WRONG |= dict.fromkeys(
     (

@@ -21,9 +21,8 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.settings.given import Given
 from pytest_bias.settings.model_names import SERVED_BY, file_stem, model_of
-from pytest_bias.settings.settings import Shard, read_settings, read_shard
+from pytest_bias.settings.settings import Shard, read_shard
 
 from . import test_measured
 from .factories import PROVENANCE, ask_twice, experiment, interrupt, pack, record, rewrite
@@ -67,22 +66,6 @@ def test_a_trial_stays_in_its_shard_from_version_to_version() -> None:
 def test_what_is_no_shard(text: str) -> None:
     with pytest.raises(BadSetting, match="must be K/N"):
         read_shard(text)
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"record": "all"}, "does not go with --bias-record=all"),
-        ({"record": "none"}, "goes with --bias-record=missing"),
-    ],
-)
-def test_a_shard_of_what_is_not_recorded(given: dict[str, object], words: str) -> None:
-    here = Path()
-    options = {"shard": "1/2", **given}
-    with pytest.raises(BadSetting, match=words):
-        read_settings(
-            Given(options=options, ini={}, environ={}, rootdir=here, invocation_dir=here)
-        )
 
 
 def test_joined_they_are_the_recording_of_one_process(
