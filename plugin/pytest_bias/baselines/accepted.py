@@ -229,17 +229,19 @@ class Baselines:
             case.contrast,
             experiment.judged_by(players),
             sampled=experiment.terms(players)["subject"],
-            told=self._prompts_of(case, players),
+            told=self._prompt_digests(case, players),
             lenient="subject" in players.lenient,
         )
 
-    def _prompts_of(self, case: Case, players: Players) -> PromptDigests:
-        """Return the prompts of a case's experiment: made once for each of its designs."""
+    def _prompt_digests(self, case: Case, players: Players) -> PromptDigests:
+        """Digests of the prompts of a case's experiment, made once for each size of its design.
+
+        They are the same for every model, but where only recorded replies lead to the judge's.
+        """
         experiment = case.experiment
         recorded = None
         if experiment.judge is not None and experiment.simulated is None:
             recorded = self._source(case).lookup
-        # Only where the way to the judge leads through recorded replies does it depend on them.
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)
         if key not in self._prompts:

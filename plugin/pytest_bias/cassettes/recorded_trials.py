@@ -124,7 +124,9 @@ def measured_in(
     *,
     anew: bool = False,
 ) -> MeasuredTrial | None:
-    """The measured line of ``trial`` in a cassette without text; None where it is not recorded.
+    """The stored measures of ``trial`` in a cassette that keeps no text; None if not recorded.
+
+    The protocol runs up to its first request, whose key finds them; nothing is called.
 
     ``anew``: by the recording that goes on. Raises FileProblem or BadDesign as :func:`reread`.
     """

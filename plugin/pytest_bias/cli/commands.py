@@ -189,7 +189,7 @@ def _of_studies(group: _Group[Any]) -> None:
 
 
 def _of_results(group: _Group[Any]) -> None:
-    paper = _Command(group, "paper", "results._paper", "have a model write a paper about a run",
+    paper = _Command(group, "paper", "results._paper", "a model's draft of a paper on a run",
         "Have a model write a paper about one experiment with one model of a run, with one call. "
         "List the sections it lacks and the numbers that the analysis does not have. The exit "
         "status is 1 when anything is listed, 2 when there is no paper.",

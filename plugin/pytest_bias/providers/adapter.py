@@ -60,7 +60,7 @@ class Adapter(ABC):
     @staticmethod
     @abstractmethod
     def read(body: dict[str, Any]) -> Completion:
-        """Read a reply body; KeyError, TypeError … when it is none."""
+        """Parse a reply body; KeyError, TypeError … where it is not one."""
 
     async def complete(self, model: str, request: Request, call: Call) -> Completion:
         """See :class:`~pytest_bias.providers.base.Provider`."""

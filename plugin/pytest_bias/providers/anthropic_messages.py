@@ -73,7 +73,7 @@ class AnthropicMessages(Adapter):
 
     @staticmethod
     def read(body: dict[str, Any]) -> Completion:
-        """Read a Messages reply body; KeyError, TypeError … when it is none."""
+        """Parse a Messages reply body; KeyError, TypeError … where it is not one."""
         return Completion(
             text=text_of_parts(body["content"]),
             finish=_FINISHES.get(body.get("stop_reason"), "other"),

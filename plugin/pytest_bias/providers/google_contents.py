@@ -114,7 +114,7 @@ class GoogleContents(Adapter):
 
     @staticmethod
     def read(body: dict[str, Any]) -> Completion:
-        """Read a generateContent reply body; KeyError, TypeError … when it is none."""
+        """Parse a generateContent reply body; KeyError, TypeError … where it is not one."""
         # Thoughts are paid as output.
         replied = ("candidatesTokenCount", "thoughtsTokenCount")
         tokens = counts(body.get("usageMetadata"), input=("promptTokenCount",), output=replied)

@@ -81,7 +81,7 @@ class OpenAIChat(Adapter):
 
     @staticmethod
     def read(body: dict[str, Any]) -> Completion:
-        """Read a Chat Completions reply body; KeyError, TypeError … when it is none."""
+        """Parse a Chat Completions reply body; KeyError, TypeError … where it is not one."""
         choice = body["choices"][0]
         message = choice["message"]
         refusal, content = text_of(message.get("refusal")), message.get("content")
@@ -180,7 +180,7 @@ class OpenAIResponses(Adapter):
 
     @staticmethod
     def read(body: dict[str, Any]) -> Completion:
-        """Read a Responses reply body; KeyError, TypeError … when it is none."""
+        """Parse a Responses reply body; KeyError, TypeError … where it is not one."""
         text = "".join(text_of(part["text"]) for part in _parts(body, "output_text"))
         refusal = "".join(text_of(part["refusal"]) for part in _parts(body, "refusal"))
         return Completion(

@@ -190,7 +190,11 @@ class TokenWindow:
         self._sent: deque[SentTokens] = deque()
 
     def wait(self, tokens: float, now: float) -> float:
-        """Seconds until ``tokens`` fit; more than a minute's worth waits for an empty window."""
+        """Seconds from ``now`` until a request of ``tokens`` keeps the limit of a minute.
+
+        One that is larger than the limit waits until nothing was sent for a minute. ``now`` is a
+        time of the clock that ``sent`` was given; nothing sleeps here.
+        """
         if self.per_minute is None:
             return 0.0
         while self._sent and self._sent[0].at <= now - _MINUTE:

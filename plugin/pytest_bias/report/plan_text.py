@@ -34,7 +34,8 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
     lines = ["bias plan: what a recording would do; nothing was called and nothing was run"]
     body = [(_heading(row, plan), _cells(row), _notes(row)) for row in plan.rows]
     if len(plan.rows) > 1:
-        total = f"total of {len(plan.rows)} (models side by side, the experiments of each in turn)"
+        parts = "models in parallel, the experiments of one model in turn"
+        total = f"total of {len(plan.rows)} rows ({parts})"
         body.append((total, _cells(plan.totals), ""))
     table = [_HEADINGS, *(cells for _, cells, _ in body)]
     widths = [max(len(row[column]) for row in table) for column in range(len(_HEADINGS))]

@@ -31,7 +31,7 @@ def other_model(model: str, served: Iterable[str], entry: ModelEntry) -> str:
     ``model`` is ``provider/model``, ``entry`` its entry in the roster, and ``served`` the names in
     the replies; an empty name is that of a provider that gives none, and is no other model.
     """
-    others = sorted({name for name in served if name and not _may_answer(model, name, entry)})
+    others = sorted({name for name in served if name and not _is_same_model(model, name, entry)})
     if not others:
         return ""
     names = sorted({*others, *entry.served})
@@ -66,7 +66,11 @@ def _requested(model: str) -> str:
     return model.partition("/")[2]
 
 
-def _may_answer(model: str, served: str, entry: ModelEntry) -> bool:
+def _is_same_model(model: str, served: str, entry: ModelEntry) -> bool:
+    """True if ``served``, the name that an endpoint reports, is ``model`` or a snapshot of it.
+
+    ``entry`` is the roster's for ``model``; other names that it allows (``served``) count as well.
+    """
     requested = _requested(model).casefold().removeprefix(_ADDRESS)
     name = served.casefold().removeprefix(_ADDRESS)
     if name == requested or served.casefold() in {each.casefold() for each in entry.served}:

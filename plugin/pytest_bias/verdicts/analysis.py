@@ -164,7 +164,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
     by_condition = records.by_condition()
     conditions = experiment.conditions_of(design)
     counts = tuple(by_condition.get(c.id, NONE).count(c.id) for c in conditions)
-    held, cut = {**withheld(agreed), **unsaid}, cut_short(experiment, counts)
+    held, cut = {**withheld(agreed), **unsaid}, ended_by_limit(experiment, counts)
     judged = []
     for control in controls:
         asked = control.contrast
@@ -272,10 +272,11 @@ def without_controls(
     return cast("Records", records.memo[hidden])
 
 
-def cut_short(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[str, str]:
-    """Measure → why it clears nothing, where the limit ended too many replies of a condition.
+def ended_by_limit(experiment: Experiment, counts: Sequence[CellCount]) -> Mapping[str, str]:
+    """Measure → why it cannot be CLEAR, where the token limit ended too many replies.
 
-    Replies of one length look alike. What differs all the same still differs.
+    That is more than one in 20 valid replies of a condition. Replies that end at the limit have
+    the same length, so they hide a difference; one that is found all the same remains.
     """
     if all(count.cut <= _TOLERATED_CUT * count.ok for count in counts):
         return {}

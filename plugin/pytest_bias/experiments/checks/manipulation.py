@@ -56,10 +56,11 @@ class _Rehearsal(Walk):
 
 
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
-    """Return the faults of the prompts of ``experiment``: errors, not raised.
+    """Errors in the prompts of ``experiment``, returned and not raised.
 
-    BadDesign for each pair of conditions with the same prompt and for each label a prompt shows,
-    JudgeNotBlind for each level the judge is told, in the design's order.
+    Its protocol runs in memory, without any call. JudgeNotBlind stands for each level that the
+    judge could read, BadDesign for each pair of conditions with the same prompt, and for each
+    label that a prompt shows. An error of the declaration itself comes alone.
     """
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", RuntimeWarning)
