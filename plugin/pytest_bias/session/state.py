@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +20,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from .options import settings_of
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from ..errors import Diagnostics
@@ -41,6 +46,7 @@ NOT_RECORDED = "bias_not_recorded"
 WORKER_KEY = "pytest_bias_workspace"
 """Key under which a worker of xdist is given the shared folder."""
 
+_FOLDER = "pytest-bias-"
 _FINAL_SETUPS = ("skipped", "xfailed")
 _WELL = ("passed", "skipped", "xfailed", "xpassed")
 
@@ -159,6 +165,20 @@ def _texts(properties: Iterable[object]) -> dict[str, str]:
     }
 
 
+def _remove_left_folders() -> None:
+    """Remove the shared folders of killed sessions, which hold replies: none holds their lock."""
+    if sys.platform == "win32":
+        return
+    for path in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with suppress(OSError):  # of another user, or of a session that lives
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
 class State:
     """A session in one process.
 
@@ -206,7 +226,14 @@ class State:
         """The folder all processes of the session share, once one of them keeps something."""
         if self.is_worker:
             return Path(self.config.workerinput[WORKER_KEY])  # type: ignore[attr-defined]
-        return Path(tempfile.gettempdir(), f"pytest-bias-{os.urandom(16).hex()}")
+        _remove_left_folders()
+        path = Path(tempfile.gettempdir(), f"{_FOLDER}{os.urandom(16).hex()}")
+        if sys.platform != "win32":
+            path.mkdir(mode=0o700)
+            # Locked until this process ends, however it does: what nobody locks is removed.
+            self._folder_handle = os.open(path, os.O_RDONLY)
+            fcntl.flock(self._folder_handle, fcntl.LOCK_EX)
+        return path
 
     @property
     def has_folder(self) -> bool:

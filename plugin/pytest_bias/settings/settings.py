@@ -95,12 +95,17 @@ def read_old(given: Given, models: Sequence[str]) -> str | None:
     if typed and given.is_typed("baselines") and not given.is_typed("accept"):
         raise given.refusal("baseline", "takes the place of --bias-baselines; give one of them")
     path = (given.invocation_dir if typed else given.rootdir) / value
+    accepts = given.is_typed("accept")
+    if accepts and path.suffix == FILE_SUFFIX:
+        raise given.refusal("baseline", "name the old model with --bias-accept, not its file")
     if names_file(path):
-        if given.is_typed("accept"):
-            raise given.refusal("baseline", "name the model with --bias-accept, not its file")
         return str(path)
     if value in models:
         problem = "is the model under test itself; name its baseline file to compare with that"
+        if accepts:
+            problem = (
+                "is the model under test itself, which needs none to be accepted: leave it out"
+            )
         raise given.refusal("baseline", problem)
     return value
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +25,7 @@ from pytest_bias.errors import (
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.recording.job import missing
 from pytest_bias.recording.plan import PlanJob, plan_recording
+from pytest_bias.session import state
 from pytest_bias.session.workspace import Workspace
 from pytest_bias.settings.roster import Roster
 from pytest_bias.settings.settings import Limits
@@ -253,3 +256,18 @@ def test_line_ends_that_git_converted_are_read_and_recorded_into(tmp_path: Path)
     assert b"\r" not in path.read_bytes()
     assert git(clone, "status", "--short") == " M cassettes/tiny/openai--tiny.jsonl\n"
     assert git(clone, "diff", "--numstat").split()[:2] == ["2", "0"]  # two replies more
+
+
+def test_what_a_killed_session_left_goes_and_what_a_living_one_has_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, lives = tmp_path / "pytest-bias-left", tmp_path / "pytest-bias-lives"
+    left.mkdir()
+    lives.mkdir()
+    (left / "replies.json").write_text("a reply", "utf-8")
+    handle = os.open(lives, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    state._remove_left_folders()
+    assert [path.name for path in tmp_path.iterdir()] == [lives.name]
+    os.close(handle)
