@@ -180,7 +180,7 @@ def test_the_path_of_a_baseline_is_taken_from_where_it_was_written(tmp_path: Pat
         apart = replace(asked, rootdir=root, invocation_dir=here)
         assert read_old(apart, []) == str(place / "old.json")
     accepting = replace(given(baseline="old.json"), rootdir=root, options={"accept": True})
-    with pytest.raises(BadSetting, match="name the model with --bias-accept, not its file"):
+    with pytest.raises(BadSetting, match="name the old model with --bias-accept, not its file"):
         read_old(accepting, [])
 
 
