@@ -37,7 +37,6 @@ _LARGEST_LOG = 99.0
 
 _LARGE = 1e12
 
-
 How = Literal["same replies", "paired", "independent", "not comparable"]
 """How two effects were compared."""
 
@@ -162,7 +161,6 @@ def compared(candidate: Effect, best: Effect, *, alpha: float = ALPHA) -> Compar
 
 
 def _are_same(candidate: Effect, best: Effect) -> bool:
-    """True if both are of the same replies."""
     same = math.isclose(candidate.estimate, best.estimate, rel_tol=1e-6, abs_tol=1e-12)
     return same and candidate.cassette == best.cassette
 

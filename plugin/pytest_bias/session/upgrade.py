@@ -86,12 +86,12 @@ def _rows(
 def _old_analyses(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     """The old model's analyses that cases speak of, and the experiments whose is another now."""
     found, lost = [], []
-    told = {
+    compared = {
         (r.experiment, r.comparison.old)
         for r in state.reported.results.values()
         if r.comparison.old
     }
-    for experiment, digest in sorted(told):
+    for experiment, digest in sorted(compared):
         made = state.workspace.read(experiment, name)
         if made is not None and made.digest == digest:
             found.append(made.analysis)
