@@ -92,7 +92,7 @@ def test_all_that_is_wrong_is_told_with_its_rows(tmp_path: Path) -> None:
     told = str(refused.value)
     for words in (
         "  row 1, column 'replicate': repeats row 1: the same model, condition and replicate '1'",
-        "  row 2, column 'rating': '3' is text, where a number, true or false is needed",
+        "  row 2, column 'rating': '3' should be a valid number",
         "  row 2, column 'rating': 5 is not within 1 to 4 points",
         "  row 2, column 'rating': 2.5 is no whole number",
         "  rows 2, 4, column 'rating': is empty, and nothing says why the trial is missing",

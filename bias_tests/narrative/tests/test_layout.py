@@ -112,7 +112,6 @@ def test_all_that_is_wrong_is_told_with_its_lines(tmp_path: Path) -> None:
         "line 4, column 'hesitation'",
         "line 4, column 'outcome'",
         "line 4, column 'pro_social'",
-        "line 5, column 'group_exemplar'",
         "line 5, column 'persona'",
     ]
     with pytest.raises(BadData, match="column 'ses': there is no such column"):

@@ -86,7 +86,7 @@ def test_all_that_is_wrong_is_told_with_its_lines(tmp_path: Path) -> None:
         f"line 3, column 'id': {CORPUS['twitter'].pool(1, 1)[0]} stands twice in its trial",
         "line 4, column 'selected': '2' is neither 0 nor 1",
         "line 5, column 'dataset': 'myspace' is none of twitter, bluesky, reddit",
-        "lines 6-7, column 'id': no post of twitter has these features",
+        "lines 6, 7, column 'id': no post of twitter has these features",
     ]
     assert "posts of your own are judged by a task of your own" in told[-1]
     (style,) = said(tmp_path / "p.csv", first(prompt_style="angry"))

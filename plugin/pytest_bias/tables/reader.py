@@ -1,7 +1,6 @@
-"""Reading files into rows that know their lines; what they mean is no concern of it.
+"""Reading tables into rows: CSV, JSON Lines, JSON, Parquet, and frames of pandas.
 
-CSV, JSON Lines, JSON (a list of objects), Parquet and frames of pandas. Fields of nested objects
-go by dotted names.
+What the rows mean is checked elsewhere. Fields of nested objects go by dotted names.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib import import_module
-from itertools import groupby, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 Source: TypeAlias = "Path | pd.DataFrame"
 """A file or folder, or a frame."""
 
-_UTF8 = "utf-8-sig"  # spreadsheets begin a file with a mark
-_SHOWN = 20  # kinds of problems of a table that are listed, and runs of lines of one
 NO_ROWS = "it holds no rows below the names of its columns"
+_UTF8 = "utf-8-sig"  # spreadsheets begin a file with a mark
+_SHOWN = 20  # problems of a table that are listed, and rows of one
 
 
 class WrongCell(NamedTuple):
-    """A problem of a table: its line (0 where it is the file's), its column, and what it is."""
+    """A problem of a table: its row (0 where it is the file's), its column, and what it is."""
 
     line: int
     column: str
@@ -48,31 +47,34 @@ class WrongCell(NamedTuple):
 class RawTable:
     """The rows of a file, and what is wrong with its shape; ``checksum`` is the file's SHA-256.
 
-    ``unit`` is what its rows are counted in; ``typed`` whether numbers and truths are such, and
-    not text; ``simulated`` whether the file says that a program gave the replies, and ``judge``
-    who it says graded. ``labels`` are what the rows of a frame are called there.
+    ``unit`` is what rows are counted in, ``labels`` are the index of a frame. ``typed``: numbers
+    and flags are such, and not text. ``simulated``: the file states that a program gave the
+    replies, and ``judge`` who graded.
     """
 
     columns: tuple[str, ...] = ()
     rows: tuple[TableRow, ...] = field(default=(), repr=False)
     problems: tuple[WrongCell, ...] = ()
     checksum: str = ""
-    unit: str = "line"
+    unit: str = "row"
     typed: bool = False
     simulated: bool = False
     judge: str | None = None
     labels: tuple[str, ...] = field(default=(), repr=False)
 
-    def place(self, row: TableRow) -> str:
-        """Where a row stands, in words."""
-        at = self.labels[row.line - 1] if self.labels else row.line
-        return f"{self.unit} {at}{f' of {row.file}' * bool(row.file)}"
+    def location(self, lines: Iterable[int], column: str = "", file: str = "") -> str:
+        """Name rows, a column and the file in a folder: ``rows 3, 7, column 'x'``."""
+        numbers = [number for number in dict.fromkeys(lines) if number]
+        names = [self.labels[n - 1] if self.labels else str(n) for n in numbers[:_SHOWN]]
+        more = f" and {len(numbers) - _SHOWN} more" * (len(numbers) > _SHOWN)
+        rows = f"{self.unit}{'s' * (len(numbers) > 1)} {', '.join(names)}{more}" if numbers else ""
+        return ", ".join(filter(None, (file, rows, f"column {column!r}" if column else "")))
 
 
 def wrong_table(
     declared: str, path: str, cells: Iterable[WrongCell], table: RawTable | None = None
 ) -> BadData:
-    """The error for a table of which no row is used: its first problems, each once for all rows.
+    """Return the error of a table of which no row is used, each problem once for all its rows.
 
     ``declared`` is where the table is named.
     """
@@ -80,39 +82,18 @@ def wrong_table(
     lines: dict[tuple[str, str, str], list[int]] = {}
     for line, column, problem, file in sorted(cells):
         lines.setdefault((file, column, problem), []).append(line)
-    messages = [
-        f"  {_position(table, rows, column, file)}{problem}"
-        for (file, column, problem), rows in islice(lines.items(), _SHOWN)
-    ]
-    if more := sum(map(len, islice(lines.values(), _SHOWN, None))):
-        messages.append(f"  and {more} more")
     count = f"{len(cells)} problem{'s' * (len(cells) != 1)}"
-    messages = [f"{count}, and no row is used before they are mended:", *messages]
+    messages = [f"{count}, and no row is used before they are mended:"]
+    for (file, column, problem), rows in islice(lines.items(), _SHOWN):
+        location = table.location(rows, column, file)
+        messages.append(f"  {location}{': ' * bool(location)}{problem}")
+    if len(lines) > _SHOWN:
+        messages.append(f"  and {len(lines) - _SHOWN} more")
     return BadData(source=f"{declared}={path}", problem="\n".join(messages))
 
 
-def _position(table: RawTable, rows: Iterable[int], column: str, file: str) -> str:
-    """``lines 3, 7-9, column "x": ``, in a folder after the file's name.
-
-    Empty for what is wrong with the one file itself.
-    """
-    numbers = sorted({*rows} - {0})
-    by_run = groupby(enumerate(numbers), lambda at: at[1] - at[0])
-    runs = [[line for _, line in run] for _, run in by_run]
-    names = table.labels or tuple(map(str, range(1, max(numbers, default=0) + 1)))
-    shown = ", ".join(
-        "-".join(dict.fromkeys(names[n - 1] for n in (run[0], run[-1]))) for run in runs[:_SHOWN]
-    )
-    if more := sum(map(len, runs[_SHOWN:])):
-        shown += f" and {more} more"
-    parts = [file] if file else []
-    parts += [f"{table.unit}{'s' * (len(numbers) > 1)} {shown}"] if runs else []
-    parts += [f"column {column!r}"] if column else []
-    return f"{', '.join(parts)}: " if parts else ""
-
-
 def read_files(path: Path, pattern: str = "") -> RawTable:
-    """The table in a file, by how its name ends, or in the files of a folder ``pattern`` names.
+    """Read the table in a file, by its suffix, or in the files of a folder ``pattern`` names.
 
     Raises MissingPackage for a Parquet file where pyarrow is not installed.
     """
@@ -126,103 +107,103 @@ def read_files(path: Path, pattern: str = "") -> RawTable:
     tables = {each.relative_to(path).as_posix(): _read(each) for each in paths}
     sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
     return RawTable(
-        columns=tuple(
-            dict.fromkeys(column for each in tables.values() for column in each.columns)
-        ),
-        rows=tuple(row._replace(file=name) for name, each in tables.items() for row in each.rows),
-        problems=tuple(
-            p._replace(file=name) for name, each in tables.items() for p in each.problems
-        ),
+        columns=tuple(dict.fromkeys(chain.from_iterable(t.columns for t in tables.values()))),
+        rows=tuple(row._replace(file=name) for name, t in tables.items() for row in t.rows),
+        problems=tuple(p._replace(file=name) for name, t in tables.items() for p in t.problems),
         checksum=hashlib.sha256(sums.encode()).hexdigest(),
-        unit="row" if all(each.unit == "row" for each in tables.values()) else "line",
+        unit=next(each.unit for each in tables.values()),
         typed=all(each.typed for each in tables.values()),
         simulated=any(each.simulated for each in tables.values()),
     )
 
 
 def read_frame(frame: pd.DataFrame) -> RawTable:
-    """The table in a frame, whose rows go by its index; ``checksum`` is that of it as CSV.
+    """Read a frame, whose rows go by its index; ``checksum`` is that of it as CSV.
 
-    Cells that pandas calls missing are empty; that a program gave the replies is said by
-    ``frame.attrs["simulated"]``.
+    Cells that pandas calls missing are empty; ``frame.attrs["simulated"]`` states that a program
+    gave the replies.
     """
     columns = [str(name) for name in frame.columns]
-    if problems := _duplicates(columns, 0):
-        return RawTable(problems=tuple(problems))
+    if problems := _duplicates(columns):
+        return RawTable(problems=problems)
     cells = frame.set_axis(columns, axis="columns").astype(object)
     records = cells.where(cells.notna(), None).to_dict("records")
     return replace(
-        _objects(enumerate(records, start=1), _to_json),
+        _objects(enumerate(records, start=1), _plain),
         checksum=hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest(),
-        unit="row",
         simulated=frame.attrs.get("simulated") is True,
         labels=tuple(map(shortly, frame.index)),
     )
 
 
 def _read(path: Path) -> RawTable:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        return _unread(f"the file cannot be read: {error.strerror or error}")
     if path.suffix.lower() not in _FORMATS:
         return _unread(f"how its name ends must say what it is: {', '.join(_FORMATS)}")
+    data = b""
     try:
+        data = path.read_bytes()
         table = _FORMATS[path.suffix.lower()](data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _unread("the file is not UTF-8 from here on; save it in UTF-8", line)
+        return _unread(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
+    except (
+        ArithmeticError,
+        csv.Error,
+        NotImplementedError,
+        OSError,
+        RecursionError,
+        ValueError,
+    ) as error:
+        return _unread(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
     return replace(table, checksum=hashlib.sha256(data).hexdigest())
 
 
-def _unread(problem: str, line: int = 0) -> RawTable:
-    return RawTable(problems=(WrongCell(line, "", problem),))
+def _unread(problem: str) -> RawTable:
+    return RawTable(problems=(WrongCell(0, "", problem),))
 
 
 def _csv(data: bytes) -> RawTable:
-    """A table of comma-separated values; its first line names the columns.
+    """Read comma-separated values as text; the first line names the columns.
 
-    Nothing is stripped, and an empty cell is an empty text; empty lines are passed over.
+    Nothing is stripped, and empty lines are passed over.
     """
-    lines: list[tuple[int, list[str]]] = []
-    try:
-        lines.extend(csv_lines(data.decode(_UTF8)))
-    except csv.Error as error:
-        last = lines[-1][0] if lines else 0
-        return _unread(f"the file is no CSV from here on: {error}", last + 1)
+    lines = [*csv_lines(data.decode(_UTF8))]
     if not lines:
         return _unread(NO_ROWS)
-    (first, columns), *rest = lines
+    (_, columns), *rest = lines
     for sign in ";\t" if len(columns) == 1 else "":
         if sign in columns[0]:
-            words = f"the cells are parted by {sign!r}: save it with commas, as a CSV has them"
-            return _unread(words, first)
-    problems, size = _duplicates(columns, first), len(columns)
-    words = f"cells, and the first line names {size} columns"
-    problems += [
-        WrongCell(line, "", f"has {len(cells)} {words}")
-        for line, cells in rest
-        if len(cells) != size
-    ]
-    rows = [
-        TableRow(line, dict(zip(columns, cells, strict=True)))
-        for line, cells in rest
-        if len(cells) == size
-    ]
-    return RawTable(tuple(columns), tuple(rows), tuple(problems))
+            return _unread(f"the cells are separated by {sign!r}: save it with commas")
+    size = len(columns)
+    problem = f"cells, and the first line names {size} columns"
+    return RawTable(
+        columns=tuple(columns),
+        rows=tuple(
+            TableRow(line, dict(zip(columns, cells, strict=True)))
+            for line, cells in rest
+            if len(cells) == size
+        ),
+        problems=(
+            *_duplicates(columns),
+            *(
+                WrongCell(line, "", f"has {len(cells)} {problem}")
+                for line, cells in rest
+                if len(cells) != size
+            ),
+        ),
+        unit="line",
+    )
 
 
-def _duplicates(columns: list[str], line: int) -> list[WrongCell]:
-    return [
-        WrongCell(line, name, "two columns have this name")
-        for number, name in enumerate(columns)
-        if name in columns[:number]
-    ]
+def _duplicates(columns: Iterable[str]) -> tuple[WrongCell, ...]:
+    names = list(columns)
+    twice = [name for number, name in enumerate(names) if name in names[:number]]
+    return tuple(WrongCell(0, name, "two columns have this name") for name in twice)
 
 
-def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
-    """The fields of an object, those of objects in it by dotted names."""
-    for name, value in given.items():
+def _flat(cells: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the fields of an object, those of objects in it by dotted names."""
+    for name, value in cells.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{name}.")
         else:
@@ -230,7 +211,7 @@ def _flat(given: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
 
 
 def _loads(text: str) -> Any:
-    """JSON of which no object has a field twice: of two values it is unknown which is meant."""
+    """Read JSON of which no object has a field twice: which value is meant would be unknown."""
     try:
         return json.loads(text, object_pairs_hook=once_each)
     except TwiceNamed as twice:
@@ -241,42 +222,36 @@ def _loads(text: str) -> Any:
 def _json_lines(data: bytes) -> RawTable:
     # Not by splitlines(), which ends a line at characters that texts may hold.
     lines = enumerate(data.decode(_UTF8).split("\n"), start=1)
-    return _objects(((line, each) for line, each in lines if each.strip()), _loads)
+    found = _objects(((line, each) for line, each in lines if each.strip()), _loads)
+    return replace(found, unit="line")
 
 
 def _json(data: bytes) -> RawTable:
-    try:
-        rows = _loads(data.decode(_UTF8))
-    except UnicodeDecodeError:
-        raise
-    except (ValueError, RecursionError) as error:
-        return _unread(f"the file is no JSON: {error}", getattr(error, "lineno", 0))
+    rows = _loads(data.decode(_UTF8))
     if not isinstance(rows, list):
         return _unread("the file is no list of objects")
-    return replace(_objects(enumerate(rows, start=1)), unit="row")
+    return _objects(enumerate(rows, start=1))
 
 
 def _objects(
     rows: Iterable[tuple[int, Any]], read: Callable[[Any], object] = lambda row: row
 ) -> RawTable:
-    """A table of what ``read`` makes objects of, each with its line; missing fields are empty."""
-    columns: dict[str, None] = {}
+    """Make a table of what ``read`` makes of numbered rows; missing fields are empty."""
     found: list[TableRow] = []
     problems: list[WrongCell] = []
     for line, each in rows:
         try:
             row = read(each)
-            if isinstance(row, dict):
-                cells = dict(_flat(row))
-                found.append(TableRow(line, cells))
-                columns.update(dict.fromkeys(cells))
-                continue
             problem = f"it is a {type(row).__name__}"
         except (ValueError, RecursionError) as error:
-            problem = str(error)
-        problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
+            row, problem = None, str(error)
+        if isinstance(row, dict):
+            found.append(TableRow(line, dict(_flat(row))))
+        else:
+            problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
     if not found and not problems:
-        problems.append(WrongCell(0, "", NO_ROWS))
+        return _unread(NO_ROWS)
+    columns = dict.fromkeys(chain.from_iterable(row.cells for row in found))
     return RawTable(tuple(columns), tuple(found), tuple(problems), typed=True)
 
 
@@ -293,36 +268,27 @@ def arrow() -> tuple[Any, Any]:
 
 def _parquet(data: bytes) -> RawTable:
     pa, parquet = arrow()
-    try:
-        table = parquet.ParquetFile(pa.BufferReader(data)).read()
-        if problems := _duplicates(table.column_names, 0):
-            return RawTable(problems=tuple(problems))
-        found = _objects(enumerate(table.to_pylist(), start=1), _to_json)
-        metadata = table.schema.metadata or {}
-        judge = metadata[b"judge"].decode() if b"judge" in metadata else None
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        words = str(error).partition("\n")[0]
-        return _unread(f"the file cannot be read as Parquet: {words}")
-    simulated = metadata.get(b"simulated") == b"true"
-    return replace(found, unit="row", simulated=simulated, judge=judge)
+    table = parquet.ParquetFile(pa.BufferReader(data)).read()
+    if problems := _duplicates(table.column_names):
+        return RawTable(problems=problems)
+    metadata = table.schema.metadata or {}
+    judge = metadata[b"judge"].decode() if b"judge" in metadata else None
+    found = _objects(enumerate(table.to_pylist(), start=1), _plain)
+    return replace(found, simulated=metadata.get(b"simulated") == b"true", judge=judge)
 
 
-def _to_json(cell: Any) -> object:
-    """A cell as JSON would have it: a time is its text, a decimal a number, an array a list."""
+def _plain(cell: Any) -> object:
+    """Return a cell as JSON would have it: a time as text, a decimal as a number."""
     if hasattr(cell, "tolist"):  # of numpy
         cell = cell.tolist()
     if isinstance(cell, list):
-        return [*map(_to_json, cell)]
+        return [*map(_plain, cell)]
     if isinstance(cell, dict):
-        return {name: _to_json(inner) for name, inner in cell.items()}
+        return {name: _plain(inner) for name, inner in cell.items()}
     if isinstance(cell, Decimal):  # a whole one may have more digits than a float, as ids have
-        whole = cell.is_finite() and cell.adjusted() < _DIGITS and cell == int(cell)
-        return int(cell) if whole else float(cell)
+        return int(cell) if cell.is_finite() and cell == cell.to_integral() else float(cell)
     return cell.isoformat() if hasattr(cell, "isoformat") else cell
 
-
-_DIGITS = 76
-"""Digits of the largest decimals that Parquet has."""
 
 _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
     ".csv": _csv,
@@ -331,7 +297,6 @@ _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
     ".json": _json,
     ".parquet": _parquet,
 }
-"""How a name ends → what reads the file."""
 
 ENDINGS = tuple(_FORMATS)
-"""How the names of tables end."""
+"""Suffixes of tables."""

@@ -520,7 +520,7 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
             "line 4, column 'trial': 'a#1' is labelled twice, first on line 2",
         ),
         ("trial,mark\na#1,3\n", "line 1, column 'mark': tiny has no such measure; it has score,"),
-        ("trial,score,score\n", "line 1, column 'score': two columns have this name"),
+        ("trial,score,score\n", "column 'score': two columns have this name"),
         ("trial\na#1\n", "line 1: needs a column 'trial' and one or more named after measures"),
         ("", "it holds no rows below the names of its columns"),
         (
@@ -539,7 +539,7 @@ def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> Non
             "trial,reply key,reviewer note\na#1,0123456789ab,so\n",
             "line 1: needs a column 'trial' and one or more named after measures",
         ),
-        ("trial;score\na#1;2,5\n", "line 1: the cells are parted by ';': save it with commas"),
+        ("trial;score\na#1;2,5\n", "the cells are separated by ';': save it with commas"),
         ("trial,score\na#1,3,4\n", "line 2: has 3 cells, and the first line names 2 columns"),
     ],
 )
