@@ -505,11 +505,6 @@ def test_a_line_without_a_label_is_passed_over(tmp_path: Path) -> None:
     assert told.cells == (Label(3, "a#1", "score", "3"),)
 
 
-def test_trials_of_another_number_of_replicates_are_known(tmp_path: Path) -> None:
-    told = read(tmp_path, "trial,score\na#999,3\n")
-    assert found(judged(), ratings(), labels=told).trials == 0
-
-
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
@@ -555,30 +550,6 @@ def test_a_file_that_is_none_is_named_with_its_line(
 def test_labels_of_a_second_rating_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadData, match="is the judge's second rating; label the first one"):
         read(tmp_path, "trial,score_again\na#1,3\n", judged(OF_SCORE))
-
-
-def test_ids_with_exemplars_are_those_that_messages_show(tmp_path: Path) -> None:
-    factor = Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["Ann/e"], "b": ["Zoë, B"]})
-    of = judged(factors=[factor])
-    names = [trial.id for trial in plan(of, Design(1))]
-    told = read(tmp_path, f'trial,score\n{names[0]},1\n"{names[1]}",2\n', of)
-    assert [cell.trial for cell in told.cells] == names == ["a/Ann%2Fe#1", "b/Zoë, B#1"]
-
-
-def test_the_terminal_says_what_was_found() -> None:
-    rated = ratings(twice=19)
-    held = found(judged(OF_SCORE), rated)
-    assert judge_line(held) == f"judge NOT RELIED ON: {held.why}"
-    agreed = found(judged(OF_SCORE), ratings())
-    assert judge_line(agreed) == (
-        "judge's agreement with itself on score: α = 1.00 (ordinal), 40 trials scored twice"
-    )
-    people = found(judged(), rated, labels=labels("kind", [each.kind for each in rated]))
-    assert judge_line(people) == (
-        "judge compared with people on kind: α = 1.00 (nominal), 40 trials labelled"
-    )
-    none = found(judged(), rated, labels=labels("kind", []))
-    assert judge_line(none).endswith("so α is undefined, 0 trials labelled")
 
 
 def test_the_page_says_what_was_found() -> None:

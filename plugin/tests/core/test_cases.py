@@ -206,11 +206,6 @@ def test_what_is_declared_is_known_by_experiment() -> None:
     assert (entry.experiment, entry.module) == (TINY, "test_one")
 
 
-def test_saying_the_same_again_changes_nothing() -> None:
-    same, control = declared(hypotheses(TINY, mean())), declared(positive_control(TINY, CONTROL))
-    assert list(registry(same, control, same, control)["tiny"].hypotheses) == ["score-b-a"]
-
-
 CONFLICTS: dict[str, tuple[Callable[[], Registry], str]] = {
     "two experiments": (
         lambda: registry(declared(conditions(TINY)), declared(conditions(experiment()))),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.contrasts.differences import MeanDifference, RateDifference
+from pytest_bias.contrasts.differences import MeanDifference
 from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.contrasts.people import Human
 from pytest_bias.errors import TooFewUnits
@@ -112,12 +112,6 @@ def test_the_anchoring_index_is_per_unit_of_the_factor() -> None:
     assert analysed(HIGH, LOW, of=words).index is None
 
 
-def test_the_index_of_a_falling_factor_keeps_its_interval_in_order() -> None:
-    falling = experiment(factors=[Factor("demand", {"low": 9, "high": 3})], measures=[WIDE])
-    index = there(analysed(HIGH, LOW, of=falling).index)
-    assert index.interval.low < index.estimate < index.interval.high < 0
-
-
 @pytest.mark.requirement("ANCHOR-15")
 def test_missing_replies_are_counted_and_never_zeros() -> None:
     found = analysed([*HIGH, None], [None, *LOW, None])
@@ -173,14 +167,3 @@ def test_similar_is_only_what_is_shown_to_be() -> None:
     spread = [-0.5, -0.25, 0.0, 0.25, 0.5] * 20
     human = there(analysed([7.05 + x for x in spread], [5 + x for x in spread], human=sharp).human)
     assert human.primary == "SIMILAR"
-
-
-def rate(high: Sequence[bool | None], low: Sequence[bool | None]) -> Estimate:
-    of = experiment(factors=TINY.factors, measures=[FLAG])
-    records = rows(of, {"high": high, "low": low})
-    return RateDifference("score", "demand", high="high", low="low").analyse(of, records)
-
-
-def test_rates_need_replies() -> None:
-    with pytest.raises(TooFewUnits, match="demand=low"):
-        rate([True], [None])

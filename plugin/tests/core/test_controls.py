@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from pytest_bias import (
-    MISSING,
     Design,
     Experiment,
     Factor,
@@ -161,13 +160,6 @@ def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
     asked = RateDifference("months", "x", high="a", low="b")
     declared = PositiveControl(asked, if_not_seen="it hears nothing")
     assert judged_control(declared, found, held).meaning == meant
-
-
-def test_what_is_alike_of_several_measures_is_told_of_all() -> None:
-    asked = RateDifference("months", "x", high="a", low="b")
-    declared = PositiveControl(asked, licenses=["months", "years", "days"])
-    said = judged_control(declared, finding(p_alarm=0.2)).meaning
-    assert said.endswith("so that months, years and days are alike elsewhere says nothing")
 
 
 OWN, SMALL, TOO_SMALL = (

@@ -201,14 +201,6 @@ def test_missing_replies_are_an_outcome_that_is_there_where_five_in_a_hundred_ar
     assert 0.8 < five < 0.95
 
 
-def test_what_no_verdict_is_possible_of_says_so() -> None:
-    found = prospect(difference(claim="detect"), PLAIN, Design(4, "few"))
-    assert found.problem.startswith("few design: 4 replies on a side can give")
-    of_seeds = difference(claim="detect", target="population", unit="seed")
-    for each in (of_seeds, difference(claim="detect")):  # single replies are joined
-        assert prospect(each, CROSSED, Design(1, "one")).problem == ""
-
-
 def test_an_alarm_of_fewer_than_ten_units_is_a_permutation_and_has_no_chance_told() -> None:
     few = replace(PLAIN, replicates=9)
     assert prospect(difference(claim="detect"), few).biased is None
@@ -239,11 +231,6 @@ def test_a_measure_without_a_control_is_never_clear() -> None:
     found = prospect(difference(), controlled=False)
     assert "no positive control is about its measure" in words(found)
     assert passes([found]) == (0.0, 0.0)
-
-
-def test_a_spread_below_0_is_refused() -> None:
-    with pytest.raises(BadDesign, match="spread must be a number, 0 or above"):
-        Measure("score", spread=-1.0)
 
 
 # --- the suite ----------------------------------------------------------------------------------
@@ -299,14 +286,6 @@ def test_an_effect_as_large_as_the_margin_is_settled_by_no_number() -> None:
 
 def test_replies_that_are_all_alike_lack_units_alone() -> None:
     assert replicates_to_settle(seen(0.0, 0.0), 30, alpha=ALARM) == 49
-
-
-def test_a_ratio_is_settled_on_its_logarithm() -> None:
-    of = replace(PLAIN, measures=[Measure("flag", take=happened)])
-    ratio = RateRatio("flag", "group", margin=1.25, claim="clear", **PAIR)
-    flags = {name: [True] * 30 + [False] * 30 for name in ("a", "b")}
-    found = ratio.analyse(of, rows(of, flags, "flag"))
-    assert there(replicates_to_settle(found, 60, alpha=ALARM)) > 300
 
 
 def test_replicates_settle_nothing_about_a_population() -> None:

@@ -487,17 +487,6 @@ def test_a_layout_s_columns_may_be_called_otherwise(tmp_path: Path) -> None:
     assert len(outcomes(path, ARRANGED, layout="other", columns=names)) == 1
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".json", ".parquet"])
-def test_rows_that_are_no_lines_are_called_rows(tmp_path: Path, suffix: str) -> None:
-    path = written(tmp_path / f"t{suffix}", [{**ROWS[2], "replicate": 1}] * 2)
-    unit = "line" if suffix in (".csv", ".jsonl") else "row"
-    first = 2 if suffix == ".csv" else 1
-    same = "the same model, condition and replicate '1'"
-    assert said(path) == [
-        f"{unit} {first + 1}, column 'replicate': repeats {unit} {first}: {same}"
-    ]
-
-
 EXPORTS = Path(__file__).parent / "exports"
 PAGE = Path(__file__).parents[3] / "docs" / "tables.md"
 ANCHORING = "anchoring-prosecutor-sentencing-all-in-one"

@@ -22,7 +22,6 @@ from pytest_bias import (
 from pytest_bias.errors import BadData, BadSetting, NotRecorded, UnknownName
 from pytest_bias.settings.roster import Roster, TableEntry, parse_roster
 from pytest_bias.settings.settings import Settings
-from pytest_bias.tables import reader
 from pytest_bias.tables.subjects import Tables, TableSource
 
 from ..helpers import there
@@ -295,30 +294,6 @@ def test_a_wrong_row_is_refused_with_its_line_and_column(
     tmp_path: Path, rows: list[str], said: list[str]
 ) -> None:
     assert problems(tmp_path, *rows) == said
-
-
-def test_all_problems_of_a_file_are_named_at_once_other_models_rows_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader, "_SHOWN", 99)
-    rows = [line for lines, _ in WRONG.values() for line in lines]
-    with pytest.raises(BadData) as refused:
-        replies(tmp_path, GOOD.replace(",1", ",0"), *rows)
-    found = str(refused.value).splitlines()
-    for word in (
-        "'mid'",
-        "'Ann'",
-        "'poem'",
-        "'13'",
-        "'six'",
-        "'hot'",
-        "'perhaps'",
-        "'yesterday'",
-    ):
-        assert any(word in line for line in found), word
-    assert any("repeats line" in line for line in found)
-    assert any("names no model" in line for line in found)
-    assert any("has 2 cells" in line for line in found)
 
 
 def test_lines_are_those_of_the_file_where_a_row_takes_several(tmp_path: Path) -> None:

@@ -149,13 +149,6 @@ def test_estimates_are_shown_as_finely_as_a_small_margin(
     assert f": {sides} from " in arms_words(found)
 
 
-def test_an_interval_that_is_not_of_the_test_is_not_shown() -> None:
-    """A permutation finds what Student's t does not: nothing is drawn that says otherwise."""
-    found = replace(by_t(0.3, 0.2, 10, 0.5, "zero"), p_alarm=0.001)
-    result = verdict(found)
-    assert (result.status, result.shown) == ("BIASED", ())
-
-
 @pytest.mark.parametrize(
     ("margin", "words"),
     [
@@ -220,13 +213,6 @@ def test_a_failure_says_all_that_decided() -> None:
         "  alarm: p = 0.0010 (Holm); clearing: p = 0.9000; Welch's t test",
         "  cassette: cassettes/x.jsonl",
     ]
-
-
-def test_missing_replies_stand_with_their_group() -> None:
-    high, low = finding().arms
-    found = finding(arms=(high, replace(low, missing={"refusal": 3, "empty": 1})))
-    stopped = stopped_by(verdict(found), "x", gate="absolute", inconclusive="fail")
-    assert "low (3): 5.00 from 120 units, 1 empty, 3 refusal" in str(stopped)
 
 
 def test_positive_controls() -> None:

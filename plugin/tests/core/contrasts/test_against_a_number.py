@@ -116,15 +116,6 @@ def test_more_alike_is_never_worse_and_few_replies_clear_nothing() -> None:
         assert clears(finding) == (20 * replicates / 2 >= finding.needed)
 
 
-def test_a_plan_says_what_clears_it() -> None:
-    prospect = prospect_of(HALF, OF, OF.design(), None)
-    assert prospect is not None
-    assert (prospect.units, prospect.problem) == ((400,), "")
-    small = study(factors=[TONE], replicates=5)
-    with pytest.raises(BadDesign, match="the gate design cannot clear it: it needs 29 replies"):
-        HALF.check(small)
-
-
 @pytest.mark.parametrize(
     ("declare", "words"),
     [

@@ -16,14 +16,12 @@ from pytest_bias import (
     MeanDifference,
     RateDifference,
     RateRatio,
-    Selection,
     TotalGap,
 )
 from pytest_bias.contrasts.declared import Hypothesis
 from pytest_bias.contrasts.estimate import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.records import Record, Records
 from pytest_bias.stats.equivalence import SideSummary, clearing_p, further_of, moments, sides_of
 from pytest_bias.verdicts.decide import clears
 
@@ -162,33 +160,6 @@ def test_fewer_events_in_cells_of_two_never_undo_a_clear(order: str) -> None:
         cleared.append(clears(question.analyse(PAIRED, recorded(PAIRED, draw, measure))))
     assert cleared == sorted(cleared)
     assert cleared[0] < cleared[-1]
-
-
-def test_choices_turned_one_by_one_never_undo_a_clear() -> None:
-    """Items of two groups, of which one each is picked in every pool."""
-    posts = {f"f{i}": "f" for i in range(5)} | {f"m{i}": "m" for i in range(5)}
-    of = study(
-        factors=[Factor("tone", {"x": 1, "y": 2})],
-        measures=[Measure("picked"), Measure("pool")],
-        replicates=60,
-    )
-    question = Selection(
-        "picked", "pool", feature=posts, group="f", margin=1.25, claim="detect", name="f"
-    )
-    plain = recorded(of, lambda _: 0.0)
-    shown = " ".join(posts)
-    before = False
-    for more in range(40, -1, -1):
-        rows = []
-        for place, row in enumerate(plain.rows):
-            women = 3 if place < more else 2 + place % 2
-            picked = [f"f{i}" for i in range(women)] + [f"m{i}" for i in range(5 - women)]
-            values = {"picked": " ".join(picked), "pool": shown}
-            rows.append(Record(row.trial, values, None))
-        found = question.analyse(of, Records(tuple(rows)))
-        assert clears(found) >= before, more
-        before = clears(found)
-    assert before
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -240,10 +240,6 @@ def test_unknown_names_are_refused(kind: str, changes: dict[str, Any], name: str
         ALL[kind](**changes).check(MANY)
 
 
-def test_a_control_needs_no_bounds_and_no_claim() -> None:
-    mean(measure="free", claim=None, margin=None).check(MANY)
-
-
 IDS: dict[str, Hypothesis] = {
     "score-white-black": mean(),
     "score-white+asian-black": mean(high=("white", "asian")),

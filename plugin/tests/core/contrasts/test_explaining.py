@@ -62,27 +62,11 @@ def test_what_was_asked_and_what_the_published_method_says() -> None:
     )
 
 
-def test_without_a_margin() -> None:
-    text = text_of(judged(tones(0.1, margin=None), claim="detect"))
-    assert "No margin is declared, so an effect can be found but never cleared." in text
-    assert "leaving it undecided is no failure." in text
-
-
-def test_nothing_computed() -> None:
-    assert explanation(judged(NoFinding("incomplete design"))) == ()
-
-
 @pytest.mark.parametrize(("p", "effect"), [(0.001, "an effect"), (0.5, "no effect")])
 def test_what_the_published_method_calls_it(p: float, effect: str) -> None:
     published = PublishedColumn(method="a test", statistics={"p": p})
     found = replace(tones(2), published=published)
     assert f"which it calls {effect}. It asks" in text_of(judged(found))
-
-
-def test_a_published_method_without_a_p_value_is_left_to_its_column() -> None:
-    found = replace(tones(0.2), published=PublishedColumn(method="total", statistics={"sum": 1.0}))
-    for each in (found, replace(found, published=None)):
-        assert "Published" not in text_of(judged(each))
 
 
 def test_levels_with_long_words_are_called_otherwise() -> None:

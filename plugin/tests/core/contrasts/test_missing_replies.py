@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bias import GroupContrast, Interaction, MeanDifference, RateDifference
+from pytest_bias import GroupContrast, Interaction, RateDifference
 from pytest_bias.contrasts.estimate import Estimate, MissingReplies
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import Experiment
@@ -92,29 +92,3 @@ def test_an_item_with_one_reply_a_side_has_no_effect_of_its_own() -> None:
     spread = QUESTION.analyse(of, recorded(of, draw, "yes")).items
     assert spread is not None
     assert spread.items == 59
-
-
-def test_items_in_single_trials_are_joined() -> None:
-    of = of_tones(items=items(60), replicates=1)
-    records = recorded(
-        of,
-        lambda t: None if (t.item, level(t, "tone")) == ("s0", "low") else t.item == "s3",
-        "yes",
-    )
-    finding = QUESTION.analyse(of, records)
-    assert finding.estimate == pytest.approx(1 / 60 - 1 / 59)
-    assert (finding.fewest, finding.items) == (59, None)
-
-
-def test_without_a_margin_no_item_lies_on_either_side_of_it() -> None:
-    of = of_tones(items=items(6), replicates=5)
-    question = MeanDifference("score", "tone", high="high", low="low", claim="detect")
-
-    def draw(trial: Trial) -> float:
-        up = level(trial, "tone") == "high"
-        sign = 1 if trial.item in {"s0", "s1", "s2"} else -1
-        return 3.0 * sign * up + trial.replicate / 10
-
-    spread = question.analyse(of, recorded(of, draw)).items
-    assert spread is not None
-    assert not spread.opposite

@@ -55,13 +55,6 @@ def test_counts_stand_beside_rates_with_strata_and_items(target: Any) -> None:
     assert human.similar_within is None
 
 
-def test_replies_that_are_all_alike_stand_beside_people_too() -> None:
-    finding, human = beside(rates(margin=0.1, claim="clear"), lambda _: True, "yes")
-    assert (finding.se, finding.estimate) == (None, 0.0)
-    assert (human.interval.high, human.df) == pytest.approx((-human.people.low, LM1.df))
-    assert (human.primary, human.published, human.similar_within) == ("LESS", "LESS", 0.1)
-
-
 def test_means_and_standard_deviations_are_welch_s() -> None:
     people = Human.means(high=(6.1, 2.2, 19), low=(4.0, 1.4, 20), citation="")
     welch = stats.ttest_ind_from_stats(6.1, 2.2, 19, 4.0, 1.4, 20, equal_var=False)

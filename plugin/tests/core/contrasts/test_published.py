@@ -211,7 +211,3 @@ def test_a_side_without_replies_is_named(
         column(method, Records(tuple(rows)))
     words = f"{named}: no valid reply"
     assert there(found.value.published)[1] == {"not defined": words}
-
-
-def test_without_a_published_method_there_is_no_column() -> None:
-    assert column(None) is None

@@ -13,7 +13,6 @@ from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Record, Records
 from pytest_bias.verdicts.decide import clears
 
-from ...helpers import there
 from .designs import TONE, items, level, recorded, study
 
 SEX = {f"p{i}": ("female" if i < 8 else "male" if i < 18 else "unknown") for i in range(24)}
@@ -154,13 +153,6 @@ def test_a_group_that_is_never_selected_is_the_largest_bias_there_is() -> None:
     assert found.estimate < 0.05
     assert found.p_alarm < 0.001
     assert not clears(found)
-
-
-def test_the_published_column_counts_all_posts() -> None:
-    records = picked(favour=2)
-    found = there(asked().analyse(OF, records).published)
-    assert found.statistics["df"] == 2
-    assert 0 < float(found.statistics["p"]) <= 1
 
 
 @pytest.mark.parametrize(

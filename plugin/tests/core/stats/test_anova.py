@@ -15,14 +15,12 @@ from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ign
 )
 
 from pytest_bias.errors import BadStatisticInput
-from pytest_bias.stats.classical import factorial_anova, one_way
+from pytest_bias.stats.classical import factorial_anova
 
 from .reference import REFERENCE
 
-WARPBREAKS = REFERENCE["data"]["warpbreaks"]
 TEETH = REFERENCE["data"]["ToothGrowth_unbalanced"]
 TEETH_FACTORS = {"supp": TEETH["supp"], "dose": [str(dose) for dose in TEETH["dose"]]}
-THREE = ([4.1, 5.0, 6.2, 5.5], [6.1, 7.9, 7.0], [9.0, 5.5, 7.1, 8.4, 12.0])
 
 
 def close(expected: Any) -> object:
@@ -35,14 +33,6 @@ def test_names_that_the_formula_language_uses_are_plain_names_here() -> None:
         shadowing = dict(zip(names, TEETH_FACTORS.values(), strict=True))
         found = factorial_anova(TEETH["len"], shadowing)
         assert [row.f for row in found] == [row.f for row in plain]
-
-
-def test_one_factor_is_the_one_way_analysis() -> None:
-    labels = [str(i) for i, group in enumerate(THREE) for _ in group]
-    (found,) = factorial_anova(np.concatenate(THREE), {"group": labels})
-    plain = one_way(THREE)
-    assert (found.f, found.p) == (close(plain.f), close(plain.p))
-    assert found.partial_eta2 == close(plain.eta2)
 
 
 def test_three_unbalanced_factors_as_statsmodels() -> None:
