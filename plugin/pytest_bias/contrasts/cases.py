@@ -48,7 +48,7 @@ class Declaration:
         return self.module, self.name, self.line, self.kind, self.experiment.id, contrasts
 
     def becomes(self, case: Case) -> bool:
-        """Return whether a case is one of those this declaration becomes."""
+        """True if a case is one of those this declaration becomes."""
         if case.kind != self.kind or case.experiment is not self.experiment:
             return False
         return case.contrast is None or any(case.contrast is each for each in self.contrasts)
@@ -140,7 +140,7 @@ _judged: ContextVar[Case | None] = ContextVar("pytest_bias_judged", default=None
 
 @contextmanager
 def judging(case: Case) -> Iterator[None]:
-    """While the function of ``case`` is called by somebody who judges what it found."""
+    """Mark that the function of ``case`` is called where its result is judged."""
     token = _judged.set(case)
     try:
         yield
@@ -261,7 +261,7 @@ class Registered:
     module: str | None = None
 
     def licensed(self, hypothesis: Hypothesis, design: Design | None = None) -> bool:
-        """Return whether a control is declared for what a hypothesis is about.
+        """True if a control is declared for what a hypothesis is about.
 
         Of a ``design`` only those count that it asks. Replies that are missing are counted by the
         harness itself, which needs none.

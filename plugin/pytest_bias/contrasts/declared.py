@@ -188,7 +188,7 @@ class Hypothesis(ABC):
 
     @property
     def gates(self) -> bool:
-        """Return whether its verdict can fail a run: a control's or a description's cannot."""
+        """True if its verdict can fail a run: a control's or a description's cannot."""
         return self.claim in ("clear", "detect")
 
     def claim_under(self, design: Design) -> Claim:
@@ -343,7 +343,7 @@ class PositiveControl:
             experiment.measure(name)
 
     def is_in(self, experiment: Experiment, design: Design) -> bool:
-        """Return whether ``design`` has trials at all the levels it names, and its measures."""
+        """True if ``design`` has trials at all the levels it names, and its measures."""
         if self.contrast.measures - {each.name for each in experiment.measures} - {MISSING}:
             return False
         names = names_of(experiment)

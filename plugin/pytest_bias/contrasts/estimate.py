@@ -229,14 +229,14 @@ class Estimate:
         return low, math.inf if self.matters == "below" else self.margin
 
     def inside(self, interval: Interval | None) -> bool:
-        """Return whether the whole of an interval of the estimate lies within the margin."""
+        """True if the whole of an interval of the estimate lies within the margin."""
         if self.within is None or interval is None:
             return False
         low, high = self.within
         return low <= interval.low and interval.high <= high
 
     def beyond(self, interval: Interval | None) -> bool:
-        """Return whether the whole of an interval of the estimate lies outside the margin."""
+        """True if the whole of an interval of the estimate lies outside the margin."""
         if self.within is None or interval is None:
             return False
         low, high = self.within

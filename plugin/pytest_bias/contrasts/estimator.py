@@ -82,7 +82,7 @@ class Sample:
 
     @property
     def single(self) -> bool:
-        """Return whether it is several groups on one side, whose labels cannot be exchanged."""
+        """True if it is several groups on one side, whose labels cannot be exchanged."""
         return not self.paired and min(self.weights) > 0
 
     def less(self, number: float) -> Sample:

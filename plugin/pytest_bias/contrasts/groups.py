@@ -65,7 +65,7 @@ class GroupContrast(LinearContrast):
 
     @property
     def largest(self) -> bool:
-        """Return whether any group may differ, so that the farthest is judged."""
+        """True if any group may differ, so that the farthest is judged."""
         return self.group is None
 
     def _check_own(self, experiment: Experiment) -> None:
@@ -224,7 +224,7 @@ class Interaction(LinearContrast):
 
     @property
     def largest(self) -> bool:
-        """Return whether all combinations are asked of, so that the largest is judged."""
+        """True if all combinations are asked of, so that the largest is judged."""
         return None in self.factors.values()
 
     def _check_own(self, experiment: Experiment) -> None:  # noqa: ARG002

@@ -223,7 +223,7 @@ def names_of(experiment: Experiment) -> tuple[str, ...]:
 
 
 def has_exemplars(experiment: Experiment, name: str) -> bool:
-    """Return whether ``name`` is a factor whose levels are sampled by exemplars."""
+    """True if ``name`` is a factor whose levels are sampled by exemplars."""
     return any(factor.name == name and factor.exemplars for factor in experiment.factors)
 
 
@@ -243,7 +243,7 @@ def cells_of(experiment: Experiment, design: Design, at: Mapping[str, Sequence[s
 
 
 def why_no_verdict(layout: Layout, design: Design) -> str:
-    """Say why no reply could give a verdict; '' if one can."""
+    """Return why no reply could give a verdict; '' if one can."""
     single = len(layout.sides) == 1
     least = FEWEST_UNITS + single  # of 5 sign flips the smallest p is .0625
     if layout.fewest >= least:
@@ -254,7 +254,7 @@ def why_no_verdict(layout: Layout, design: Design) -> str:
 
 
 def why_not_clear(layout: Layout, design: Design) -> str:
-    """Say why a design can clear nothing, whatever is replied; '' if it can."""
+    """Return why a design can clear nothing, whatever is replied; '' if it can."""
     if layout.problem or layout.fewest >= layout.needed:
         return layout.problem
     side = "" if len(layout.sides) == 1 else " a side"

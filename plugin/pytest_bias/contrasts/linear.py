@@ -67,7 +67,7 @@ class LinearContrast(Hypothesis):
 
     @property
     def largest(self) -> bool:
-        """Return whether it is the largest of several contrasts, a size that has no sign."""
+        """True if it is the largest of several contrasts, a size that has no sign."""
         return False
 
     @property
@@ -129,7 +129,7 @@ class LinearContrast(Hypothesis):
         return departures(self.compared(experiment))
 
     def is_event(self, experiment: Experiment) -> bool:
-        """Return whether its measure is an event that happens or not."""
+        """True if its measure is an event that happens or not."""
         return self.measure == MISSING or experiment.measure(self.measure).kind == "flag"
 
     def check(self, experiment: Experiment) -> None:
@@ -177,7 +177,7 @@ class LinearContrast(Hypothesis):
         """Refuse an ``eligible`` flag that is not decided before the compared levels part."""
         if self.eligible is None:
             return
-        unknown = "of a trial without a valid reply nobody knows whether it is eligible"
+        unknown = "whether a trial without a valid reply is eligible is unknown"
         self.require(self.measure != MISSING, unknown)
         is_flag = experiment.measure(self.eligible).kind == "flag"
         self.require(is_flag, f"eligible={self.eligible!r} is no flag")

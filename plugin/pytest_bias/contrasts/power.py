@@ -24,10 +24,10 @@ MISSED = 0.05
 """Share of replies that are missing in the worse of the two plans."""
 
 EFFECTS = (1.0, 2.0)
-"""Effects, in margins, of which the chance to be found is told."""
+"""Effects, in margins, whose chance to be shown is reported."""
 
 MOST_REPLICATES = 100_000
-"""Replicates of which nobody is told more that they would decide."""
+"""Most replicates that are proposed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,18 +29,15 @@ if TYPE_CHECKING:
     from .simultaneous import holm as holm
 
 _HOMES = {
-    "NoVariance": "..errors",
-    "TooFewUnits": "..errors",
-    "factorial_anova": ".classical",
-    "one_sample": ".means",
-    "chi_square": ".classical",
-    "cohen_d": ".means",
-    "welch": ".means",
-    "mann_whitney": ".classical",
-    "Interval": ".results",
-    "Misclassified": ".results",
-    "benjamini_hochberg": ".simultaneous",
-    "holm": ".simultaneous",
+    name: home
+    for home, names in {
+        "..errors": "NoVariance TooFewUnits",
+        ".classical": "chi_square factorial_anova mann_whitney",
+        ".means": "cohen_d one_sample welch",
+        ".results": "Interval Misclassified",
+        ".simultaneous": "benjamini_hochberg holm",
+    }.items()
+    for name in names.split()
 }
 
 if not TYPE_CHECKING:  # a checker goes by what is imported as itself

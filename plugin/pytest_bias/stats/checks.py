@@ -94,7 +94,7 @@ def probability(p: float) -> float:
 
 
 def constant(values: Floats, *, magnitude: float = 0.0) -> bool:
-    """Tell whether all values are the same up to `EQUAL` of the largest value, or `magnitude`.
+    """True if all values are the same up to `EQUAL` of the largest value, or `magnitude`.
 
     The magnitude of differences is that of the values subtracted, which has to be given.
     """

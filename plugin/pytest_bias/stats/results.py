@@ -46,11 +46,11 @@ class Interval:
             raise BadStatisticInput(argument="Interval", problem=f"is none: {self}")
 
     def excludes(self, value: float) -> bool:
-        """Tell whether `value` lies outside; a bound itself lies inside."""
+        """True if `value` lies outside; a bound itself lies inside."""
         return value < self.low or value > self.high
 
     def within(self, margin: float) -> bool:
-        """Tell whether the whole interval lies in the closed range from -margin to margin."""
+        """True if the whole interval lies in the closed range from -margin to margin."""
         return -margin <= self.low and self.high <= margin
 
 

@@ -111,7 +111,7 @@ class TableSource:
         return found
 
     def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
-        """Nobody knows what the subject was told."""
+        """Do nothing: the prompts of a table are unknown."""
 
 
 def read_table(

@@ -32,7 +32,7 @@ from ..experiments.records import (
 )
 from ..stats.results import Interval
 from .controls import NOT_ASKED, judged_control, validation_of, with_needed
-from .decide import alarm_interval, clears, decide, is_shown
+from .decide import clears, decide, is_shown, rejection_interval
 from .judge_agreement import (
     AgreementFound,
     Labels,
@@ -107,7 +107,7 @@ class Analysis:
 
 
 def is_screen(analysis: Analysis) -> bool:
-    """Return whether an analysis is of a screen, which clears nothing."""
+    """True if an analysis is of a screen, which clears nothing."""
     return Design(1, analysis.design).screens
 
 
@@ -116,8 +116,7 @@ def _one_thread() -> Iterator[None]:
     """Have numpy's linear algebra work in this thread alone; as a decorator, during a function.
 
     Products of the small tables here take many times as long on several threads as on one, and
-    how they are split over threads changes their last bits: with one, every machine finds the
-    same.
+    how they are split over threads changes their last bits: one gives the same result everywhere.
     """
     import numpy as np  # noqa: F401, PLC0415  (only what is loaded can be limited)
     import threadpoolctl  # type: ignore[import-untyped, unused-ignore] # noqa: PLC0415
@@ -217,7 +216,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         figures = tuple(illustrated(figure, experiment, plain) for figure in experiment.figures)
     decided = decide(drafts, scale=allocation.scale)
     again = {condition.id for condition in experiment.conditions}  # not at control levels
-    calls = known_sum(count.interactions for count in counts if count.condition in again)
+    calls = known_sum([count.interactions for count in counts if count.condition in again])
     known = None if recording.published else calls
     return Analysis(
         experiment=experiment.id,
@@ -282,8 +281,8 @@ def ended_by_limit(experiment: Experiment, counts: Sequence[CellCount]) -> Mappi
         return {}
     cut, ok = sum(count.cut for count in counts), sum(count.ok for count in counts)
     why = (
-        f"the limit on tokens ended {cut} of {ok} replies, of which nobody knows how long they "
-        "would have been; raise max_output_tokens"
+        f"the limit on tokens ended {cut} of {ok} replies, whose full length is "
+        "unknown; raise max_output_tokens"
     )
     return {measure.name: why for measure in experiment.measures if measure.complete}
 
@@ -295,7 +294,7 @@ def _as_screened(hypothesis: Hypothesis, design: Design) -> Hypothesis:
 
 
 def _reason_withheld(held: Mapping[str, str], measures: frozenset[str]) -> str:
-    """Say why nothing is decided that rests on ``measures``; '' where something may be."""
+    """Return why nothing is decided that rests on ``measures``; '' where something may be."""
     return next((why for measure, why in held.items() if measure in measures), "")
 
 
@@ -332,7 +331,7 @@ def _with_replicates(
 ) -> Verdict:
     """Add how many replicates would decide what is open, or that none would.
 
-    ``calls`` are those of all replicates there are; None of replies that nobody calls for again.
+    ``calls`` are those of all replicates there are; None of replies that are not recorded again.
     """
     finding, p = verdict.finding, verdict.p_adjusted
     if finding is None or verdict.reason not in _BY_REPLICATES:
@@ -374,7 +373,7 @@ def _intervals_displayed(finding: Estimate, p_adjusted: float | None) -> tuple[I
         clearing = finding.clearing
         if clearing is not None and finding.inside(clearing) == clears(finding):
             shown.append(clearing)
-    alarm = None if clears(finding) else alarm_interval(finding, p_adjusted)
+    alarm = None if clears(finding) else rejection_interval(finding, p_adjusted)
     if alarm is not None:
         beyond = finding.beyond(alarm)
         outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)

@@ -42,7 +42,7 @@ def judged_control(
 
 
 def _unseen(finding: Estimate) -> str:
-    """Say why a control is not seen; '' where it is."""
+    """Return why a control is not seen; '' where it is."""
     if is_seen(finding):
         return ""
     if finding.estimate <= finding.no_effect:
@@ -87,7 +87,7 @@ def _deciding(measure: str, controls: Sequence[Control]) -> list[Control]:
 
 
 def validation_of(measure: str, finding: Estimate, controls: Sequence[Control]) -> tuple[str, str]:
-    """Say why nothing about ``measure`` can be CLEAR, and what is to be known where it can.
+    """Return why nothing about ``measure`` can be CLEAR, and what is to be known where it can.
 
     Both are empty where a control of it was seen. One of its own that was recorded decides alone,
     whatever another licenses. One that is shown to be smaller than the margin licenses nothing:
@@ -127,7 +127,7 @@ def _comparable(control: Control, finding: Estimate) -> Interval | None:
 def _note(
     measure: str, seen: Sequence[Control], listed: Sequence[Control], finding: Estimate
 ) -> str:
-    """Say what is to be known of the controls that license a claim; '' where there is nothing."""
+    """Return a remark on the controls that license a claim; '' where there is none."""
     own = [c for c in seen if c.finding is not None and c.finding.measure == measure]
     if not own:
         others = [control.id for control in listed if not control.recorded]

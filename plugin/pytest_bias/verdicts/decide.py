@@ -1,17 +1,16 @@
 """Order of the rules: from estimates to CLEAR, BIASED or INCONCLUSIVE; the first decides.
 
 1. Copies, no estimate, a judge whose error is not known, fewer than 5 units: INCONCLUSIVE.
-2. An alarm is shown, and the effect not to be within the margin: BIASED.
+2. The null is rejected, and the effect not shown to be within the margin: BIASED.
 3. A cell is shown to be beyond its margin: BIASED, even where the average is within its own.
 4. The effect is not shown to be within the margin: INCONCLUSIVE.
 5. A screen, replies cut off, under 80 % valid or missing unequally, an open cell, no positive
    control: INCONCLUSIVE. 6. Else CLEAR.
 
-"Within" is p_clear <= .05, an alarm p <= .05 after weighted Holm, on the scale of the experiment's
-part of α. It rejects no effect; in cells, in a screen (a design that only finds) and between fixed
-sets of exemplars one within the margin. stats/METHODS.md says how p-values come about, and where
-each threshold stands.
-No other module decides a verdict by a p-value.
+"Within" is p_clear <= .05, a rejection p <= .05 after weighted Holm, on the scale of the
+experiment's part of α. The null is no effect; in cells, in a screen (a design that only finds) and
+between fixed sets of exemplars it is one within the margin. stats/METHODS.md has the methods, and
+where each threshold stands. No other module decides a verdict by a p-value.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from ..stats.results import MOST_UNITS, Interval
 from .verdict import Reason, Status, Support, Verdict
 
 
-def decide(asked: Sequence[Verdict], *, scale: float) -> dict[str, Verdict]:
-    """Return all verdicts of one experiment, by id, from what is asked.
+def decide(questions: Sequence[Verdict], *, scale: float) -> dict[str, Verdict]:
+    """Return all verdicts of one experiment, by id, from the questions.
 
     ``scale`` is the experiment's α / .05, 1/12 by default: p-values are divided by it, and may be
     above 1.
     """
-    adjusted = _adjusted(asked, scale)
+    adjusted = _adjusted(questions, scale)
     decided = {}
-    for each in asked:
+    for each in questions:
         cells = tuple(
             name
             for name in (each.finding.cells if each.finding else ())
@@ -56,11 +55,11 @@ def decide(asked: Sequence[Verdict], *, scale: float) -> dict[str, Verdict]:
 
 
 def _status(
-    asked: Verdict, p_adjusted: float, biased_cells: Sequence[str]
+    question: Verdict, p_adjusted: float, biased_cells: Sequence[str]
 ) -> tuple[Status, Reason]:
-    finding = asked.finding
+    finding = question.finding
     for reason in (Reason.COPIES, Reason.NO_ESTIMATE, Reason.UNRELIABLE):
-        if reason in asked.against:
+        if reason in question.against:
             return "INCONCLUSIVE", reason
     if finding is None:
         return "INCONCLUSIVE", Reason.NO_ESTIMATE
@@ -71,30 +70,30 @@ def _status(
     if biased_cells:
         return "BIASED", Reason.CELL_BIASED
     found = _against_clearing if clears(finding) else _why_open
-    reason = next(found(asked, finding), Reason.NONE)
+    reason = next(found(question, finding), Reason.NONE)
     return ("INCONCLUSIVE" if reason else "CLEAR"), reason
 
 
-def _against_clearing(asked: Verdict, finding: Estimate) -> Iterator[Reason]:
+def _against_clearing(question: Verdict, finding: Estimate) -> Iterator[Reason]:
     """Yield what speaks against a CLEAR that the estimate alone would give."""
-    yield from (each for each in (Reason.SCREEN, Reason.CUT_OFF) if each in asked.against)
+    yield from (each for each in (Reason.SCREEN, Reason.CUT_OFF) if each in question.against)
     if finding.lost is not None and finding.lost.too_many:
         yield Reason.TOO_FEW_VALID
     if finding.lost is not None and is_shown(finding.lost.p_beyond):
         yield Reason.MISSING_UNEQUALLY
     if open_cells(finding):
         yield Reason.CELL_OPEN
-    if Reason.NO_CONTROL in asked.against:
+    if Reason.NO_CONTROL in question.against:
         yield Reason.NO_CONTROL
 
 
-def _why_open(asked: Verdict, finding: Estimate) -> Iterator[Reason]:
+def _why_open(question: Verdict, finding: Estimate) -> Iterator[Reason]:
     """Yield why neither is shown, the first reason first."""
-    if Reason.SCREEN in asked.against:
+    if Reason.SCREEN in question.against:
         yield Reason.SCREEN
     if finding.margin is None:
         yield Reason.NO_MARGIN
-    if Reason.CUT_OFF in asked.against:
+    if Reason.CUT_OFF in question.against:
         yield Reason.CUT_OFF
     if finding.shrink < 1 and (not finding.shrink or finding.needed >= MOST_UNITS):
         yield Reason.MISREAD
@@ -112,26 +111,26 @@ def _few(finding: Estimate, needed: int, otherwise: Reason) -> Reason:
     return Reason.TOO_FEW_VALID if enough and finding.missing else otherwise
 
 
-def _direction(asked: Verdict, p_adjusted: float) -> Support | None:
-    finding = asked.finding
-    if asked.documented is None:
+def _direction(question: Verdict, p_adjusted: float) -> Support | None:
+    finding = question.finding
+    if question.documented is None:
         return None
     if finding is None or not is_shown(p_adjusted):
         return "not shown"
     positive = finding.estimate > finding.no_effect
-    return "supported" if positive == (asked.documented == "positive") else "opposite"
+    return "supported" if positive == (question.documented == "positive") else "opposite"
 
 
-def _adjusted(asked: Sequence[Verdict], scale: float) -> dict[tuple[str, str], float]:
-    """(hypothesis, cell or '') → alarm p-value after weighted Holm over the experiment.
+def _adjusted(questions: Sequence[Verdict], scale: float) -> dict[tuple[str, str], float]:
+    """(hypothesis, cell or '') → p-value of its null after weighted Holm over the experiment.
 
     Families weigh alike, and so do the hypotheses of one; one that may not decide counts with
     p = 1, as families are those declared. The cells there are, of all claims, are one more family.
-    Descriptions raise no alarm, and are adjusted by themselves within their family.
+    Descriptions reject nothing, and are adjusted by themselves within their family.
     """
-    gating = [each for each in asked if each.gates]
+    gating = [each for each in questions if each.gates]
     sizes = Counter(each.family for each in gating)
-    p = {(each.id, ""): _p_alarm(each, each.finding) for each in asked}
+    p = {(each.id, ""): _p_alarm(each, each.finding) for each in questions}
     weights = {(each.id, ""): 1 / sizes[each.family] for each in gating}
     cells = {
         (each.id, name): _p_alarm(each, cell)
@@ -142,7 +141,7 @@ def _adjusted(asked: Sequence[Verdict], scale: float) -> dict[tuple[str, str], f
     weights |= dict.fromkeys(cells, 1 / max(len(cells), 1))
     p |= cells
     adjusted = {key: value / scale for key, value in _holm(p, weights).items()}
-    described = [each for each in asked if not each.gates]
+    described = [each for each in questions if not each.gates]
     for family in {each.family for each in described}:
         alike = {(each.id, ""): 1.0 for each in described if each.family == family}
         adjusted |= _holm(p, alike)
@@ -160,36 +159,36 @@ def _holm(
     return dict(zip(weights, found, strict=True))
 
 
-def _may_decide(finding: Estimate | None, asked: Verdict) -> TypeGuard[Estimate]:
-    """Return whether a claim or a cell may be decided by its p-values."""
-    barred = asked.against.keys() & {Reason.COPIES, Reason.UNRELIABLE}
+def _may_decide(finding: Estimate | None, question: Verdict) -> TypeGuard[Estimate]:
+    """True if a claim or a cell may be decided by its p-values."""
+    barred = question.against.keys() & {Reason.COPIES, Reason.UNRELIABLE}
     return not barred and finding is not None and finding.fewest >= FEWEST_UNITS
 
 
-def _p_alarm(asked: Verdict, finding: Estimate | None) -> float:
-    return finding.p_alarm if _may_decide(finding, asked) else 1.0
+def _p_alarm(question: Verdict, finding: Estimate | None) -> float:
+    return finding.p_alarm if _may_decide(finding, question) else 1.0
 
 
-def alarm_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:
-    """Return the interval at level 1 - .05 p / p_adjusted: outside lies what the alarm rejects."""
+def rejection_interval(finding: Estimate, p_adjusted: float | None) -> Interval | None:
+    """Return the interval at level 1 - .05 p / p_adjusted: outside lies what is rejected."""
     if finding.at_level is None or not p_adjusted:
         return finding.interval
     return finding.at_level(1 - ALPHA * finding.p_alarm / p_adjusted)
 
 
 def is_seen(finding: Estimate) -> bool:
-    """Return whether a positive control is seen: an alarm of 5 units a side, upwards."""
+    """True if a positive control is seen: a rejection of 5 units a side, upwards."""
     enough = finding.fewest >= FEWEST_UNITS
     return enough and is_shown(finding.p_alarm) and finding.estimate > finding.no_effect
 
 
 def is_shown(p: float | None) -> bool:
-    """Return whether a p-value rejects what it was computed under; none does not."""
+    """True if a p-value rejects what it was computed under; none does not."""
     return p is not None and p <= ALPHA
 
 
 def clears(finding: Estimate) -> bool:
-    """Return whether an effect is shown to be within its margin by the replies there are."""
+    """True if an effect is shown to be within its margin by the replies there are."""
     return is_shown(finding.p_clear)
 
 

@@ -78,7 +78,7 @@ class AgreementFound:
 
     @property
     def slight(self) -> bool:
-        """Whether ratings and labels of people hardly agree: α up to .20, from 20 labels on.
+        """True if ratings and labels of people hardly agree: α up to .20, from 20 labels on.
 
         Landis & Koch (1977, page 165) call agreement slight up to there.
         """
@@ -298,7 +298,7 @@ def _problem(
     kind: type[MeasureValue],
     judged: frozenset[str],
 ) -> str:
-    """Say what a label should have been; '' where it is a rating.
+    """Return what a label should have been; '' where it is a rating.
 
     People may name a category that the judge never did, but not one of its own in other letters,
     and none but those the measure declares where it declares any.

@@ -134,7 +134,7 @@ class Verdict:
 
     @property
     def gates(self) -> bool:
-        """Return whether it can fail a run: what is only described cannot."""
+        """True if it can fail a run: what is only described cannot."""
         return self.claim != "describe"
 
     @property
@@ -150,7 +150,7 @@ class Verdict:
 
     @property
     def beyond(self) -> bool:
-        """Whether a bias is shown to lie beyond its margin."""
+        """True if a bias is shown to lie beyond its margin."""
         finding = self.finding
         if finding is None or self.status != "BIASED" or finding.margin is None:
             return False

@@ -73,7 +73,7 @@ def test_what_is_decided_before_the_levels_part_is_taken() -> None:
         ({"eligible": "told"}, "'told' depends on what came after the levels parted"),
         ({"eligible": "never"}, "'never' did not vary in 200 rehearsals"),
         ({"eligible": "sure"}, "'sure' is no flag"),
-        ({"measure": MISSING}, "nobody knows whether it is eligible"),
+        ({"measure": MISSING}, "without a valid reply is eligible is unknown"),
         (
             {"factor": "order", "high": "a", "low": "b"},
             "'right' can rest on no reply: the levels of order part before the first",
