@@ -1,4 +1,4 @@
-"""Hypotheses as data, and their refusals before any reply is paid for."""
+"""Hypotheses as data, checked before any reply is paid for."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Hypothesis(ABC):
         Largest effect that does not matter, in the measure's unit (for rates as a share: 0.1 is
         ten points; for ratios the larger limit: 1.25 is 0.80 to 1.25). None: it cannot be cleared.
     claim
-        ``"clear"``: INCONCLUSIVE fails; ``"detect"``: it can only find; ``"describe"``: it is
-        reported and never gates; None for a positive control.
+        ``"clear"``: INCONCLUSIVE fails; ``"detect"``: only a difference can be shown;
+        ``"describe"``: it is reported and never gates; None for a positive control.
     target
         ``"fixed"``: about this very set of stimuli, replies are the units, within their cells.
         ``"population"``: about stimuli like these, ``unit`` names the units.
@@ -68,30 +68,30 @@ class Hypothesis(ABC):
     direction
         Sign the source reports, where the estimate has one.
     family
-        Name of the family of alarms this hypothesis belongs to: families divide the false alarms
-        of their experiment alike, and each its part among its hypotheses (Holm 1979).
+        Name of its family: families share the α of their experiment equally, and the hypotheses
+        of each share its part (Holm 1979).
     at
         Factor → level or levels to which the question is confined.
     eligible
-        A flag: the question is asked of the valid trials that have it, such as those answered
-        rightly before a user doubts. It must be decided before the subject is told which of the
-        compared levels it meets, which a rehearsal with the simulated subject shows.
+        A flag: only valid trials that have it count, such as those answered rightly before a user
+        doubts. It must be decided before the prompts of the compared levels differ, which a
+        rehearsal with the simulated subject shows.
     within
         Factor (or the items' name) → the margin, no narrower than ``margin``, that must hold at
         each of its levels too: an average over few levels may hide what happens under one.
     null
-        What an alarm is raised against. ``"zero"``: any effect; ``"margin"``: one beyond the
-        margin. By default the margin where a fixed set compares exemplars, since some effect is
+        Null hypothesis: ``"zero"``, no effect, or ``"margin"``, an effect within the margin. By
+        default the margin where a fixed set compares exemplars, since some effect is
         certain there, and zero elsewhere.
     name
         Short name of the contrast, in the id instead of its levels.
     published
-        The source's own method, computed as it says; it stands beside the verdict.
+        The source's own method, computed as it states and reported with the verdict.
     title
         What it asserts, in one sentence: its heading wherever people read. By default the first
         paragraph of the docstring of its test function; ``id`` stays its name.
     why
-        Why this margin, in one sentence; it stands beside it in plan, report and results.
+        Why this margin, in one sentence; reported with it in plan, report and results.
     """
 
     kind: ClassVar[str] = ""
@@ -203,7 +203,7 @@ class Hypothesis(ABC):
         return "describe" if self.margin is None else "detect"
 
     def null_of(self, experiment: Experiment) -> Null:
-        """Return the null that an alarm is raised against."""
+        """Return the null hypothesis."""
         if self.null is not None:
             return self.null
         sampled = any(has_exemplars(experiment, name) for name in self.compared(experiment))
@@ -305,12 +305,12 @@ class Hypothesis(ABC):
 
 @dataclass(frozen=True, slots=True)
 class PositiveControl:
-    """A contrast that a subject which does as it is told must show, and what follows from it.
+    """A known difference that a subject must show, and what follows from it.
 
     Parameters
     ----------
     contrast
-        What is to be seen.
+        The known difference.
     licenses
         The measures of which something can be CLEAR where it is seen; by default its own. Of
         another's measure it licenses claims only where no control of that measure's own was

@@ -68,7 +68,7 @@ class PairContrast(LinearContrast):
         }
 
     def analyse(self, experiment: Experiment, records: Records) -> Estimate:
-        """The estimate, with people's difference beside it where one is given; or NoFinding."""
+        """The estimate, compared with that of people where one is declared; or NoFinding."""
         finding = LinearContrast.analyse(self, experiment, records)
         if self.human is None:
             return finding
@@ -107,7 +107,7 @@ class MeanDifference(PairContrast):
     -----
     Primary analysis, for a fixed set: a t test of the weighted cell means with the variance of
     replies within cells (two cells: Welch 1947); for a population: a t test of one value per unit.
-    Below 10 units a side an alarm is that of permutations or sign flips. Clearing is by two
+    Below 10 units a group the null is tested by permutations or sign flips. Clearing is by two
     one-sided tests at the margin, with one further unit a side at the worse end of the scale; see
     :mod:`pytest_bias.stats.equivalence`.
     """
@@ -150,8 +150,9 @@ class RateDifference(PairContrast):
     that refusals are an outcome of their own. Other parameters are those of
     :class:`MeanDifference`; the margin is a share (0.1 is ten points).
 
-    Primary analysis as of means, events being 0 and 1; for a fixed set the alarm, too, has one
-    further unit a side, at the end nearer to no effect. For a population: one rate per unit.
+    Primary analysis as of means, events being 0 and 1; for a fixed set the test of no effect, too,
+    has one further unit a group, at the end nearer to no effect. For a population: one rate per
+    unit.
     """
 
     kind: ClassVar[str] = "rate difference"

@@ -144,11 +144,11 @@ class Heterogeneity:
 class Estimate:
     """Estimate of one contrast with its intervals and the two p-values of the verdict rule.
 
-    ``contrast`` says what was compared ("high − low"), side by side in ``arms``. ``p_alarm`` is
-    two-sided against no effect (``null`` "zero") or against an effect within the margin
-    ("margin"); ``p_clear`` is that of equivalence at ``margin`` (None without one). ``interval``
-    is at 95 %, ``clearing`` that at 90 % which lies within the margin where both one-sided tests
-    reject; None where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
+    ``contrast`` names what was compared ("high − low"), as the two ``arms``. ``p_alarm`` is
+    two-sided, of no effect (``null`` "zero") or of an effect within the margin ("margin");
+    ``p_clear`` is that of equivalence at ``margin`` (None without one). ``interval`` is at 95 %,
+    ``clearing`` that at 90 % which lies within the margin where both one-sided tests reject; None
+    where the quantity has none. On the ``scale`` "ratio" no effect is 1 and the
     margin reaches from its inverse to itself. Of a measure against a number ``matters`` says
     whether only what lies below or above it does. ``shrink`` is what the judge's error leaves of a
     difference: clearing is tested at that share of the margin. ``units`` are the independent
@@ -157,7 +157,7 @@ class Estimate:
     it is an average over. ``se`` and ``df`` are those of the estimate, of ratios on the log scale.
     ``by_unit`` is what each unit contributes: the mean of its values times the weight, summed over
     groups, is the estimate (of a ratio its logarithm). ``at_level`` gives the interval at another
-    confidence level; always None in a finding that was read from a text. ``cells`` are the same
+    confidence level; always None in an estimate that was read from a text. ``cells`` are the same
     contrast in each cell it is declared to hold in, with that cell's margin, ``bare_cells`` those
     with too few replies to compute it.
     """

@@ -185,9 +185,9 @@ def _whole_units(
 
 
 def centred(sample: Sample) -> list[Floats]:
-    """Return the values of each group as if nothing but the contrast told the groups apart.
+    """Return the values of each group as if the groups differed in nothing but the contrast.
 
-    Strata may differ, levels of one side may, and factors may have effects beside their
+    Strata may differ, levels of one side may, and factors may have effects besides their
     interaction: a permutation of all labels would take these for noise.
     """
     within: dict[object, list[Floats]] = {}
@@ -208,7 +208,7 @@ def centred(sample: Sample) -> list[Floats]:
 SEED = 1
 """Seed of all resampling; fixed, not searched."""
 
-_LARGER = 1.5  # units of the other side, from which on an alarm must hold at one variance, too
+_LARGER = 1.5  # units of the other group, from which on a rejection must hold at one variance, too
 _MEANS = "t test of the weighted sum of means"
 _FURTHER = "t test of the weighted sum of means with one further unit a side"
 _RATIO = "t test of the log ratio with one further unit a side"
@@ -227,9 +227,9 @@ def estimate(
 
     ``margin`` is in the unit of the contrast, of a ratio its larger limit. ``shrink`` is what is
     left of a difference in how its values are read (1 of those read without error): clearing is
-    tested at that share of the margin, an alarm against the whole of it. Where only what lies
-    below or above no effect ``matters``, the other neither alarms nor keeps from clearing. An
-    alarm is raised by the t test (of events with one further unit a side at the end nearer no
+    tested at that share of the margin, the null at the whole of it. Where only what lies below or
+    above no effect ``matters``, the other neither rejects nor keeps from clearing. The null is
+    tested by the t test (of events with one further unit a side at the end nearer no
     effect, of fewer than 10 units a side by permutation as well), clearing by
     :mod:`...stats.equivalence`. Of a ratio a side without any event has half an event added, as
     the other has (Haldane 1956), in the estimate alone.
@@ -302,7 +302,7 @@ def estimate(
 
 
 def _sides(sample: Sample) -> tuple[tuple[SideSummary, ...], float, float]:
-    """Return the sides, and the df of clearing and of an alarm."""
+    """Return the two groups, and the df of clearing and of rejecting."""
     for sign in (1, -1):
         groups = zip(sample.values, sample.weights, sample.labels, strict=True)
         side = [(values.size, label) for values, weight, label in groups if weight * sign > 0]

@@ -1,7 +1,7 @@
 """Chances of a verdict, before there are replies or after a few: one t formula.
 
 The estimate is normal, its standard error is estimated as s times the true one, independently,
-with s^2 chi-square over its degrees of freedom. Given s, a clearing and an alarm each have a
+with s^2 chi-square over its degrees of freedom. Given s, clearing and rejecting each have a
 normal probability; their mean over s is that of the noncentral t distribution (Owen 1965, Phillips
 1990), here of both one-sided tests at once, each with its further unit a side.
 """
@@ -81,11 +81,11 @@ def verdict_chances(
     """Return the chances of a planned contrast of ``sides``, whose means and variances are true.
 
     ``df`` are those of its standard error, ``margin`` what clears it (None: nothing does), in the
-    unit of the contrast, logarithms where it is a ``ratio``. An alarm is a two-sided test at
-    ``alpha`` of an effect no larger than ``beyond``. Of events (``flags``) s varies as the sample
-    variance of 0 and 1 does, and the alarm has a further unit a side, too. Normal theory: of
-    counts below 5 a side it may be off by .02. Only an effect on the side that ``matters`` alarms,
-    or keeps from clearing.
+    unit of the contrast, logarithms where it is a ``ratio``. The null, an effect no larger than
+    ``beyond``, is tested two-sided at ``alpha``. Of events (``flags``) s varies as the sample
+    variance of 0 and 1 does, and that test has a further unit a side, too. Normal theory: of
+    counts below 5 a side it may be off by .02. Only an effect on the side that ``matters`` is
+    rejected, or keeps from clearing.
     """
     of = log_ratio_of if ratio else contrast_of
     effect, se = of(sides)
