@@ -29,15 +29,11 @@ if TYPE_CHECKING:
     from .simultaneous import holm as holm
 
 _HOMES = {
-    name: home
-    for home, names in {
-        "..errors": "NoVariance TooFewUnits",
-        ".classical": "chi_square factorial_anova mann_whitney",
-        ".means": "cohen_d one_sample welch",
-        ".results": "Interval Misclassified",
-        ".simultaneous": "benjamini_hochberg holm",
-    }.items()
-    for name in names.split()
+    **dict.fromkeys(("NoVariance", "TooFewUnits"), "..errors"),
+    **dict.fromkeys(("chi_square", "factorial_anova", "mann_whitney"), ".classical"),
+    **dict.fromkeys(("cohen_d", "one_sample", "welch"), ".means"),
+    **dict.fromkeys(("Interval", "Misclassified"), ".results"),
+    **dict.fromkeys(("benjamini_hochberg", "holm"), ".simultaneous"),
 }
 
 if not TYPE_CHECKING:  # a checker goes by what is imported as itself

@@ -124,7 +124,7 @@ class _Check:
         self.problems = list(table.problems)
         self.trials: defaultdict[str, list[tuple[int, Outcome]]] = defaultdict(list)
         self._table, self._entry, self._name = table, entry, name
-        self._factors = experiment.factors
+        self._experiment, self._factors = experiment.id, experiment.factors
         self._sources: dict[str, str] = {}
         self._rows: dict[tuple[object, ...], TableRow] = {}
         self._counts: Counter[tuple[str, ...]] = Counter()
@@ -244,6 +244,7 @@ class _Check:
                 problem = "is a control level, which is met with the first of all else alone"
                 self._wrong(row, factor.name, f"{level!r} {problem}")
                 return
+        self._wrong_file(f"{'/'.join(labels.values())} is no trial of {self._experiment}")
 
     def _cell(self, row: TableRow, name: str) -> object:
         """Return a cell in our words, typed as the table is; of no column it is empty."""

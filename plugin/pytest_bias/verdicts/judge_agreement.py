@@ -138,6 +138,8 @@ def with_errors(
     those that do not count: at a control level alone the judge may have given what people do
     elsewhere.
     """
+    if not experiment.agreements:
+        return experiment
     from ..stats.agreement import retest_youden  # noqa: PLC0415  (scipy)
 
     left: dict[str, float] = {}

@@ -540,9 +540,3 @@ def test_a_key_elsewhere_in_a_declaration_is_refused(text: str) -> None:
     with pytest.raises(BadSetting, match="keys belong in the environment") as refused:
         parse_roster(text, Path("bias_models.toml"))
     assert "sk-1" not in str(refused.value)
-
-
-def test_no_endpoint_is_called_published() -> None:
-    text = "[endpoints.published]\nwire = 'openai-chat'\nbase_url = 'http://127.0.0.1'\n"
-    with pytest.raises(BadSetting, match="published is a provider already"):
-        parse_roster(text, Path("bias_models.toml"))
