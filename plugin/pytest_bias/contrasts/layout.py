@@ -206,7 +206,7 @@ FEWEST_UNITS = 5
 """Units per group below which no verdict is given."""
 
 FEWEST_TO_CLEAR = 10
-"""Units of a side below which nothing is cleared, and an alarm is a permutation's."""
+"""Units of a side below which nothing is cleared, and the null is tested by permutation."""
 
 POOLS_TO_CLEAR = 30
 """Pools below which nothing is cleared: so many miss a share of .10 of them with .05."""

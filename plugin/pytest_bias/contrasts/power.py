@@ -62,7 +62,7 @@ class Prospect:
 class _Planned:
     """A contrast under a design, or in one cell of it.
 
-    ``margin`` is what clears it, ``beyond`` the effect that an alarm must be shown to exceed.
+    ``margin`` is what clears it, ``beyond`` the effect that must be shown to be exceeded.
     """
 
     layout: Layout
@@ -129,7 +129,7 @@ def prospect_of(
     """Return what ``design`` gives a hypothesis; ``found`` is what the same design recorded.
 
     ``controlled`` is whether its measure has a positive control, without which it clears nothing;
-    ``alarm`` the p-value from which on it alarms, alone of its experiment.
+    ``alarm`` the p-value up to which its null is rejected, alone of its experiment.
     """
     layout = hypothesis.layout(experiment, design)
     name = hypothesis.outcome
@@ -212,25 +212,25 @@ def passes(prospects: Iterable[Prospect]) -> tuple[float, float] | None:
     """Return the chance that a model without bias passes, with all replies and with 5 % missing.
 
     The product over all claims to be clear: right for claims that rest on different replies, and
-    else a lower bound (Royen 2014); less the false alarms of claims that may only be found. None
+    else a lower bound (Royen 2014); less the false rejections of claims to detect. None
     where one of the chances is not known.
     """
     prospects = [each for each in prospects if each.claim != "describe"]
     claims = [each for each in prospects if each.claim == "clear"]
     if any(each.clear is None and not each.problem for each in claims):
         return None
-    alarms = math.fsum(each.alarm for each in prospects if each.claim == "detect")
+    rejected = math.fsum(each.alarm for each in prospects if each.claim == "detect")
     both = [math.prod(each.clear[at] if each.clear else 0.0 for each in claims) for at in (0, 1)]
-    return max(0.0, both[0] - alarms), max(0.0, both[1] - alarms)
+    return max(0.0, both[0] - rejected), max(0.0, both[1] - rejected)
 
 
 def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> int | None:
     """Return how many replicates decide an effect of the size ``found``, with probability .90.
 
-    It is cleared where it lies inside its margin, or raises an alarm at ``alpha``. ``replicates``
-    are those that were recorded. None where 100,000 would not do, as for an effect as large as the
-    margin, and for what replicates do not settle: without a margin, or of a population, which has
-    as many units whatever they are.
+    It is cleared where it lies inside its margin, or its null is rejected at ``alpha``.
+    ``replicates`` are those that were recorded. None where 100,000 would not do, as for an effect
+    as large as the margin, and for what replicates do not settle: without a margin, or of a
+    population, which has as many units whatever they are.
     """
     if found.margin is None or found.unit_name.kind not in ("replies", "pools"):
         return None

@@ -143,10 +143,10 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
 ) -> Analysis:
     """Analyse ``outcomes``, one per planned trial, in the plan's order.
 
-    All hypotheses of an experiment are analysed together, whatever was selected to run: alarms
-    and positive controls do not depend on a selection. Without an ``allocation`` the experiment
-    has the whole of a suite's alarms. ``records`` are the rows of ``outcomes``, where they are
-    known already. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves
+    All hypotheses of an experiment are analysed together, whatever was selected to run: their
+    adjustment and positive controls do not depend on it. Without an ``allocation`` the
+    experiment has the whole of a suite's α. ``records`` are the rows of ``outcomes``, where they
+    are known already. ``unsaid`` is measure → why nothing on it is decided, of what a table leaves
     open. ``recorded_by`` gives the command that records so many replicates, after its cost.
     """
     allocation = allocation or Allocation(families=gating_families(hypotheses))
@@ -243,7 +243,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
 
 
 def gating_families(hypotheses: Iterable[Hypothesis]) -> tuple[str, ...]:
-    """Return the families that divide an experiment's alarms: of all that can fail a run."""
+    """Return the families that share an experiment's α: of all that can fail a run."""
     gating = (each for each in hypotheses if each.claim in ("clear", "detect"))
     return tuple(sorted({each.family for each in gating}))
 
@@ -367,15 +367,15 @@ def _intervals_displayed(finding: Estimate, p_adjusted: float | None) -> tuple[I
 
     One that a test of another kind (a permutation, a bound) contradicts says nothing of it.
     """
-    alarms = is_shown(p_adjusted)
+    rejected = is_shown(p_adjusted)
     shown: list[Interval] = []
-    if finding.margin is not None and (clears(finding) or not alarms):
+    if finding.margin is not None and (clears(finding) or not rejected):
         clearing = finding.clearing
         if clearing is not None and finding.inside(clearing) == clears(finding):
             shown.append(clearing)
-    alarm = None if clears(finding) else rejection_interval(finding, p_adjusted)
-    if alarm is not None:
-        beyond = finding.beyond(alarm)
-        outside = beyond if finding.null == "margin" else alarm.excludes(finding.no_effect)
-        shown += [alarm] if outside == alarms else []
+    outer = None if clears(finding) else rejection_interval(finding, p_adjusted)
+    if outer is not None:
+        beyond = finding.beyond(outer)
+        outside = beyond if finding.null == "margin" else outer.excludes(finding.no_effect)
+        shown += [outer] if outside == rejected else []
     return tuple(dict.fromkeys(shown))

@@ -39,7 +39,7 @@ class Reason(TextValue, StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A positive control: seen where its alarm has p <= .05, in the right direction.
+    """A positive control: seen where no effect is rejected at .05, in the right direction.
 
     It is about the replies there are. ``licenses`` are the measures of which nothing can be CLEAR
     without it; ``meaning`` says what it means for this model that it is not seen. ``recorded`` is
@@ -82,18 +82,18 @@ class Verdict:
     ``reason`` is why an INCONCLUSIVE is one, ``detail`` what only the replies or the files say of
     it; ``words`` is the verdict in print, ``reason_text`` why it is open, ``estimated`` the
     estimate with what decided and the margin, as :mod:`.wording` words them. ``p_adjusted`` is the
-    alarm's p-value after Holm over the experiment, on the scale of the ``share`` of the suite's
-    alarms that it has; ``biased_cells`` lie beyond their margin; ``direction`` compares
+    p-value of its null after Holm over the experiment, on the scale of its ``share`` of the
+    suite's α; ``biased_cells`` lie beyond their margin; ``direction`` compares
     the sign with the documented one. ``title`` is the sentence that it asserts, ``why`` why its
     margin is that, each empty where nobody said it; ``validated_by`` is what is to be known of the
     positive control that lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended
     too many replies.
 
     ``shown`` are the intervals to print: of what is cleared that of the two one-sided tests
-    (90 %), of an alarm that at the level it was adjusted to, of what is neither both; empty where
+    (90 %), of a rejection that at its adjusted level, of what is neither both; empty where
     none goes with the tests. ``replicates`` is with how many replicates in all an effect like this
-    one is decided with probability .90; None where it is decided, none would do, or nobody knows
-    it. ``next_step`` is what would help to decide it, with its command and its cost; empty where
+    one is decided with probability .90; None where it is decided, none would do, or it is
+    unknown. ``next_step`` would help to decide it, with its command and its cost; empty where
     nothing is known to. ``published`` is what the published method gives of the replies there
     are, where there is no estimate.
     """
