@@ -85,8 +85,8 @@ class Verdict:
     p-value of its null after Holm over the experiment, on the scale of its ``share`` of the
     suite's α; ``biased_cells`` lie beyond their margin; ``direction`` compares
     the sign with the documented one. ``title`` is the sentence that it asserts, ``why`` why its
-    margin is that, each empty where nobody said it; ``validated_by`` is what is to be known of the
-    positive control that lets it be CLEAR; ``cut`` says why nothing is cleared, as a limit ended
+    margin is that, each empty where none is declared; ``validated_by`` is what is to be known of
+    the positive control that lets it be CLEAR; ``cut`` is why nothing is cleared, as a limit ended
     too many replies.
 
     ``shown`` are the intervals to print: of what is cleared that of the two one-sided tests

@@ -226,10 +226,6 @@ def test_one_that_is_not_seen_is_needed_where_no_other_is_seen(
     assert with_needed(controls, measures)[1] == controls[1]
 
 
-def test_missing_replies_are_counted_by_the_harness_and_need_none() -> None:
-    assert validation_of(MISSING, finding(measure=MISSING), []) == ("", "")
-
-
 def test_one_that_this_design_has_no_trials_for_is_not_held_against_the_model() -> None:
     assert (NOT_ASKED.seen, NOT_ASKED.meaning) == (True, "")
     design = Design(2, controls=0)
