@@ -34,11 +34,11 @@ from benchmarks.common import Share, note, say
 from pytest_bias.baselines.entries import Acceptance, Entry, entry_of, is_stopped
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.baselines.gate import compare
+from pytest_bias.cassettes.staleness import copied_words
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.contrasts.declared import levels_of
 from pytest_bias.contrasts.differences import PairContrast
 from pytest_bias.experiments.canonical import compact, digest
-from pytest_bias.experiments.copies import copied_words
 from pytest_bias.experiments.design import Trial, is_control
 from pytest_bias.experiments.experiment import Players, plan
 from pytest_bias.experiments.measures import MISSING

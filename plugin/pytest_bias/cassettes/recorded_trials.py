@@ -17,7 +17,6 @@ from ..errors import (
     NotReplayable,
 )
 from ..experiments.canonical import digest
-from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import GATE, Experiment, Players, plan
 from ..experiments.measures import FORMAT_KEPT, check_kept
@@ -28,6 +27,7 @@ from ..experiments.messages import (
 from ..experiments.records import Exchange, Outcome, Records, record_of
 from ..experiments.replay import PendingRequest, Unrecorded, newly_told, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
+from .staleness import Copies
 from .store import Cassette, cassette_path
 
 SILENT = "this experiment keeps no text, so no more is said"

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from ..errors import BadDesign, BadSetting, UnknownName
-from .allocation import ALARMS
+from ..stats.results import ALARMS
 from .canonical import compact, digest, plain
 from .design import (
     SCREEN,

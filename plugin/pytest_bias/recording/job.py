@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ..cassettes.files import is_there, refuse_links, remove_leftovers
 from ..cassettes.recorded_trials import is_recorded
+from ..cassettes.staleness import Copies
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path, standing
 from ..errors import DamagedCassette
-from ..experiments.copies import Copies
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, Players, plan
 from ..settings.settings import RecordMode

@@ -17,6 +17,7 @@ from ..cassettes.maintenance import salvage
 from ..cassettes.measured import measured_trial
 from ..cassettes.recorded_trials import own_words
 from ..cassettes.recorder import Recorder, recording_lock
+from ..cassettes.staleness import Copies
 from ..cassettes.store import Cassette
 from ..errors import (
     BiasError,
@@ -27,7 +28,6 @@ from ..errors import (
     NotReplayable,
     NotWritten,
 )
-from ..experiments.copies import Copies
 from ..experiments.design import Trial
 from ..experiments.driver import drive
 from ..experiments.experiment import Experiment

@@ -17,7 +17,6 @@ from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
-from ..experiments.allocation import Allocation
 from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, Players, plan_all
@@ -25,6 +24,7 @@ from ..providers.base import is_simulated
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode
+from ..stats.results import Allocation
 from .estimate import (
     NO_USE,
     Calls,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..baselines.entries import Claimed
 from ..baselines.noninferiority import grown_words
-from ..experiments.allocation import ALARMS, SMALL_PART
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
+from ..stats.results import ALARMS, SMALL_PART
 from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.judge_agreement import AgreementFound
 from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict

@@ -18,7 +18,6 @@ from ..contrasts.estimate import (
 )
 from ..contrasts.layout import items_of, names_of
 from ..errors import NoFinding
-from ..experiments.allocation import Allocation
 from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment
 from ..experiments.figures import Illustration
@@ -30,7 +29,7 @@ from ..experiments.records import (
     known_sum,
     records_of,
 )
-from ..stats.results import Interval
+from ..stats.results import Allocation, Interval
 from .controls import NOT_ASKED, judged_control, validation_of, with_needed
 from .decide import clears, decide, is_shown, rejection_interval
 from .judge_agreement import (

@@ -9,9 +9,8 @@ from fractions import Fraction
 
 from ..contrasts.estimate import Estimate, PublishedColumn, Scale, no_effect_of, p_words
 from ..contrasts.layout import FEWEST_UNITS, REPLIES
-from ..experiments.allocation import Allocation
 from ..experiments.fields import one_line
-from ..stats.results import Interval
+from ..stats.results import Allocation, Interval
 from .decide import open_cells
 from .verdict import Reason, Verdict
 

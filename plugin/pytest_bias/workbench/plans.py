@@ -26,9 +26,9 @@ from .project import Project
 
 if TYPE_CHECKING:
     from ..contrasts.estimate import Estimate
-    from ..experiments.allocation import Allocation
     from ..experiments.design import Design, Trial
     from ..settings.settings import Limits, Settings, Shard
+    from ..stats.results import Allocation
 
 
 def check_ci(settings: Settings) -> None:

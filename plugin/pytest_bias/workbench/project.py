@@ -10,17 +10,16 @@ from os.path import relpath
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import all_capped
-from ..cassettes.staleness import dated
+from ..cassettes.staleness import copied_words, dated, long_replies
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded
-from ..experiments.allocation import Allocation
-from ..experiments.copies import copied_words, long_replies
 from ..experiments.experiment import plan
 from ..experiments.records import Records, carried_out, records_of
 from ..providers.players import check_models
 from ..settings.options import OPTIONS
 from ..settings.roster import is_tabled
 from ..settings.settings import Settings
+from ..stats.results import Allocation
 from ..verdicts.analysis import Analysis, analyse, gating_families
 from .recordings import Recordings
 

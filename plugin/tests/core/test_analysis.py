@@ -18,13 +18,13 @@ from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.people import Human
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiments.allocation import Allocation
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.records import Exchange, Outcome
 from pytest_bias.stats.resampling import bootstrap_difference
+from pytest_bias.stats.results import Allocation
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
 from ..helpers import there

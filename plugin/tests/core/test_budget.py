@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.errors import BadSetting
-from pytest_bias.experiments.allocation import Allocation
+from pytest_bias.stats.results import Allocation
 from pytest_bias.verdicts.wording import allocation_words
 from pytest_bias.workbench.project import divided
 from pytest_bias.workbench.study import open_project

@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 from pytest_bias.cassettes.recorded_trials import reread
+from pytest_bias.cassettes.staleness import Copies, copied_words
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiments.copies import Copies, copied_words
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Player, identity_of
 from pytest_bias.experiments.records import Exchange
