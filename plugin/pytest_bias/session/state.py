@@ -229,10 +229,13 @@ class State:
         _remove_left_folders()
         path = Path(tempfile.gettempdir(), f"{_FOLDER}{os.urandom(16).hex()}")
         if sys.platform != "win32":
-            path.mkdir(mode=0o700)
-            # Locked until this process ends, however it does: what nobody locks is removed.
-            self._folder_handle = os.open(path, os.O_RDONLY)
+            # Locked until this process ends, however it does, and only then called as those are
+            # that are removed where no lock is held.
+            hidden = path.with_name(f".{path.name}")
+            hidden.mkdir(mode=0o700)
+            self._folder_handle = os.open(hidden, os.O_RDONLY)
             fcntl.flock(self._folder_handle, fcntl.LOCK_EX)
+            hidden.rename(path)
         return path
 
     @property
