@@ -189,7 +189,7 @@ NEWER = "A newer pytest-bias wrote it: upgrade this one, which reads it then"
 _MARKER = re.compile(r"^(?:<{7}|={7}|>{7})(?=\s|$)", re.MULTILINE)
 
 
-def conflict_words(text: str, path: object) -> str:
+def conflict_text(text: str, path: object) -> str:
     """How to take one side of the conflict that Git left in a text; '' where it left none."""
     if not _MARKER.search(text):
         return ""

@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Hold the end of the process: no test may end it well."""
-    if not options.is_given(early_config):
+    if not options.is_set(early_config):
         return
     from .workbench.modules import hold_exit  # noqa: PLC0415
 
@@ -91,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     refusals.clear()
     marker = "bias: a case of a bias experiment (set by @conditions, @hypotheses, …)"
     config.addinivalue_line("markers", marker)
-    if options.is_given(config) or getattr(config.option, "dist", "no") != "no":
+    if options.is_set(config) or getattr(config.option, "dist", "no") != "no":
         _open_session(config)
 
 

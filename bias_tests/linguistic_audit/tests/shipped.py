@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.verdicts.analysis import Analysis, analyse
 
@@ -29,9 +29,9 @@ def path_of(subject: str) -> Path:
 def outcomes(subject: str, design: str = "gate") -> tuple[Outcome, ...]:
     """Every trial of a design, replayed."""
     cassette = Cassette(path_of(subject))
-    players = Players(f"simulated/{subject}")
+    roles = ModelRoles(f"simulated/{subject}")
     return tuple(
-        reread(LINGUISTIC_AUDIT, players, trial, cassette)
+        reread(LINGUISTIC_AUDIT, roles, trial, cassette)
         for trial in plan(LINGUISTIC_AUDIT, LINGUISTIC_AUDIT.design(design))
     )
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pytest_bias.contrasts.declared import Hypothesis
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.messages import Completion, trial_seed
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.experiments.simulated import SimulatedPrompt
-from pytest_bias.providers.players import SIMULATED_JUDGE, judge_of
+from pytest_bias.providers.roles import SIMULATED_JUDGE, judge_of
 from pytest_bias.settings.roster import Roster
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from tests.core.in_memory import NOTHING_KEPT
@@ -67,21 +67,21 @@ def scripted(
         text = story if wanted.request.to == "subject" else (left.pop(0) if left else GOOD)
         return Completion(text, "stop", "script", latency=0.0)
 
-    return carry_out(experiment, Players("simulated/even", SIMULATED_JUDGE), trial, say)
+    return carry_out(experiment, ModelRoles("simulated/even", SIMULATED_JUDGE), trial, say)
 
 
 def carried_out(subject: str, trial: Trial, experiment: Experiment = NARRATIVE) -> Outcome:
     """What becomes of a trial with a simulated subject and its default judge."""
     model = f"simulated/{subject}"
-    players = Players(model, judge_of(model, None, Roster()))
+    roles = ModelRoles(model, judge_of(model, None, Roster()))
 
     def say(wanted: PendingRequest) -> Completion | None:
-        name = players.model(wanted.request.to).partition("/")[2]
+        name = roles.model(wanted.request.to).partition("/")[2]
         seed = trial_seed(experiment.id, trial, wanted.place)
         text = answer(SimulatedPrompt(name, wanted.request.messages, seed))
         return None if text is None else Completion(text, "stop", name, latency=0.0)
 
-    return carry_out(experiment, players, trial, say)
+    return carry_out(experiment, roles, trial, say)
 
 
 @cache

@@ -11,7 +11,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 
 from pytest_bias import Record, Records, recorded
-from pytest_bias.providers.players import SIMULATED_JUDGE
+from pytest_bias.providers.roles import SIMULATED_JUDGE
 
 from ...charts import VegaChart
 from ..experiment import NARRATIVE

@@ -16,15 +16,15 @@ from pytest_bias import masked
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import NoFinding
-from pytest_bias.experiments.experiment import Players
+from pytest_bias.experiments.experiment import ModelRoles
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.records import Outcome, Records, record_of
 from pytest_bias.experiments.simulated import SimulatedPrompt
-from pytest_bias.providers.players import SIMULATED_JUDGE
+from pytest_bias.providers.roles import SIMULATED_JUDGE
 from pytest_bias.providers.simulated import PROGRAMS, SUBJECTS
 from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.verdicts.verdict import Reason
-from pytest_bias.verdicts.wording import units_words
+from pytest_bias.verdicts.wording import units_text
 
 from ..experiment import NAMES, NARRATIVE
 from ..grading import PRO_SOCIAL
@@ -124,7 +124,7 @@ def test_hardship_is_described_and_never_gates() -> None:
         assert verdict.finding is not None
         assert verdict.finding.estimate == pytest.approx(0.3, abs=0.06)
         assert verdict.words.startswith("DESCRIBED for names like these 40: an effect")
-        assert units_words(verdict.finding).startswith("n = 40 exemplars of group")
+        assert units_text(verdict.finding).startswith("n = 40 exemplars of group")
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
@@ -335,9 +335,9 @@ def test_the_shipped_recordings_are_what_the_subjects_and_their_judge_say(subjec
     """Recorded over HTTP through google-genai, and carried out in memory: the same outcomes."""
     path = cassette_path(CASSETTES, NARRATIVE.id, f"simulated/{subject}")
     cassette = Cassette(path)
-    players = Players(f"simulated/{subject}", SIMULATED_JUDGE)
+    roles = ModelRoles(f"simulated/{subject}", SIMULATED_JUDGE)
     for outcome in outcomes(subject)[::9]:
-        assert reread(NARRATIVE, players, outcome.trial, cassette) == outcome
+        assert reread(NARRATIVE, roles, outcome.trial, cassette) == outcome
 
 
 def test_the_shipped_recordings_are_small() -> None:

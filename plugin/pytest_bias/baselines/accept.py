@@ -12,7 +12,7 @@ from ..cassettes.files import alone, refuse_links, write_atomically
 from ..errors import BiasError, Diagnostics, FileProblem
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import HypothesisName
-from ..verdicts.wording import number_words
+from ..verdicts.wording import number_text
 from .accepted import acceptance_of, baseline_path, read_baseline
 from .entries import (
     Baseline,
@@ -162,12 +162,12 @@ def _accepted(
         entries[named] = following(entry, earlier.get(named))
         if how := _replacement_note(judgement, known.get(named)):
             told.append(f"  {' '.join(named)}: {entry} ({how})")
-    notes = [f"accepted: {number_words(len(judged), 'verdict')} of {model}", *told]
+    notes = [f"accepted: {number_text(len(judged), 'verdict')} of {model}", *told]
     if same := len(judged) - len(told):
         notes.append(f"  {same} as accepted before")
     if others:
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
-        number = number_words(len(others), "entry", "entries")
+        number = number_text(len(others), "entry", "entries")
         notes.append(f"{number} of {model} {word}: {_names(others)}")
     if followed is not None and (lost := _not_followed(followed, judged, partial=partial)):
         notes.append(

@@ -36,7 +36,7 @@ from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Case
-    from ..experiments.experiment import Players
+    from ..experiments.experiment import ModelRoles
     from ..experiments.source import ReplySource
     from ..settings.settings import Settings
     from ..verdicts.verdict import Verdict
@@ -123,7 +123,7 @@ class Baselines:
         self,
         settings: Settings,
         source: Callable[[Case], ReplySource],
-        analysed: Callable[[Case], tuple[Analysis, str, Players] | None] = lambda _: None,
+        analysed: Callable[[Case], tuple[Analysis, str, ModelRoles] | None] = lambda _: None,
     ) -> None:
         self._settings = settings
         self._source = source
@@ -132,7 +132,7 @@ class Baselines:
         self._prompts: dict[tuple[object, ...], PromptDigests] = {}
 
     def compare(
-        self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
+        self, case: Case, roles: ModelRoles, analysis: Analysis, verdict: Verdict
     ) -> Comparison:
         """Compare the verdict of a case with the accepted one, or with an old model's.
 
@@ -141,10 +141,10 @@ class Baselines:
         """
         settings, recording = self._settings, analysis.recording
         if settings.baseline is not None:
-            return self._compared_with_old(case, players, analysis, verdict)
+            return self._compared_with_old(case, roles, analysis, verdict)
         if settings.accept is not None:
             # What is accepted in this run is not compared with what was accepted before.
-            told, acceptance = self.fingerprint(case, players), acceptance_of(settings)
+            told, acceptance = self.fingerprint(case, roles), acceptance_of(settings)
             if acceptance is None or not is_stopped(verdict.status, verdict.claim):
                 return Comparison(fingerprint=told)
             words = f"{acceptance}, in this run"
@@ -154,8 +154,8 @@ class Baselines:
             return ABSOLUTE
         entry = baseline.entry(verdict.experiment, verdict.id)
         if case.design.screens:
-            return self._screened(case, players, verdict, entry)
-        new = entry_of(verdict, recording, self.fingerprint(case, players))
+            return self._screened(case, roles, verdict, entry)
+        new = entry_of(verdict, recording, self.fingerprint(case, roles))
         known = baseline.known(verdict.experiment)
         found = compare(verdict.named, new, entry, today=settings.today, known=known)
         served = () if entry is None else entry.served
@@ -165,10 +165,10 @@ class Baselines:
         return found
 
     def _compared_with_old(
-        self, case: Case, players: Players, analysis: Analysis, verdict: Verdict
+        self, case: Case, roles: ModelRoles, analysis: Analysis, verdict: Verdict
     ) -> Comparison:
         """Compare with the old model's entry, and what was accepted of that model before."""
-        new = entry_of(verdict, analysis.recording, self.fingerprint(case, players))
+        new = entry_of(verdict, analysis.recording, self.fingerprint(case, roles))
         named, today = (verdict.experiment, verdict.id), self._settings.today
         if self._file is not None:
             entry, known = self._file.entry(*named), self._file.known(verdict.experiment)
@@ -189,7 +189,7 @@ class Baselines:
         return replace(found, old=digest)
 
     def _screened(
-        self, case: Case, players: Players, verdict: Verdict, entry: Entry | None
+        self, case: Case, roles: ModelRoles, verdict: Verdict, entry: Entry | None
     ) -> Comparison:
         """Compare a bias that a screen found with the one that was accepted of the gate design.
 
@@ -200,7 +200,7 @@ class Baselines:
             return ABSOLUTE
         accepted, now, before = entry.accepted, verdict.finding, entry.effect
         whole = replace(case, design=case.experiment.design())
-        if differ := differences(entry.fingerprint, self.fingerprint(whole, players)):
+        if differ := differences(entry.fingerprint, self.fingerprint(whole, roles)):
             words = f"{accepted}, but of another design, prompts or judge: {differ[0]}"
             return Comparison(words=words)
         if accepted.until < self._settings.today:
@@ -214,26 +214,26 @@ class Baselines:
         words += "says whether it is worse"
         return Comparison(outcome="known", words=words, acceptance=accepted, tolerated=True)
 
-    def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
+    def fingerprint(self, case: Case, roles: ModelRoles) -> Mapping[str, object]:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""
         assert isinstance(case.contrast, Hypothesis)  # noqa: S101  (no controls come here)
         experiment = case.experiment
-        if source := self._source(case).asked_by:
+        if source := self._source(case).prompts_from:
             # Its prompts are not known, but that all of its models were told the same.
             told = PromptDigests(subject={c.id: f"as in {source}" for c in experiment.conditions})
-            design, judged = Design(1, PUBLISHED), experiment.judged_by(players)
+            design, judged = Design(1, PUBLISHED), experiment.judged_by(roles)
             return fingerprint_of(experiment, design, case.contrast, judged, told=told)
         return fingerprint_of(
             experiment,
             case.design,
             case.contrast,
-            experiment.judged_by(players),
-            sampled=experiment.terms(players)["subject"],
-            told=self._prompt_digests(case, players),
-            lenient="subject" in players.lenient,
+            experiment.judged_by(roles),
+            sampled=experiment.terms(roles)["subject"],
+            told=self._prompt_digests(case, roles),
+            lenient="subject" in roles.lenient,
         )
 
-    def _prompt_digests(self, case: Case, players: Players) -> PromptDigests:
+    def _prompt_digests(self, case: Case, roles: ModelRoles) -> PromptDigests:
         """Digests of the prompts of a case's experiment, made once for each size of its design.
 
         They are the same for every model, but where only recorded replies lead to the judge's.
@@ -245,7 +245,7 @@ class Baselines:
         model = case.model if recorded is not None else ""
         key = (experiment.id, replace(case.design, replicates=1, name=""), model)
         if key not in self._prompts:
-            self._prompts[key] = prompt_digests(experiment, case.design, players, recorded)
+            self._prompts[key] = prompt_digests(experiment, case.design, roles, recorded)
         return self._prompts[key]
 
     def may_tolerate(self, model: str) -> bool:

@@ -1,6 +1,6 @@
 """Accepted verdicts as values, and as text: what one writes, another reads, and damage is told.
 
-What all hypotheses of an experiment share of their fingerprints (factors, items, design, players,
+What all hypotheses of an experiment share of their fingerprints (factors, items, design, roles,
 digests of prompts) stands in the text once, in a table to which entries refer by its digest.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contrasts.declared import Claim
 from ..contrasts.layout import FEWEST_UNITS
-from ..errors import NEWER, BadJSON, BiasError, NotReadable, conflict_words
+from ..errors import NEWER, BadJSON, BiasError, NotReadable, conflict_text
 from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as, plain
 from ..experiments.records import Recording
 from ..verdicts.verdict import Reason, Status, Verdict
@@ -262,7 +262,7 @@ def baseline_from(text: str, path: object) -> Baseline:
     try:
         value = parsed_as(dict[str, Any], text)
     except BadJSON as error:
-        hint = conflict_words(text, path)
+        hint = conflict_text(text, path)
         if hint:
             hint += ". Then accept what the other side had accepted again (--bias-accept)."
         problem = f"it is no baseline ({error})"

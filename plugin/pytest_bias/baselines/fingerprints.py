@@ -16,7 +16,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.messages import Parameters, parameters_of
 
 PROMPTS = "prompts"
-"""Where a fingerprint has the digests of what is told, by player and condition."""
+"""Where a fingerprint has the digests of what is told, by role and condition."""
 
 NO_JSON = "(no JSON)"
 """Stands for a value of a level or an item that JSON does not hold."""
@@ -149,9 +149,9 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[s
         elif place[1:] and (place[1] == "subject" or _NONE not in (one, two)):
             # What a judge is told is not known where a trial could not be followed so far.
             told.setdefault(place[1], []).append(place[-1])
-    for player, conditions in told.items():
+    for role, conditions in told.items():
         number = f"{len(conditions)} condition{'s' * (len(conditions) > 1)}"
-        found.append(f"what the {player} is told changed in {number} ({first_of(conditions)})")
+        found.append(f"what the {role} is told changed in {number} ({first_of(conditions)})")
     return tuple(found)
 
 

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from ..contrasts.estimate import ALPHA, p_words
+from ..contrasts.estimate import ALPHA, p_text
 from ..errors import BiasError, BiasFound, ControlNotSeen, Inconclusive
 from ..experiments.canonical import Strict
 from ..verdicts.verdict import Control, HypothesisName, Status, Verdict
 from ..verdicts.wording import (
-    arms_words,
-    estimate_words,
+    arms_text,
+    estimate_text,
     estimated,
     number_form,
     with_interval,
@@ -301,7 +301,7 @@ def stopped_by_control(control: Control, location: str, *, gate: Gate) -> BiasEr
         return None
     return ControlNotSeen(
         f"positive control {control.id} was not seen: {control.reason}; {control.meaning}\n"
-        f"  {estimate_words(control.finding) if control.finding else 'no estimate'}\n"
+        f"  {estimate_text(control.finding) if control.finding else 'no estimate'}\n"
         f"  {location}"
     )
 
@@ -316,10 +316,10 @@ def describe_verdict(verdict: Verdict, location: str, comparison: Comparison = A
     lines += [f"  {verdict.title}"] if verdict.title else []
     lines.append(f"  hypothesis: {verdict.id} (claim: {verdict.claim})")
     if finding is not None:
-        lines.append(f"  {estimate_words(finding, verdict.shown)}")
-        lines.append(f"  {arms_words(finding)}")
-        adjusted = "" if verdict.p_adjusted is None else p_words(verdict.p_adjusted)
-        cleared = "" if finding.p_clear is None else f"; clearing: {p_words(finding.p_clear)}"
+        lines.append(f"  {estimate_text(finding, verdict.shown)}")
+        lines.append(f"  {arms_text(finding)}")
+        adjusted = "" if verdict.p_adjusted is None else p_text(verdict.p_adjusted)
+        cleared = "" if finding.p_clear is None else f"; clearing: {p_text(finding.p_clear)}"
         lines.append(f"  alarm: {adjusted} (Holm){cleared}; {finding.method}")
     if verdict.next_step:
         lines.append(f"  {verdict.next_step}")

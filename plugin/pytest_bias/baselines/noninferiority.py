@@ -17,7 +17,7 @@ from ..errors import NoVariance
 from ..experiments.canonical import Strict
 from ..stats.results import Interval
 from ..verdicts.decide import clears
-from ..verdicts.wording import limit_words, number_as_given, number_form
+from ..verdicts.wording import limit_text, number_as_given, number_form
 
 if TYPE_CHECKING:
     from ..stats.noninferiority import NonInferiority
@@ -216,7 +216,7 @@ def _independent(
 def _larger(found: NonInferiority, *, worse: bool, ratio: bool) -> str:
     """``it is larger by 0.1 to 0.3, margin 0.1``."""
     (least, margin), (bound, _) = (
-        grown_words(by, found.margin, ratio=ratio) for by in (found.least, found.bound)
+        grown_text(by, found.margin, ratio=ratio) for by in (found.least, found.bound)
     )
     by = "by a factor of " if ratio else "by "
     by += f"{least.lstrip('+')} to " if worse else ""
@@ -224,7 +224,7 @@ def _larger(found: NonInferiority, *, worse: bool, ratio: bool) -> str:
     return f"it {'is' if worse else 'may be'} larger {by}{bound.lstrip('+')}, {beside}"
 
 
-def grown_words(grown: float, margin: float | None, *, ratio: bool) -> tuple[str, str]:
+def grown_text(grown: float, margin: float | None, *, ratio: bool) -> tuple[str, str]:
     """Word by how much an effect is larger, as finely as its margin, and that; '' without one.
 
     Both are logarithms of a ``ratio``, and worded as factors.
@@ -235,4 +235,4 @@ def grown_words(grown: float, margin: float | None, *, ratio: bool) -> tuple[str
     factor = math.exp(min(grown, _LARGEST_LOG))
     limit = None if margin is None else math.exp(margin)
     form = number_form(limit, "ratio", [factor]) if factor < _LARGE else "z.3g"
-    return f"{factor:{form}}", "" if limit is None else limit_words(limit, form)
+    return f"{factor:{form}}", "" if limit is None else limit_text(limit, form)

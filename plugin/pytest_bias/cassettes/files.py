@@ -167,7 +167,7 @@ def write_atomically(path: Path, data: bytes | Iterable[bytes]) -> None:
     sync_folder(path.parent)
 
 
-def kept_aside(path: Path, word: str) -> Path:
+def backup_of(path: Path, word: str) -> Path:
     """Keep a copy of a file under its name, ``word`` and a part of its digest; where it is."""
     data = path.read_bytes()
     aside = path.with_name(f"{path.name}.{word}-{digest(data)[:8]}")

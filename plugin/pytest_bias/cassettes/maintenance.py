@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import DamagedCassette
 from ..settings.model_names import model_of
-from .files import is_there, kept_aside, refuse_links, remove_leftovers
+from .files import backup_of, is_there, refuse_links, remove_leftovers
 from .format import (
     CHANGED,
     HEADER_START,
@@ -122,7 +122,7 @@ def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
         problem = "no reply in it is intact"
         raise DamagedCassette(path=path, line=(numbers or [1])[0], problem=problem, whole=True)
     refuse_links(path)
-    aside = kept_aside(path, "damaged")
+    aside = backup_of(path, "damaged")
     write_content(path, (line + b"\n" for line in lines))
     shown = ", ".join(map(str, numbers[:_SHOWN])) + ", …" * (len(numbers) > _SHOWN)
     what = [f"line {shown}: damaged"] if numbers else []

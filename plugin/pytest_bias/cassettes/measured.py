@@ -15,7 +15,13 @@ from typing import Any
 from ..errors import DamagedCassette
 from ..experiments.canonical import compact, digest
 from ..experiments.design import LABEL
-from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, check_kept, finite_number
+from ..experiments.measures import (
+    LONGEST_REASON,
+    Measure,
+    MeasureValue,
+    check_storable,
+    finite_number,
+)
 from ..experiments.messages import Completion, identity_of
 from ..experiments.records import Outcome, record_of
 from ..experiments.replay import PendingRequest
@@ -80,7 +86,7 @@ def measured_trial(
     versions = versions_of(measures)
     key = measured_key(exchanges[0][0].key, versions, judge=judge)
     row = record_of(outcome, measures)
-    check_kept(measures, row.values)
+    check_storable(measures, row.values)
     return MeasuredTrial(
         key=key,
         trial=outcome.trial.identity,

@@ -18,14 +18,14 @@ from ..errors import (
 )
 from ..experiments.canonical import digest
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import GATE, Experiment, Players, plan
-from ..experiments.measures import FORMAT_KEPT, check_kept
+from ..experiments.experiment import GATE, Experiment, ModelRoles, plan
+from ..experiments.measures import FORMAT_KEPT, check_storable
 from ..experiments.messages import (
     DROPPABLE,
     TRUNCATED,
 )
 from ..experiments.records import Exchange, Outcome, Records, record_of
-from ..experiments.replay import PendingRequest, Unrecorded, newly_told, opening, replay
+from ..experiments.replay import PendingRequest, Unrecorded, new_prompt_texts, opening, replay
 from .measured import MeasuredTrial, measured_key, versions_of
 from .staleness import Copies
 from .store import Cassette, cassette_path
@@ -43,7 +43,7 @@ _OURS = f"{__package__.partition('.')[0]}."
 
 
 def reread(
-    experiment: Experiment, players: Players | str, trial: Trial, cassette: Cassette
+    experiment: Experiment, roles: ModelRoles | str, trial: Trial, cassette: Cassette
 ) -> Outcome:
     """The outcome of ``trial`` as ``cassette`` has it.
 
@@ -55,9 +55,9 @@ def reread(
     """
     if experiment.retention == "raw":
         lookup = cassette.lookup_new if cassette.anew else cassette.lookup
-        return replay(experiment, players, trial, lookup)
-    pending = _opened(experiment, players, trial, cassette)
-    always = Players(players) if isinstance(players, str) else players
+        return replay(experiment, roles, trial, lookup)
+    pending = _opened(experiment, roles, trial, cassette)
+    always = ModelRoles(roles) if isinstance(roles, str) else roles
     measured = _measured(experiment, always, pending, cassette, anew=cassette.anew)
     if measured is None:
         raise Unrecorded(pending)
@@ -86,15 +86,15 @@ def recorded(
         The folder of the recordings.
     """
     cassette = Cassette(cassette_path(cassettes, experiment.id, model))
-    players = Players(model, judge)
+    roles = ModelRoles(model, judge)
     trials = plan(experiment, experiment.design(design))
-    outcomes = (reread(experiment, players, trial, cassette) for trial in trials)
+    outcomes = (reread(experiment, roles, trial, cassette) for trial in trials)
     return Records(tuple(record_of(outcome, experiment.measures) for outcome in outcomes))
 
 
 def is_recorded(
     experiment: Experiment,
-    players: Players,
+    roles: ModelRoles,
     trial: Trial,
     cassette: Cassette,
     copies: Copies | None = None,
@@ -104,7 +104,7 @@ def is_recorded(
     Of a trial whose judge would be told a name the grade is still wanting; its recording says so.
     """
     try:
-        outcome = reread(experiment, players, trial, cassette)
+        outcome = reread(experiment, roles, trial, cassette)
     except (Unrecorded, JudgeNotBlind):
         return False
     except BiasError:
@@ -118,7 +118,7 @@ def is_recorded(
 
 def measured_in(
     experiment: Experiment,
-    players: Players,
+    roles: ModelRoles,
     trial: Trial,
     cassette: Cassette,
     *,
@@ -130,11 +130,11 @@ def measured_in(
 
     ``anew``: by the recording that goes on. Raises FileProblem or BadDesign as :func:`reread`.
     """
-    pending = _opened(experiment, players, trial, cassette)
-    return _measured(experiment, players, pending, cassette, anew=anew)
+    pending = _opened(experiment, roles, trial, cassette)
+    return _measured(experiment, roles, pending, cassette, anew=anew)
 
 
-def own_words(error: BaseException) -> str:
+def safe_message(error: BaseException) -> str:
     """Return an error in words that may be kept where no text is: our own, nobody else's."""
     if isinstance(error, CallFailed):
         known = error.parameter in DROPPABLE
@@ -161,7 +161,7 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def _opened(
-    experiment: Experiment, players: Players | str, trial: Trial, cassette: Cassette
+    experiment: Experiment, roles: ModelRoles | str, trial: Trial, cassette: Cassette
 ) -> PendingRequest:
     """The trial's first question; what goes wrong before it is told without quoting anything."""
     if cassette.keeps_text:
@@ -172,9 +172,9 @@ def _opened(
         )
         raise FileProblem(path=cassette.path, problem=problem)
     try:
-        return opening(experiment, players, trial)
+        return opening(experiment, roles, trial)
     except Exception as error:  # noqa: BLE001  (whatever a protocol raises)
-        problem = f"fails before it asks anything: {own_words(error)}"
+        problem = f"fails before it asks anything: {safe_message(error)}"
         failed = BadDesign(what=f"{experiment.id}, trial {trial.id}", problem=problem)
     # Out here it has no context: the protocol's frames hold the prompt.
     raise failed
@@ -182,38 +182,38 @@ def _opened(
 
 def _measured(
     experiment: Experiment,
-    players: Players,
+    roles: ModelRoles,
     pending: PendingRequest,
     cassette: Cassette,
     *,
     anew: bool,
 ) -> MeasuredTrial | None:
     """The line of the trial that opens with ``pending``."""
-    versions = versions_of(experiment.measured_with(players))
-    judge = experiment.judged_by(players)
+    versions = versions_of(experiment.measured_with(roles))
+    judge = experiment.judged_by(roles)
     key = measured_key(pending.key, versions, judge=judge)
     measured = None if anew and not cassette.journalled(key) else cassette.measured(key)
     if measured is not None:
         # Of a cassette that kept more; what is no category any more is a missing trial.
         undeclared = [measure for measure in experiment.measures if not measure.categories]
-        check_kept(undeclared, measured.values)
+        check_storable(undeclared, measured.values)
         return measured
-    return _read_strictly(experiment, players, pending, cassette, anew=anew)
+    return _read_strictly(experiment, roles, pending, cassette, anew=anew)
 
 
 def _read_strictly(
     experiment: Experiment,
-    players: Players,
+    roles: ModelRoles,
     pending: PendingRequest,
     cassette: Cassette,
     *,
     anew: bool,
 ) -> MeasuredTrial | None:
     """The line of a trial read strictly, where reading it leniently cannot have changed it."""
-    lenient = experiment.read_leniently(players)
+    lenient = experiment.read_leniently(roles)
     if not lenient:
         return None
-    strict = replace(experiment, replies="strict"), replace(players, lenient=frozenset())
+    strict = replace(experiment, replies="strict"), replace(roles, lenient=frozenset())
     found = _measured(*strict, pending, cassette, anew=anew)
     if found is None or {*_OF_FENCED} & {*found.invalid}:
         return None
@@ -221,9 +221,9 @@ def _read_strictly(
     return replace(found, values={**found.values, **kept})
 
 
-def _outcome(pending: PendingRequest, measured: MeasuredTrial, players: Players) -> Outcome:
+def _outcome(pending: PendingRequest, measured: MeasuredTrial, roles: ModelRoles) -> Outcome:
     # Enough to tell conditions apart; digests, so that no assertion can print the text.
-    prompts = [digest(text) for text in newly_told(pending.request, players)]
+    prompts = [digest(text) for text in new_prompt_texts(pending.request, roles)]
     # A place is (branch, turn, attempt): the attempts at one question share the first two.
     if len({str(cast("Any", call["place"])[:2]) for call in measured.calls}) > 1:
         # Of what came after the opening nothing is kept, so no two conditions can be shown to

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
 
 from ..errors import StaleRecordings
-from ..experiments.messages import Player
+from ..experiments.messages import ModelRole
 from ..experiments.records import Exchange, Outcome, Recording
 from ..settings.model_names import other_model
 from ..settings.roster import Roster
@@ -32,8 +32,8 @@ def dated(recording: Recording, exchanges: Iterable[Exchange], copied: str = "")
     undated = sum(n for (_, _, at), n in counts.items() if moments[at] is None)
     # A provider that does not say who answered is no other model.
     served = {
-        player: tuple(sorted({name for to, name, _ in counts if to == player and name}))
-        for player in ("subject", "judge")
+        role: tuple(sorted({name for to, name, _ in counts if to == role and name}))
+        for role in ("subject", "judge")
     }
     # A program answers today as it did then, so the day says nothing of it.
     ages = not recording.simulated
@@ -166,7 +166,7 @@ _LONG = 30  # words of a reply that is hardly given twice by chance
 class Copy:
     """A reply of ``to`` in ``trial`` that is a copy; ``sign`` is what shows it."""
 
-    to: Player
+    to: ModelRole
     trial: str
     sign: str
 
@@ -180,9 +180,9 @@ class Copies:
 
     replies: int = 0
     _cached: list[Copy] = field(default_factory=list)
-    _repeated: dict[Player, list[Copy]] = field(default_factory=lambda: defaultdict(list))
-    _ids: dict[Player, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _first: dict[tuple[Player, str, str], str] = field(default_factory=dict)
+    _repeated: dict[ModelRole, list[Copy]] = field(default_factory=lambda: defaultdict(list))
+    _ids: dict[ModelRole, set[str]] = field(default_factory=lambda: defaultdict(set))
+    _first: dict[tuple[ModelRole, str, str], str] = field(default_factory=dict)
 
     def add(self, trial: str, said: Exchange) -> None:
         """Take note of one reply of ``trial``."""
@@ -208,21 +208,21 @@ class Copies:
     @property
     def unsure(self) -> bool:
         """Return whether an id came again, and no other one has come yet."""
-        return any(len(self._ids[player]) == 1 for player in self._repeated)
+        return any(len(self._ids[role]) == 1 for role in self._repeated)
 
     @property
     def found(self) -> list[Copy]:
         """The copies."""
-        varied = (player for player, ids in self._ids.items() if len(ids) > 1)
-        repeated = (copy for player in varied for copy in self._repeated.get(player, ()))
+        varied = (role for role, ids in self._ids.items() if len(ids) > 1)
+        repeated = (copy for role in varied for copy in self._repeated.get(role, ()))
         return [*self._cached, *repeated]
 
-    def of(self, player: Player) -> list[Copy]:
-        """The copies among the replies of one player."""
-        return [copy for copy in self.found if copy.to == player]
+    def of(self, role: ModelRole) -> list[Copy]:
+        """The copies among the replies of one role."""
+        return [copy for copy in self.found if copy.to == role]
 
 
-def copied_words(outcomes: Iterable[Outcome]) -> str:
+def copied_text(outcomes: Iterable[Outcome]) -> str:
     """Sentence on how many replies are copies, the evidence, and the trials; '' without any."""
     copies = Copies()
     for outcome in outcomes:

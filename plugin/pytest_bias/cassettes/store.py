@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from ..errors import NEWER, DamagedCassette, FileProblem, NotReadable, conflict_words
+from ..errors import NEWER, DamagedCassette, FileProblem, NotReadable, conflict_text
 from ..experiments.canonical import digest
 from ..experiments.messages import Completion
 from ..settings.model_names import file_stem, model_of
@@ -514,7 +514,7 @@ def no_line(
     hint: str = "",
 ) -> DamagedCassette:
     """The error for a line of no known kind; of a merge of Git, how to take one side."""
-    if conflict := conflict_words(line.decode(errors="replace"), path):
+    if conflict := conflict_text(line.decode(errors="replace"), path):
         hint = conflict + (
             ". Where they hold different trials, keep the lines of both sides and remove only the "
             "marks (merge=union in .gitattributes does so)"

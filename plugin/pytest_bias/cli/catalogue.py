@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.design import SCREEN, Design
-from ..experiments.experiment import Players, plan
+from ..experiments.experiment import ModelRoles, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import rehearsed_use, whole_calls
 from ..report.plan_text import SIGNS, wrapped
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..contrasts.cases import Registered
     from ..experiments.experiment import Experiment
 
-_PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
+_PLAYERS = ModelRoles(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 _SOURCE = 60
 _LISTED, _FIRST = 12, 4
 _HEADINGS = ("experiment", "trials", "calls", "of a judge", "gating", "described", "source")

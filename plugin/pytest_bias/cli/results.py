@@ -15,9 +15,9 @@ from ..report.paper import Paper, brief_of, checked_paper, write_paper
 from ..report.results import read_results
 from ..report.terminal import printed
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
-from ..report.wording import unasked_words, uncompared_words
+from ..report.wording import unasked_text, uncompared_text
 from ..settings.given import today
-from ..settings.model_names import answered_words
+from ..settings.model_names import answered_text
 from ..settings.settings import names_file
 from ..verdicts.analysis import Analysis
 from ..workbench.plans import terms_of
@@ -91,7 +91,7 @@ def _compare(given: argparse.Namespace) -> int:
             raise BadSetting(option=option, value=name, problem=problem)
     check_apart([given.markdown], [Path(given.old), Path(given.new)])
     upgrade, problems = upgrade_of_files(Path(given.old), Path(given.new), today=today())
-    problems += uncompared_words(upgrade)
+    problems += uncompared_text(upgrade)
     but = "not everything could be judged" if problems else ""
     if given.json:
         made = plain(upgrade, "upgrade")
@@ -127,14 +127,14 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
             if entry.claim != "describe":
                 stops = is_stopped(entry.status, entry.claim)
                 rows.append(row_of(named, entry, compared, stops=stops))
-    problems += unasked_words(before.unasked(now.claimed), before.model, new.name)
+    problems += unasked_text(before.unasked(now.claimed), before.model, new.name)
     answered = [(each.model, served) for each in (before, now) for served in each.served]
     upgrade = Upgrade(
         old=before.model,
         new=(now.model,),
         file=True,
         rows=worst_first(rows),
-        notes=answered_words(answered),
+        notes=answered_text(answered),
         simulated=tuple(sorted({each.model for each in (before, now) if each.simulated})),
     )
     return upgrade, tuple(problems)

@@ -22,9 +22,9 @@ from ..contrasts.cases import Case
 from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
 from ..experiments.measures import kind_of
-from ..experiments.records import Outcome, Records, lost_to_cap, record_of
+from ..experiments.records import Outcome, Records, missing_by_cap, record_of
 from ..providers.base import is_simulated
-from ..providers.players import check_models
+from ..providers.roles import check_models
 from ..report.exports import exported_files, write_exports
 from ..report.page import report_html
 from ..report.paper import brief_of, write_paper
@@ -216,7 +216,7 @@ def _write_trials(project: Project, given: argparse.Namespace, lines: _TrialLine
     for outcome in (each for each in known if each.trial.id not in lines.written):
         lines(case.experiment, outcome)
     for pending in missing:
-        lines(case.experiment, lost_to_cap(pending.trial), "not recorded")
+        lines(case.experiment, missing_by_cap(pending.trial), "not recorded")
     if lines.problem:
         path = given.out or "standard output"
         problem = f"{NotWritten(path=path, problem=lines.problem)}; every reply is recorded"
@@ -253,10 +253,10 @@ def _accept(given: argparse.Namespace) -> int:
     baselines = Baselines(project.settings, recordings.source_of)
     for case in project.cases:
         analyses.append(results_of(project, case).analysis)
-        players = recordings.players(case.experiment, case.model)
+        roles = recordings.roles(case.experiment, case.model)
         for contrast in project.registry[case.experiment.id].hypotheses.values():
             named = case.experiment.id, case.model, contrast.id
-            judged[named] = baselines.fingerprint(replace(case, contrast=contrast), players)
+            judged[named] = baselines.fingerprint(replace(case, contrast=contrast), roles)
     whole = len(project.cases) == len([*project.registry]) * len(project.settings.models)
     partial = bool(given.experiments) or not whole
     accepted = accept(project.settings, analyses, judged, partial=partial)

@@ -236,7 +236,7 @@ def cases_of(declared: Declaration, models: Sequence[str], design: Design) -> li
     ]
 
 
-def wanted_of(cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
+def trials_needed(cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
     """For each experiment and model of ``cases`` one case, and the trials all of them need.
 
     They stand in the plan's order, whatever that of the cases.

@@ -15,7 +15,7 @@ from ..experiments.fields import (
     need_number,
     need_several,
     need_text,
-    shortly,
+    shortened,
     wrong,
 )
 from ..experiments.measures import MISSING
@@ -224,7 +224,7 @@ class Hypothesis(ABC):
         if not condition:
             raise self.refused(problem=problem)
 
-    def _settle(self) -> None:  # noqa: B027  (some kinds have nothing of their own)
+    def _resolve(self) -> None:  # noqa: B027  (some kinds have nothing of their own)
         """Check and freeze what only this kind has."""
 
     def _set(self, **fields: object) -> None:
@@ -232,7 +232,7 @@ class Hypothesis(ABC):
             object.__setattr__(self, name, value)
 
     def __post_init__(self) -> None:
-        self._settle()
+        self._resolve()
         what = self.id
         need_mapping(what, "at", self.at, "a mapping, factor → level or levels")
         at = {factor: levels_of(levels) for factor, levels in self.at.items()}
@@ -251,9 +251,9 @@ class Hypothesis(ABC):
         method: object = self.published
         if method is not None and (isinstance(method, type) or not hasattr(method, "statistics")):
             raise wrong(what, "published", method, "a method, such as WelchTest()")
-        self._settle_margins()
+        self._resolve_margins()
 
-    def _settle_margins(self) -> None:
+    def _resolve_margins(self) -> None:
         need_mapping(self.id, "within", self.within, "a mapping, factor → margin")
         self._set(within=frozen_mapping(self.within))
         if self.margin is None:
@@ -279,7 +279,7 @@ class Hypothesis(ABC):
             known = (*experiment.levels(factor), *experiment.control_levels(factor))
             for level in levels:
                 there = f"is no level of {factor!r}; there are: {', '.join(known)}"
-                self.require(level in known, f"{shortly(level)} {there}")
+                self.require(level in known, f"{shortened(level)} {there}")
         for factor, levels in self.at.items():
             self.require(factor not in compared, f"at={factor!r} is what it compares")
             met = {*levels}.intersection(experiment.control_levels(factor))
@@ -325,7 +325,7 @@ class PositiveControl:
     if_not_seen: str = ""
 
     def __post_init__(self) -> None:
-        what = f"PositiveControl({shortly(self.contrast)})"
+        what = f"PositiveControl({shortened(self.contrast)})"
         need(what, "contrast", self.contrast, Hypothesis, "a contrast, such as MeanDifference(…)")
         named = need_several(what, "licenses", self.licenses, str, "names of measures")
         need_text(what, if_not_seen=self.if_not_seen)

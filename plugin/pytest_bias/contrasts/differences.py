@@ -33,7 +33,7 @@ class PairContrast(LinearContrast):
 
     compares: ClassVar[tuple[MeasureKind, ...]] = ("flag",)
 
-    def _settle(self) -> None:
+    def _resolve(self) -> None:
         called: object = self.called
         if called is not None and not is_pair(called):
             expected = "two texts: of the high side and of the low"
@@ -177,7 +177,7 @@ class RateRatio(PairContrast):
 
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
 
-    def _check_own(self, experiment: Experiment) -> None:  # noqa: ARG002
+    def _check_fields(self, experiment: Experiment) -> None:  # noqa: ARG002
         no_people = "people are compared by differences: RateDifference(…)"
         self.require(self.human is None, no_people)
         self.require(self.target == "fixed", "a ratio is of a fixed set: target is 'fixed'")
@@ -214,7 +214,7 @@ class Mean(LinearContrast):
     at_least: float | None = field(default=None, kw_only=True)
     at_most: float | None = field(default=None, kw_only=True)
 
-    def _settle(self) -> None:
+    def _resolve(self) -> None:
         names = ("equals", "at_least", "at_most")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         self.require(len(given) == 1, "needs one of equals=, at_least= and at_most=")
@@ -239,7 +239,7 @@ class Mean(LinearContrast):
             return "below"
         return "either" if self.at_most is None else "above"
 
-    def _check_own(self, experiment: Experiment) -> None:
+    def _check_fields(self, experiment: Experiment) -> None:
         low, high = 0.0, 1.0
         if self.measure != MISSING:
             about = experiment.measure(self.measure)

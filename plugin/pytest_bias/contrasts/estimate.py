@@ -48,7 +48,7 @@ class UnitGroup(Strict):
         object.__setattr__(self, "values", frozen_mapping(self.values))
 
 
-def p_words(p: float) -> str:
+def p_text(p: float) -> str:
     """``p = 0.0123``; never 0."""
     smallest = 0.0001
     return f"p < {smallest}" if p < smallest else f"p = {p:.4f}"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..experiments.design import frozen_mapping
 from ..experiments.experiment import Experiment
-from ..experiments.fields import is_pair, need_mapping, need_number, need_several, shortly, wrong
+from ..experiments.fields import is_pair, need_mapping, need_number, need_several, shortened, wrong
 from .declared import Levels, levels_of
 from .layout import Parts, Scaled, Side, WeightedGap, signed_sums, weights_between
 from .linear import LinearContrast
@@ -54,7 +54,7 @@ class GroupContrast(LinearContrast):
     among: Sequence[str] = field(default=(), kw_only=True)
     published: PublishedMethod | None = field(default_factory=ChiSquareTest, kw_only=True)
 
-    def _settle(self) -> None:
+    def _resolve(self) -> None:
         self._set(among=need_several(self.id, "among", self.among, str, "levels"))
 
     @property
@@ -68,7 +68,7 @@ class GroupContrast(LinearContrast):
         """True if any group may differ, so that the farthest is judged."""
         return self.group is None
 
-    def _check_own(self, experiment: Experiment) -> None:
+    def _check_fields(self, experiment: Experiment) -> None:
         groups = self._groups(experiment)
         several = len(groups) == len({*groups}) and len(groups) > 2  # noqa: PLR2004  (or a pair)
         self.require(several, "needs three groups or more, each named once")
@@ -87,10 +87,10 @@ class GroupContrast(LinearContrast):
             sides = {self.group: [self.group], "rest": rest}
         return {self.factor: [Side(words=w, levels={self.factor: at}) for w, at in sides.items()]}
 
-    def contrast_words(self, experiment: Experiment, at: str) -> str:
+    def contrast_text(self, experiment: Experiment, at: str) -> str:
         """Return the group and the rest, or the group that is the farthest of any."""
         if self.group is not None:
-            return LinearContrast.contrast_words(self, experiment, at)
+            return LinearContrast.contrast_text(self, experiment, at)
         return f"any {self.factor}, largest at {at}"
 
 
@@ -121,7 +121,7 @@ class TotalGap(LinearContrast):
     gaps: Sequence[Gap] = field(default=(), kw_only=True)
     called: str = field(default="", kw_only=True)
 
-    def _settle(self) -> None:
+    def _resolve(self) -> None:
         what, expected = self.id, "(high, low, weight)"
         given: tuple[Sequence[Any], ...] = need_several(
             what, "gaps", self.gaps, (tuple, list), expected
@@ -144,7 +144,7 @@ class TotalGap(LinearContrast):
         """True: a sum of absolute values is the largest of the sums with any signs."""
         return True
 
-    def _check_own(self, experiment: Experiment) -> None:  # noqa: ARG002
+    def _check_fields(self, experiment: Experiment) -> None:  # noqa: ARG002
         self.require(self.gaps, "names no gap")
         for high, low, weight in self.gaps:
             two = high and low and weight > 0 and {*high}.isdisjoint(low)
@@ -176,7 +176,7 @@ class TotalGap(LinearContrast):
         """Return the sums with every combination of signs."""
         return signed_sums(self.factor, self._weighted())
 
-    def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
+    def contrast_text(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
         """Return the name of the sum."""
         return self.called or f"all gaps of {self.factor}"
 
@@ -209,8 +209,8 @@ class Interaction(LinearContrast):
 
     factors: Mapping[str, Pair | None] = field(default_factory=dict)
 
-    def _settle(self) -> None:
-        what, expected = f"Interaction({shortly(self.measure)})", "factor → (high, low) or None"
+    def _resolve(self) -> None:
+        what, expected = f"Interaction({shortened(self.measure)})", "factor → (high, low) or None"
         need_mapping(what, "factors", self.factors, f"a mapping, {expected}")
         for name, pair in self.factors.items():
             if pair is not None and not is_pair(pair):
@@ -227,7 +227,7 @@ class Interaction(LinearContrast):
         """True if all combinations are asked of, so that the largest is judged."""
         return None in self.factors.values()
 
-    def _check_own(self, experiment: Experiment) -> None:  # noqa: ARG002
+    def _check_fields(self, experiment: Experiment) -> None:  # noqa: ARG002
         self.require(len(self.factors) == 2, "an interaction is of two factors")  # noqa: PLR2004
 
     def sides_by_factor(self, experiment: Experiment) -> Mapping[str, Sequence[Side]]:
@@ -240,7 +240,7 @@ class Interaction(LinearContrast):
             found[name] = [Side(words=" + ".join(at), levels={name: at}) for at in sides]
         return found
 
-    def contrast_words(self, experiment: Experiment, at: str) -> str:
+    def contrast_text(self, experiment: Experiment, at: str) -> str:
         """The difference of the two effects, or the combination that is the farthest out."""
         if self.largest:
             return f"{' × '.join(self.factors)}, largest at {at}"

@@ -20,7 +20,7 @@ from ..stats.equivalence import moments
 from ..stats.results import LEVEL, Interval
 from ..stats.simultaneous import max_t
 from .cells import Grid, Weights
-from .estimate import ALPHA, LARGEST_AT, Estimate, p_words
+from .estimate import ALPHA, LARGEST_AT, Estimate, p_text
 from .estimator import SEED, Names, Sample, estimate, sample_of
 from .layout import Null, Scaled
 
@@ -59,7 +59,7 @@ def largest_of(
         p_alarm, how = min(p_alarm, _joint([*samples.values()], [*each.values()])), "max-T"
     clearing = [one.p_clear for one in each.values() if one.p_clear is not None]
     shown = {
-        words: f"{times[words] * one.estimate:+z.3f}, {p_words(one.p_alarm)}"
+        words: f"{times[words] * one.estimate:+z.3f}, {p_text(one.p_alarm)}"
         for words, one in each.items()
     }
 

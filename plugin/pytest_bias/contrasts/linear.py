@@ -99,7 +99,7 @@ class LinearContrast(Hypothesis):
             for each in product(*self.sides_by_factor(experiment).values())
         )
 
-    def contrast_words(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
+    def contrast_text(self, experiment: Experiment, at: str) -> str:  # noqa: ARG002
         """Return the resolved in print; of the largest of several that is ``at`` one of them."""
         sides = (bracketed(side.words) for side in self.sides(experiment))
         return (" / " if self.scale == "ratio" else " − ").join(sides)
@@ -135,7 +135,7 @@ class LinearContrast(Hypothesis):
     def check(self, experiment: Experiment) -> None:
         """Raise BadDesign or UnknownName when ``experiment`` cannot answer this."""
         self._check_measure(experiment)
-        self._check_own(experiment)
+        self._check_fields(experiment)
         for factor, sides in self.sides_by_factor(experiment).items():
             levels = [level for side in sides for level in side.levels[factor]]
             self.require(all(side.levels[factor] for side in sides), "a side has no level")
@@ -149,7 +149,7 @@ class LinearContrast(Hypothesis):
         self._check_units(experiment)
         self.check_answered(experiment)
 
-    def _check_own(self, experiment: Experiment) -> None:
+    def _check_fields(self, experiment: Experiment) -> None:
         """Refuse what only this kind cannot test."""
 
     def _check_measure(self, experiment: Experiment) -> None:
@@ -321,7 +321,7 @@ class LinearContrast(Hypothesis):
         return replace(
             found,
             quantity=self.quantity_of_largest if self.largest else self.quantity,
-            contrast=self.contrast_words(experiment, str(found.extras.get(LARGEST_AT, ""))),
+            contrast=self.contrast_text(experiment, str(found.extras.get(LARGEST_AT, ""))),
             target=self.target,
             scope=self.scope,
         )

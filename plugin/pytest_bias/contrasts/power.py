@@ -224,7 +224,7 @@ def passes(prospects: Iterable[Prospect]) -> tuple[float, float] | None:
     return max(0.0, both[0] - rejected), max(0.0, both[1] - rejected)
 
 
-def replicates_to_settle(found: Estimate, replicates: int, *, alpha: float) -> int | None:
+def replicates_needed(found: Estimate, replicates: int, *, alpha: float) -> int | None:
     """Return how many replicates decide an effect of the size ``found``, with probability .90.
 
     It is cleared where it lies inside its margin, or its null is rejected at ``alpha``.

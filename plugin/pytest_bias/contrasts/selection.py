@@ -14,7 +14,7 @@ from ..errors import NoVariance
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, frozen_mapping
 from ..experiments.experiment import Experiment
-from ..experiments.fields import need_mapping, shortly
+from ..experiments.fields import need_mapping, shortened
 from ..experiments.records import Records
 from ..stats.checks import Floats, enough
 from ..stats.classical import chi_square
@@ -192,8 +192,8 @@ class Selection(Hypothesis):
     feature: Mapping[str, str] = field(kw_only=True, repr=False)
     group: Levels = field(kw_only=True)
 
-    def _settle(self) -> None:
-        what = f"Selection({shortly(self.selected)})"
+    def _resolve(self) -> None:
+        what = f"Selection({shortened(self.selected)})"
         need_mapping(what, "feature", self.feature, "a mapping, item → group")
         self._set(feature=frozen_mapping(self.feature))
 

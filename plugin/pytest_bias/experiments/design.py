@@ -12,7 +12,7 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from ..errors import BadDesign, UnknownName
-from .fields import need_labelled, need_mapping, need_several, need_text, shortly, wrong
+from .fields import need_labelled, need_mapping, need_several, need_text, shortened, wrong
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -51,7 +51,7 @@ def check_label(label: object, what: str) -> None:
         raise BadDesign(
             what=what,
             problem=(
-                f"{shortly(label)} is not a label (lower-case letters and digits, joined by '_')"
+                f"{shortened(label)} is not a label (lower-case letters and digits, joined by '_')"
             ),
         )
 
@@ -96,7 +96,7 @@ class Factor:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        what = f"Factor({shortly(self.name)})"
+        what = f"Factor({shortened(self.name)})"
         check_label(self.name, what)
         levels = _labelled(what, "levels", self.levels)
         need_text(what, unit=self.unit)
@@ -145,7 +145,7 @@ class Items:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        what = f"Items({shortly(self.name)})"
+        what = f"Items({shortened(self.name)})"
         check_label(self.name, what)
         items = _labelled(what, "items", self.items)
         if not items:
@@ -237,11 +237,11 @@ class Trial:
 
         In exemplars, which may be any words, ``/``, ``#`` and ``%`` stand as in a URL.
         """
-        return f"{_in_words(self.cell)}#{self.replicate}"
+        return f"{_in_text(self.cell)}#{self.replicate}"
 
 
 @lru_cache(maxsize=2**12)
-def _in_words(cell: tuple[str | None, ...]) -> str:
+def _in_text(cell: tuple[str | None, ...]) -> str:
     """A cell as ids begin; many trials are of one."""
     condition, *members, item = cell
     parts = [condition, *(member and member.translate(_IN_IDS) for member in members), item]

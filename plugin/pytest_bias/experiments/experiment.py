@@ -33,14 +33,14 @@ from .fields import (
     need_mapping,
     need_several,
     need_text,
-    shortly,
+    shortened,
     takes,
 )
 from .figures import Figure, Heatmap, Means
 from .judges import Agreement, texts_hidden
 from .layouts import TableLayout
 from .measures import FORMAT, FORMAT_KEPT, MISSING, Measure, check_declared, with_kind
-from .messages import DROPPABLE, Parameters, Player
+from .messages import DROPPABLE, ModelRole, Parameters
 from .protocol import Protocol, Subject
 from .records import Config, Retention
 from .replies import ReplyPolicy
@@ -176,7 +176,7 @@ class Experiment:
     control_conditions: tuple[Condition, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        what = f"Experiment({shortly(self.id)})"
+        what = f"Experiment({shortened(self.id)})"
         need_text(what, id=self.id, name=self.name, source=self.source)
         forbid(what, not _ID.fullmatch(self.id), "id must be lower-case words joined by '-'")
         problem = f"id must have {_LONGEST_ID} characters at most: folders are named after it"
@@ -312,26 +312,26 @@ class Experiment:
             check_declared(self.measures, self.protocol)
         object.__setattr__(self, "may_drop", may_drop)
 
-    def start(self, trial: Trial, players: Players) -> Coroutine[Any, Any, object]:
+    def start(self, trial: Trial, roles: ModelRoles) -> Coroutine[Any, Any, object]:
         """The coroutine of one trial, with who answers in it."""
-        terms, lenient = self.terms(players), self.read_leniently(players)
-        system = players.subject_system
+        terms, lenient = self.terms(roles), self.read_leniently(roles)
+        system = roles.subject_system
         subject = Subject(terms["subject"], system=system, lenient="subject" in lenient)
         if self.judge is None:
             return self.protocol(trial, subject)
         judge = Subject(terms["judge"], "judge", lenient="judge" in lenient)
         return self.protocol(trial, subject, judge)
 
-    def terms(self, players: Players) -> dict[Player, Parameters]:
+    def terms(self, roles: ModelRoles) -> dict[ModelRole, Parameters]:
         """Return how the subject is asked, and the judge where there is one."""
-        subject = self.parameters.filled(players.subject_defaults)
+        subject = self.parameters.filled(roles.subject_defaults)
         if self.judge is None:
             return {"subject": subject}
-        return {"subject": subject, "judge": self.judge.filled(players.judge_defaults)}
+        return {"subject": subject, "judge": self.judge.filled(roles.judge_defaults)}
 
-    def read_leniently(self, players: Players) -> frozenset[Player]:
+    def read_leniently(self, roles: ModelRoles) -> frozenset[ModelRole]:
         """Return whose replies are read leniently, by the experiment or by the roster."""
-        return frozenset(get_args(Player)) if self.replies == "lenient" else players.lenient
+        return frozenset(get_args(ModelRole)) if self.replies == "lenient" else roles.lenient
 
     @property
     def instrument(self) -> str:
@@ -354,15 +354,15 @@ class Experiment:
         kept = [m for m in of.measures if not m.optional or all(m.name in v for v in valid)]
         return of if len(kept) == len(of.measures) else replace(of, measures=kept)
 
-    def measured_with(self, players: Players) -> tuple[Measure, ...]:
-        """The measures of a trial with ``players``: of what is read leniently its format, too."""
+    def measured_with(self, roles: ModelRoles) -> tuple[Measure, ...]:
+        """The measures of a trial with ``roles``: of what is read leniently its format, too."""
         known = tuple(self.measures)
-        read = "subject" in self.read_leniently(players)
+        read = "subject" in self.read_leniently(roles)
         return (*known, FORMAT) if read and FORMAT not in known else known
 
-    def parameters_text(self, players: Players) -> str:
+    def parameters_text(self, roles: ModelRoles) -> str:
         """Say with which parameters the subject is asked, and after which system prompt."""
-        sent = self.terms(players)["subject"]
+        sent = self.terms(roles)["subject"]
         warmth, limit = sent.temperature, sent.max_output_tokens
         words = [
             "the provider's own temperature" if warmth is None else f"temperature {warmth:g}",
@@ -370,23 +370,23 @@ class Experiment:
         ]
         if sent.seeded:
             words.append("a seed for each trial")
-        if players.subject_system is not None:
-            words.append(f"a system prompt of the model's own ({digest(players.subject_system)})")
-        if "subject" in self.read_leniently(players):
+        if roles.subject_system is not None:
+            words.append(f"a system prompt of the model's own ({digest(roles.subject_system)})")
+        if "subject" in self.read_leniently(roles):
             words.append("replies taken out of a code fence")
         return ", ".join(words)
 
-    def config_of(self, players: Players) -> dict[Player, Config]:
+    def config_of(self, roles: ModelRoles) -> dict[ModelRole, Config]:
         """Return on what terms the subject is asked, and the judge where there is one."""
-        return {who: Config(parameters=terms) for who, terms in self.terms(players).items()}
+        return {who: Config(parameters=terms) for who, terms in self.terms(roles).items()}
 
-    def judged_by(self, players: Players) -> str:
+    def judged_by(self, roles: ModelRoles) -> str:
         """Name the judge of a trial and its terms, as text that changes with them; '' if none."""
         if self.judge is None:
             return ""
-        terms = plain(self.terms(players)["judge"])
-        lenient = ["lenient"] if "judge" in self.read_leniently(players) else []
-        return compact([players.model("judge"), terms, *lenient])
+        terms = plain(self.terms(roles)["judge"])
+        lenient = ["lenient"] if "judge" in self.read_leniently(roles) else []
+        return compact([roles.model("judge"), terms, *lenient])
 
     def factor(self, name: str) -> Factor:
         """The factor called ``name``; UnknownName if there is none."""
@@ -437,7 +437,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
-class Players:
+class ModelRoles:
     """The subject and the judge of a trial, each as ``provider/model``.
 
     The defaults are what the roster says of each model; they fill what the experiment leaves open.
@@ -450,11 +450,11 @@ class Players:
     subject_defaults: Parameters = field(default_factory=Parameters)
     judge_defaults: Parameters = field(default_factory=Parameters)
     subject_system: str | None = field(default=None, repr=False)
-    lenient: frozenset[Player] = frozenset()
+    lenient: frozenset[ModelRole] = frozenset()
 
-    def model(self, player: Player) -> str:
-        """The model of ``player``; BadDesign for a judge nobody named."""
-        if player == "subject":
+    def model(self, role: ModelRole) -> str:
+        """The model of ``role``; BadDesign for a judge nobody named."""
+        if role == "subject":
             return self.subject
         if self.judge is None:
             raise BadDesign(what="judge", problem="no model is named that grades replies")

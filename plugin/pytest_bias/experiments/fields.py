@@ -27,7 +27,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def shortly(value: object) -> str:
+def shortened(value: object) -> str:
     """``value`` as it is written, in one short line; a text with every blank it has."""
     if isinstance(value, str):
         return _cut(repr(value))
@@ -36,7 +36,7 @@ def shortly(value: object) -> str:
 
 def wrong(what: str, field: str, value: object, expected: str) -> BadDesign:
     """The error for a ``value`` that is not what is ``expected``."""
-    return BadDesign(what=what, problem=f"{field} must be {expected}; it is {shortly(value)}")
+    return BadDesign(what=what, problem=f"{field} must be {expected}; it is {shortened(value)}")
 
 
 def forbid(what: str, wrong: object, problem: str) -> None:
@@ -90,7 +90,7 @@ def need_several(
         raise wrong(what, field, given, f"a list of {expected}")
     several = tuple(cast("Iterable[T]", given))
     for each in several:
-        problem = f"{field} must be a list of {expected}; {shortly(each)} is none"
+        problem = f"{field} must be a list of {expected}; {shortened(each)} is none"
         forbid(what, not isinstance(each, kind), problem)
     return several
 
@@ -101,7 +101,7 @@ def need_labelled(what: str, field: str, value: object) -> Mapping[str, object]:
         return value
     if not isinstance(value, list | tuple) or not all(type(each) is str for each in value):
         raise wrong(what, field, value, "a mapping, label → value, or a list of labels")
-    forbid(what, len(set(value)) < len(value), f"{field} name one twice: {shortly(value)}")
+    forbid(what, len(set(value)) < len(value), f"{field} name one twice: {shortened(value)}")
     return {label: label for label in value}
 
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from .canonical import digest, dumps
 from .design import Factor, Trial
-from .fields import forbid, need_several, need_text, shortly
+from .fields import forbid, need_several, need_text, shortened
 
 NOT_SCORED = "not scored again"
 """What the measure of the second rating says of a trial that has none."""
@@ -52,7 +52,7 @@ class Agreement:
     governs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        what = f"Agreement({shortly(self.measure)})"
+        what = f"Agreement({shortened(self.measure)})"
         need_text(what, measure=self.measure, again=self.again)
         problem = "again must be another measure: the second rating"
         forbid(what, self.measure == self.again, problem)

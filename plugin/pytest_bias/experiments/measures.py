@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, cast, get_args, get_origin, get_type_
 from ..errors import BadDesign, InvalidReply
 from ..stats.results import Misclassified, Reliability
 from .design import check_label
-from .fields import is_pair, need, need_function, need_number, need_text, shortly, wrong
+from .fields import is_pair, need, need_function, need_number, need_text, shortened, wrong
 
 MeasureValue = float | str | bool
 
@@ -145,7 +145,7 @@ class Measure:
     spread: float | None = None
 
     def __post_init__(self) -> None:
-        what = f"Measure({shortly(self.name)})"
+        what = f"Measure({shortened(self.name)})"
         check_label(self.name, what)
         need_function(what, "take", self.take)
         need_text(what, unit=self.unit, meaning=self.meaning, unless=self.unless)
@@ -293,7 +293,7 @@ def finite_number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def check_kept(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) -> None:
+def check_storable(measures: Iterable[Measure], values: Mapping[str, MeasureValue]) -> None:
     """Raise BadDesign where a value is text that its measure does not declare."""
     for measure in measures:
         value = values.get(measure.name)

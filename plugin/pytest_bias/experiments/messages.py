@@ -17,7 +17,7 @@ Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
 TRUNCATED = "truncated"
 """Reason of a reply that is invalid since the limit on tokens ended it."""
 
-Player = Literal["subject", "judge"]
+ModelRole = Literal["subject", "judge"]
 """Who answers: the model under test, or the model that grades."""
 
 
@@ -87,7 +87,7 @@ class Request:
     parameters: Parameters
     schema_name: str | None = None
     schema: Mapping[str, object] | None = field(default=None, repr=False)
-    to: Player = "subject"
+    to: ModelRole = "subject"
 
     @property
     def sent(self) -> frozenset[str]:

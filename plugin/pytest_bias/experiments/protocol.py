@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from ..errors import BadDesign, InvalidReply
 from .fields import need, need_function, need_text, wrong
-from .messages import Completion, Message, Parameters, Player, Request
+from .messages import Completion, Message, ModelRole, Parameters, Request
 from .replies import Structured, accept_object, accept_text, reply_schema, unfenced
 
 if TYPE_CHECKING:
@@ -84,14 +84,14 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A model as a protocol sees it: the one under test, or (``player``) the one that grades.
+    """A model as a protocol sees it: the one under test, or (``role``) the one that grades.
 
     ``system`` is a system prompt it is always given; that of a protocol follows it. ``lenient``:
     structured replies are taken out of a code fence (:func:`.replies.unfenced`).
     """
 
     parameters: Parameters = field(default_factory=Parameters)
-    player: Player = "subject"
+    role: ModelRole = "subject"
     system: str | None = field(default=None, repr=False)
     lenient: bool = False
 
@@ -154,16 +154,16 @@ class Subject:
         attempts
             How often the same question is put while replies are invalid; each try is recorded.
         """
-        _check_asked(prompt, reply, check, after, system, attempts)
+        _check_ask(prompt, reply, check, after, system, attempts)
         told_first = [each for each in (self.system, system) if each is not None]
         opening = (Message("system", "\n\n".join(told_first)),) if told_first else ()
         before = after.messages if after is not None else opening
         messages = (*before, Message("user", prompt))
         if reply is None:
-            request = Request(messages, self.parameters, to=self.player)
+            request = Request(messages, self.parameters, to=self.role)
         else:
             name, schema = reply.__name__, reply_schema(reply)
-            request = Request(messages, self.parameters, name, schema, to=self.player)
+            request = Request(messages, self.parameters, name, schema, to=self.role)
 
         def accept(completion: Completion) -> Reply[Any]:
             text, finish = completion.text, completion.finish
@@ -182,7 +182,7 @@ class Subject:
         return cast("Reply[Any]", await Ask(request, accept, attempts))
 
 
-def _check_asked(
+def _check_ask(
     prompt: object, reply: object, check: object, after: object, system: object, attempts: object
 ) -> None:
     """Refuse what a protocol cannot ask."""

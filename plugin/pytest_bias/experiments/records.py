@@ -11,7 +11,7 @@ from ..errors import BadDesign, InvalidReply
 from .canonical import compact, digest
 from .design import Trial, frozen_mapping
 from .measures import FORMAT_KEPT, Measure, MeasureValue
-from .messages import TRUNCATED, Message, Parameters, Place, Player
+from .messages import TRUNCATED, Message, ModelRole, Parameters, Place
 
 Retention = Literal["raw", "measures"]
 
@@ -30,7 +30,7 @@ class Exchange:
     Empty or None means unknown.
     """
 
-    to: Player
+    to: ModelRole
     place: Place | None = None
     prompt: tuple[Message, ...] = field(default=(), repr=False)
     reply: str = field(default="", repr=False)
@@ -71,7 +71,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The terms on which a player was asked.
+    """The terms on which a role was asked.
 
     Of ``parameters`` None is what was left to the provider. ``attempts`` is how often a question
     was put before an invalid reply made the trial missing, at most; None where nobody knows, as of
@@ -127,7 +127,7 @@ class Recording:
     long_replies: int = 0
     distinct: int = 0
     published: Published | None = None
-    config: Mapping[Player, Config] = field(default_factory=dict)
+    config: Mapping[ModelRole, Config] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "config", frozen_mapping(self.config))
@@ -137,10 +137,10 @@ class Recording:
         said = (each for outcome in outcomes for each in outcome.exchanges)
         allowed = {(each.to, each.place.of) for each in said if each.place}
         config = {
-            player: replace(
-                config, attempts=max((n for who, n in allowed if who == player), default=None)
+            role: replace(
+                config, attempts=max((n for who, n in allowed if who == role), default=None)
             )
-            for player, config in self.config.items()
+            for role, config in self.config.items()
         }
         return replace(self, config=config)
 
@@ -193,7 +193,7 @@ CAP = "cap"
 """Reason under which trials are missing that a cap kept from being recorded."""
 
 
-def lost_to_cap(trial: Trial) -> Outcome:
+def missing_by_cap(trial: Trial) -> Outcome:
     """The outcome of a trial that a cap on calls or money kept from being recorded."""
     return Outcome(trial, None, CAP, invalid=(), interactions=0, prompts=())
 

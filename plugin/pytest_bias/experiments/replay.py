@@ -16,7 +16,7 @@ from ..errors import BadDesign, BiasError, InvalidReply, NotReplayable
 from .blind_check import check_blind
 from .design import Trial
 from .driver import drive_at_once
-from .experiment import Experiment, Players
+from .experiment import Experiment, ModelRoles
 from .messages import Completion, Message, Place, Request, identity_of, interaction_key, trial_seed
 from .protocol import Reply
 from .records import Exchange, Outcome
@@ -66,13 +66,13 @@ class PendingRequest:
 class Tracer:
     """Notes the interactions of one trial while it is carried out, live or on replay."""
 
-    def __init__(self, experiment: Experiment, players: Players | str, trial: Trial) -> None:
+    def __init__(self, experiment: Experiment, roles: ModelRoles | str, trial: Trial) -> None:
         self.experiment = experiment
-        self.players = Players(players) if isinstance(players, str) else players
+        self.roles = ModelRoles(roles) if isinstance(roles, str) else roles
         self.trial = trial
         self.interactions: list[PendingRequest] = []
         self.invalid: list[tuple[Place, str]] = []
-        self.lenient = "subject" in experiment.read_leniently(self.players)
+        self.lenient = "subject" in experiment.read_leniently(self.roles)
         self.fenced = False
         self.answered: list[tuple[PendingRequest, Completion]] = []
 
@@ -83,14 +83,14 @@ class Tracer:
         know.
         """
         check_blind(self.experiment, self.trial, request)
-        model = self.players.model(request.to)
+        model = self.roles.model(request.to)
         pending = PendingRequest(self.experiment.instrument, model, self.trial, place, request)
         self.interactions.append(pending)
         return pending
 
     def start(self) -> Coroutine[Any, Any, object]:
         """The trial's coroutine, which this executor is to carry out."""
-        return self.experiment.start(self.trial, self.players)
+        return self.experiment.start(self.trial, self.roles)
 
     def reject(self, place: Place, invalid: InvalidReply) -> None:
         """Take note that the reply at ``place`` was not valid."""
@@ -116,7 +116,7 @@ class Tracer:
                 text
                 for pending in ordered
                 if pending.place.attempt == 1
-                for text in newly_told(pending.request, self.players)
+                for text in new_prompt_texts(pending.request, self.roles)
             ),
             format_kept=not self.fenced if self.lenient else None,
             exchanges=tuple(exchange_of(*each, reasons.get(each[0].place, "")) for each in said),
@@ -138,15 +138,15 @@ async def one_by_one(awaitables: Sequence[Awaitable[object]]) -> list[object]:
 
 
 def carry_out(
-    experiment: Experiment, players: Players | str, trial: Trial, answer: Answers
+    experiment: Experiment, roles: ModelRoles | str, trial: Trial, answer: Answers
 ) -> Outcome:
-    """Carry out ``trial`` with what ``answer`` gives; ``players`` may be the subject's name.
+    """Carry out ``trial`` with what ``answer`` gives; ``roles`` may be the subject's name.
 
     Raises Unrecorded when ``answer`` has nothing for an interaction; NotReplayable when its
     protocol awaits anything but ``ask()`` and ``together()``; BadDesign when it gives a result and
     asks the subject nothing.
     """
-    walk = Walk(experiment, players, trial, answer)
+    walk = Walk(experiment, roles, trial, answer)
     if walk.error is not None:
         raise walk.error
     if walk.missing is not None:
@@ -155,21 +155,21 @@ def carry_out(
 
 
 def replay(
-    experiment: Experiment, players: Players | str, trial: Trial, lookup: Lookup
+    experiment: Experiment, roles: ModelRoles | str, trial: Trial, lookup: Lookup
 ) -> Outcome:
     """Carry out ``trial`` from recordings: :func:`carry_out` with what is recorded."""
-    return carry_out(experiment, players, trial, lambda pending: lookup(pending.key))
+    return carry_out(experiment, roles, trial, lambda pending: lookup(pending.key))
 
 
 def check_replay(
-    experiment: Experiment, players: Players, trial: Trial, lookup: Lookup, first: Outcome
+    experiment: Experiment, roles: ModelRoles, trial: Trial, lookup: Lookup, first: Outcome
 ) -> None:
     """Replay what has just been carried out, and compare.
 
     Raises NotReplayable when anything is another than in ``first``.
     """
     try:
-        again = replay(experiment, players, trial, lookup)
+        again = replay(experiment, roles, trial, lookup)
     except Unrecorded as unrecorded:
         turn = unrecorded.pending.place.turn
         problem = f"its question at turn {turn} is another"
@@ -203,12 +203,12 @@ class Walk(Tracer):
     def __init__(
         self,
         experiment: Experiment,
-        players: Players | str,
+        roles: ModelRoles | str,
         trial: Trial,
         answer: Answers,
         limit: int | None = None,
     ) -> None:
-        super().__init__(experiment, players, trial)
+        super().__init__(experiment, roles, trial)
         self._answer, self._limit = answer, limit
         self.missing: PendingRequest | None = None
         self.result: object = None
@@ -225,7 +225,7 @@ class Walk(Tracer):
         except BaseException as error:  # noqa: BLE001  (the author's code, pytest.fail() too)
             self.error = error
         if self.valid and not any(each.request.to == "subject" for each in self.interactions):
-            self.error = _asks_nothing(self)
+            self.error = _no_request(self)
 
     @property
     def valid(self) -> bool:
@@ -252,20 +252,20 @@ class Walk(Tracer):
         return await one_by_one(awaitables)
 
 
-def opening(experiment: Experiment, players: Players | str, trial: Trial) -> PendingRequest:
+def opening(experiment: Experiment, roles: ModelRoles | str, trial: Trial) -> PendingRequest:
     """The first interaction a trial asks for, whatever is recorded.
 
     Raises BadDesign when it asks for none.
     """
-    walk = Walk(experiment, players, trial, lambda _: None)
+    walk = Walk(experiment, roles, trial, lambda _: None)
     if walk.error is not None:
         raise walk.error
     if walk.missing is None:
-        raise _asks_nothing(walk)
+        raise _no_request(walk)
     return walk.missing
 
 
-def _asks_nothing(walk: Walk) -> BadDesign:
+def _no_request(walk: Walk) -> BadDesign:
     problem = f"trial {walk.trial.id} asks nothing of the subject"
     return BadDesign(what=walk.experiment.id, problem=problem)
 
@@ -302,18 +302,18 @@ def new_messages(request: Request) -> tuple[Message, ...]:
     return messages[spoken[-1] if spoken else 0 :]
 
 
-def newly_told(request: Request, players: Players) -> list[str]:
+def new_prompt_texts(request: Request, roles: ModelRoles) -> list[str]:
     """Texts of the messages since the model spoke last, less what the subject is always told."""
     new = new_messages(request)
     told = [message.text for message in new]
-    always = players.subject_system
+    always = roles.subject_system
     if always is not None and request.to == "subject" and len(new) == len(request.messages):
         told[0] = told[0].removeprefix(always).removeprefix("\n\n")
         return told if told[0] else told[1:]
     return told
 
 
-def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
+def rehearse(experiment: Experiment, roles: ModelRoles, trial: Trial) -> int:
     """Number of calls of ``trial``, carried out and replayed in memory; nothing is called.
 
     0 says nothing about the protocol: the simulated subject was no help. Raises NotReplayable when
@@ -329,8 +329,8 @@ def rehearse(experiment: Experiment, players: Players, trial: Trial) -> int:
         return completion
 
     try:
-        first = carry_out(experiment, players, trial, answer)
-        check_replay(experiment, players, trial, replies.get, first)
+        first = carry_out(experiment, roles, trial, answer)
+        check_replay(experiment, roles, trial, replies.get, first)
     except Unrecorded:
         return 0
     except BiasError:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from .design import Condition, Design
-from .experiment import Players
+from .experiment import ModelRoles
 from .records import Exchange, Outcome, Recording
 from .replay import Lookup, PendingRequest
 
@@ -15,7 +15,7 @@ class ReplySource(Protocol):
     """The replies of one model to one experiment, wherever they are stored."""
 
     @property
-    def players(self) -> Players:
+    def roles(self) -> ModelRoles:
         """The model under test, and the judge."""
 
     @property
@@ -35,7 +35,7 @@ class ReplySource(Protocol):
         """From a key to its reply; None where no text is stored."""
 
     @property
-    def asked_by(self) -> str:
+    def prompts_from(self) -> str:
         """The author of other prompts than the experiment's, and theirs; else empty."""
 
     @property

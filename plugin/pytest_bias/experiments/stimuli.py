@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from ..errors import BadData, BadJSON
 from .canonical import TwiceNamed, once_each, parsed_as
-from .fields import need_text, shortly
+from .fields import need_text, shortened
 
 Content = TypeVar("Content")
 
@@ -160,7 +160,7 @@ class PromptTemplate:
     """The text as ``%`` fills it, in a tenth of the time: prompts are made for every replay."""
 
     def __post_init__(self) -> None:
-        need_text(f"PromptTemplate({shortly(self.name)})", text=self.text)
+        need_text(f"PromptTemplate({shortened(self.name)})", text=self.text)
         template = Template(self.text)
         used = set(template.get_identifiers())
         if not template.is_valid():

@@ -111,7 +111,7 @@ def unencodable(model: str, api_key: str, request: Request) -> CallFailed | None
     return None
 
 
-def with_whole_characters(request: Request) -> Request:
+def with_valid_characters(request: Request) -> Request:
     """``request`` with U+FFFD for every half of a character in its messages."""
     messages = (replace(m, text=_SURROGATE.sub("\ufffd", m.text)) for m in request.messages)
     return replace(request, messages=tuple(messages))

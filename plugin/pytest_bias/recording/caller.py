@@ -56,7 +56,7 @@ class Retries:
 
 
 @dataclass(slots=True)
-class Tally:
+class CallCounts:
     """The sum of one model's calls: attempts, replies, failures by kind, tokens, dollars.
 
     ``trials`` of ``wanted`` are recorded so far; ``waiting`` is the wait a provider asks for, in
@@ -79,11 +79,11 @@ class Tally:
     waiting: float = 0.0
 
 
-Progress = Callable[[Tally], None]
+Progress = Callable[[CallCounts], None]
 """Called with the tally of a model whenever they have changed."""
 
 
-def silent(_: Tally) -> None:
+def silent(_: CallCounts) -> None:
     """Show nothing."""
 
 
@@ -146,7 +146,7 @@ class Caller:
             tpm=entry.tokens_per_minute,
             clock=asyncio.get_running_loop().time,
         )
-        self.tally = Tally(name, priced=self._cost(1, 1) > 0)
+        self.tally = CallCounts(name, priced=self._cost(1, 1) > 0)
         self.other = ""
         self.copied = ""
         self.failed: CallFailed | None = None
@@ -322,7 +322,7 @@ class Callers:
     Made within or before the event loop; ``tallies`` gets that of each model.
     """
 
-    def __init__(self, terms: Terms, progress: Progress, tallies: list[Tally]) -> None:
+    def __init__(self, terms: Terms, progress: Progress, tallies: list[CallCounts]) -> None:
         limits = terms.limits
         self.spending = Spending(limits.max_calls, limits.budget, cap=limits.cap)
         self._terms, self._progress, self._tallies = terms, progress, tallies

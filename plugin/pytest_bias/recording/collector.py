@@ -19,12 +19,12 @@ from pathlib import Path
 from ..errors import BiasError
 from ..experiments.messages import DROPPABLE, Completion, Request
 from ..providers.base import Call
-from .caller import Callers, Progress, Tally, Terms, silent
+from .caller import CallCounts, Callers, Progress, Terms, silent
 from .job import Job, JobReport, report_of
 from .job_recording import JobRecording
 from .limits import Stop
 from .signals import (
-    HeldSignals,
+    DeferredSignals,
     ends_the_process,
     handlers,
     in_event_loop,
@@ -41,7 +41,7 @@ class CollectionReport:
     """The outcome of a collection; ``interrupted`` after SIGINT, SIGTERM or SIGHUP."""
 
     jobs: list[JobReport] = field(default_factory=list)
-    tallies: list[Tally] = field(default_factory=list)
+    tallies: list[CallCounts] = field(default_factory=list)
     interrupted: bool = False
 
 
@@ -50,7 +50,7 @@ def collect(
     terms: Terms,
     progress: Progress,
     say: Callable[[str], None] = lambda _: None,
-    held: HeldSignals | None = None,
+    held: DeferredSignals | None = None,
 ) -> CollectionReport:
     """Record what ``jobs`` lack: models at the same time, the experiments of one model in turn.
 
@@ -103,7 +103,7 @@ class _Collector:
         progress: Progress,
         report: CollectionReport,
         say: Callable[[str], None],
-        held: HeldSignals | None,
+        held: DeferredSignals | None,
     ) -> None:
         self.progress, self.report, self.say, self.held = progress, report, say, held
         self.terms = terms
@@ -148,7 +148,7 @@ class _Collector:
                 replies = "reply" if report.unkept == 1 else "replies"
                 report.problem(f"{report.unkept} paid {replies} could not be kept")
 
-    def _show(self, tally: Tally) -> None:
+    def _show(self, tally: CallCounts) -> None:
         """Show progress; a display that fails is not used again, and costs no reply."""
         try:
             self.progress(tally)

@@ -32,7 +32,7 @@ from ..errors import (
     UnknownName,
 )
 from ..experiments.design import Trial
-from ..experiments.experiment import Experiment, Players
+from ..experiments.experiment import Experiment, ModelRoles
 from ..experiments.fields import author_line
 from ..experiments.messages import Completion, Parameters, believable_counts
 from ..experiments.replay import Answers, PendingRequest, Walk, simulated_answers
@@ -82,20 +82,20 @@ def whole_calls(use: Use) -> tuple[Calls, Calls]:
     return subject, judge
 
 
-def called_models(experiment: Experiment, players: Players) -> list[tuple[str, Parameters]]:
+def called_models(experiment: Experiment, roles: ModelRoles) -> list[tuple[str, Parameters]]:
     """The models a trial calls, subject before judge, each with the parameters of its calls."""
-    models = [(players.subject, experiment.parameters.filled(players.subject_defaults))]
-    if experiment.judge is not None and players.judge is not None:
-        models.append((players.judge, experiment.judge.filled(players.judge_defaults)))
+    models = [(roles.subject, experiment.parameters.filled(roles.subject_defaults))]
+    if experiment.judge is not None and roles.judge is not None:
+        models.append((roles.judge, experiment.judge.filled(roles.judge_defaults)))
     return models
 
 
-def walked(experiment: Experiment, players: Players, trial: Trial, answer: Answers) -> Walk:
+def walked(experiment: Experiment, roles: ModelRoles, trial: Trial, answer: Answers) -> Walk:
     """A trial carried out in memory as far as ``answer`` answers.
 
     A BiasError that ended it is raised; what else did is in it.
     """
-    walk = Walk(experiment, players, trial, answer)
+    walk = Walk(experiment, roles, trial, answer)
     if isinstance(walk.error, UnknownName):  # of the author's code, which is not named elsewhere
         where = f"{experiment.id} ({author_line(walk.error)})"
         raise BadDesign(what=where, problem=str(walk.error)) from None
@@ -152,33 +152,33 @@ def use_of_trial(
     experiment: Experiment,
     missing: Sequence[Trial],
     complete: Sequence[Use],
-    players: Players,
+    roles: ModelRoles,
     cassette: Path,
-    players_of: Callable[[str], Players],
+    roles_of: Callable[[str], ModelRoles],
 ) -> tuple[CostEstimate, Use]:
     """The mean use of a trial; ``complete`` are the uses of complete trials in the ``cassette``.
 
-    ``players_of`` gives the players for a model with which the experiment was recorded elsewhere.
+    ``roles_of`` gives the roles for a model with which the experiment was recorded elsewhere.
     """
     if complete:
         return CostEstimate("estimate", "this cassette", len(complete)), _mean(complete)
-    elsewhere = _recorded_elsewhere(experiment, missing, cassette, players_of)
-    return elsewhere or rehearsed_use(experiment, missing, players)
+    elsewhere = _recorded_elsewhere(experiment, missing, cassette, roles_of)
+    return elsewhere or rehearsed_use(experiment, missing, roles)
 
 
 def rehearsed_use(
-    experiment: Experiment, trials: Sequence[Trial], players: Players
+    experiment: Experiment, trials: Sequence[Trial], roles: ModelRoles
 ) -> tuple[CostEstimate, Use]:
     """The mean use of a trial, whatever is recorded."""
     sample = _spread(trials)
     answer = simulated_answers(experiment)
     # The experiment's own simulated subject, if it answers every request.
-    uses = _uses(walked(experiment, players, trial, answer) for trial in sample)
+    uses = _uses(walked(experiment, roles, trial, answer) for trial in sample)
     if uses:
         return CostEstimate("estimate", "dry run", len(uses)), _mean(uses)
     # The first request alone, which no reply can change.
     for trial in sample:
-        opening = walked(experiment, players, trial, lambda _: None).missing
+        opening = walked(experiment, roles, trial, lambda _: None).missing
         if opening is not None:
             sent = tokens_of(message.text for message in opening.request.messages)
             uses.append(use_of(opening.request.to, sent, 0))
@@ -189,19 +189,19 @@ def _recorded_elsewhere(
     experiment: Experiment,
     missing: Sequence[Trial],
     path: Path,
-    players_of: Callable[[str], Players],
+    roles_of: Callable[[str], ModelRoles],
 ) -> tuple[CostEstimate, Use] | None:
     """From the same trials recorded with another model; a real one before a simulated one."""
     for simulated, model, cassette in _other_cassettes(path):
         try:
-            players = players_of(model)
+            roles = roles_of(model)
         except BadSetting:
             continue  # no judge of that model is named
         known = cassette.trials()
         sample = _spread([trial for trial in missing if trial.id in known])
         if experiment.retention == "raw":
             answer = partial(_stored, cassette)
-            walks = [walked(experiment, players, trial, answer) for trial in sample]
+            walks = [walked(experiment, roles, trial, answer) for trial in sample]
             if any(w.missing is not None and w.missing.request.to == "judge" for w in walks):
                 continue  # another judge graded: who is not graded says little
             # What a simulated endpoint counts are words.
@@ -209,7 +209,7 @@ def _recorded_elsewhere(
         elif simulated or cassette.keeps_text:
             continue  # without the text, those words cannot be counted otherwise
         else:
-            measured = (measured_in(experiment, players, t, cassette) for t in sample)
+            measured = (measured_in(experiment, roles, t, cassette) for t in sample)
             uses = [measured_use(each) for each in measured if each is not None]
         if uses:
             return CostEstimate("estimate", "another cassette", len(uses), model), _mean(uses)

@@ -12,7 +12,7 @@ from ..cassettes.staleness import Copies
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path, standing
 from ..errors import DamagedCassette
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import Experiment, Players, plan
+from ..experiments.experiment import Experiment, ModelRoles, plan
 from ..settings.settings import RecordMode
 
 
@@ -21,17 +21,17 @@ class Job:
     """Trials of one experiment to be recorded with one model, and its judge if it has one."""
 
     experiment: Experiment
-    players: Players
+    roles: ModelRoles
     trials: Sequence[Trial]
 
     @property
     def model(self) -> str:
         """``provider/model`` of the model under test."""
-        return self.players.subject
+        return self.roles.subject
 
     def has(self, trial: Trial, cassette: Cassette, copies: Copies | None = None) -> bool:
         """True if nothing of ``trial`` is to be called; ``copies`` gets its replies."""
-        return is_recorded(self.experiment, self.players, trial, cassette, copies)
+        return is_recorded(self.experiment, self.roles, trial, cassette, copies)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from random import Random
 from ..cassettes.format import Provenance, combined, serving
 from ..cassettes.maintenance import salvage
 from ..cassettes.measured import measured_trial
-from ..cassettes.recorded_trials import own_words
+from ..cassettes.recorded_trials import safe_message
 from ..cassettes.recorder import Recorder, recording_lock
 from ..cassettes.staleness import Copies
 from ..cassettes.store import Cassette
@@ -43,7 +43,7 @@ from ..experiments.replay import (
     replay_differs,
 )
 from ..providers.base import Call, is_simulated
-from ..providers.failures import has_half_a_character, with_whole_characters
+from ..providers.failures import has_half_a_character, with_valid_characters
 from ..settings.model_names import SERVED_BY
 from .caller import Caller, Callers, Terms
 from .estimate import called_models
@@ -89,9 +89,9 @@ class TrialReplies:
         """Store the measures of the trial, where its replies are not."""
         if self.are_stored:
             return
-        experiment, players = self._job.experiment, self._job.players
+        experiment, roles = self._job.experiment, self._job.roles
         ordered = sorted(self.unstored.values(), key=lambda pair: place_order(pair[0].place))
-        measures, judge = experiment.measured_with(players), experiment.judged_by(players)
+        measures, judge = experiment.measured_with(roles), experiment.judged_by(roles)
         measured = measured_trial(outcome, measures, ordered, judge=judge)
         self.unstored.clear()  # from here on the recorder has them
         await self._recorder.keep_measured(measured)
@@ -178,8 +178,8 @@ class JobRecording:
         seed = f"{self.terms.order_seed} {job.experiment.id} {job.model}"
         Random(seed).shuffle(wanted)  # noqa: S311  (no secret)
         wanted = replicates_first(wanted)
-        self.rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.players, wanted[0])
-        models = called_models(job.experiment, job.players)
+        self.rehearsed = await asyncio.to_thread(rehearse, job.experiment, job.roles, wanted[0])
+        models = called_models(job.experiment, job.roles)
         self.callers = {model: self.pool.of(model) for model in dict(models)}
         for caller in self.callers.values():
             caller.check_keeps(job.experiment.retention)
@@ -282,7 +282,7 @@ class JobRecording:
         self.report.calls += 1
         self.copies.add(trial.id, exchange)
         self._answered.add(trial.id)
-        caller = self.callers[self.job.players.model(exchange.to)]
+        caller = self.callers[self.job.roles.model(exchange.to)]
         if not caller.copied and (copies := self.copies.of(exchange.to)):
             caller.copied = (
                 f"{caller.name} ({caller.wire}) is answered from a cache: the reply in trial "
@@ -355,7 +355,7 @@ class JobRecording:
     def _check(self, trial: Trial, replies: TrialReplies, live: Outcome) -> None:
         experiment = self.job.experiment
         try:
-            check_replay(experiment, self.job.players, trial, replies.lookup, live)
+            check_replay(experiment, self.job.roles, trial, replies.lookup, live)
         except BiasError:
             raise
         except Exception as error:
@@ -384,7 +384,7 @@ class _LiveExecutor(Tracer):
     def __init__(
         self, recording: JobRecording, trial: Trial, replies: TrialReplies, stop: Stop
     ) -> None:
-        super().__init__(recording.job.experiment, recording.job.players, trial)
+        super().__init__(recording.job.experiment, recording.job.roles, trial)
         self._recording = recording
         self._replies = replies
         self._stop = stop
@@ -395,7 +395,7 @@ class _LiveExecutor(Tracer):
         completion = self._replies.lookup(wanted.key)
         if completion is None:
             # What a model wrote may be quoted to it or to the judge; its key is that of the whole.
-            sent = with_whole_characters(request) if self._has_half_character else request
+            sent = with_valid_characters(request) if self._has_half_character else request
             completion = await self._call(sent, wanted)
         self._has_half_character |= has_half_a_character(completion.text)
         return completion
@@ -407,7 +407,7 @@ class _LiveExecutor(Tracer):
             trial=seed_of_trial(experiment.id, self.trial),
         )
         may_drop = frozenset({*experiment.may_drop, "schema"})
-        caller = recording.callers[self.players.model(request.to)]
+        caller = recording.callers[self.roles.model(request.to)]
         completion = await caller.call(request, call, self._stop, may_drop)
         await self._replies.add(wanted, completion)
         recording.answered(self.trial, exchange_of(wanted, completion))
@@ -420,7 +420,7 @@ class _LiveExecutor(Tracer):
 def _message(experiment: Experiment, error: BaseException) -> str:
     """An error of a trial without what may quote text that is not stored."""
     if experiment.retention != "raw":
-        return own_words(error)
+        return safe_message(error)
     return str(error) if isinstance(error, BiasError) else f"{type(error).__name__}: {error}"
 
 

@@ -19,7 +19,7 @@ from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
 from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
-from ..experiments.experiment import Experiment, Players, plan_all
+from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
@@ -156,7 +156,7 @@ def _sum_of(calls: Iterable[Calls]) -> Calls:
     return Calls(*map(sum, zip(*map(astuple, calls), strict=True)))
 
 
-PlayersOf = Callable[[Experiment, str], Players]
+RolesOf = Callable[[Experiment, str], ModelRoles]
 """From an experiment and ``provider/model`` to who answers in its trials."""
 
 
@@ -181,10 +181,10 @@ def plan_recording(
     roster: Roster,
     limits: Limits,
     mode: RecordMode,
-    players_of: PlayersOf,
+    roles_of: RolesOf,
 ) -> RecordingPlan:
     """Plan to record ``jobs`` into ``folder``; damage becomes a problem of the plan."""
-    planner = _Planner(folder, roster, limits, mode, players_of)
+    planner = _Planner(folder, roster, limits, mode, roles_of)
     rows: list[PlanRow] = []
     problems: list[str] = []
     for job in jobs:
@@ -208,7 +208,7 @@ def plan_recording(
 
 
 def recorded_use(
-    experiment: Experiment, players: Players, trial: Trial, cassette: Cassette, *, anew: bool
+    experiment: Experiment, roles: ModelRoles, trial: Trial, cassette: Cassette, *, anew: bool
 ) -> tuple[Use, bool]:
     """The use of what ``cassette`` has of ``trial``, and whether that is all of it.
 
@@ -216,10 +216,10 @@ def recorded_use(
     that may not.
     """
     if experiment.retention != "raw":
-        measured = measured_in(experiment, players, trial, cassette, anew=anew)
+        measured = measured_in(experiment, roles, trial, cassette, anew=anew)
         return (NO_USE, False) if measured is None else (measured_use(measured), True)
     lookup = cassette.lookup_new if anew else cassette.lookup
-    walk = walked(experiment, players, trial, lambda wanted: lookup(wanted.key))
+    walk = walked(experiment, roles, trial, lambda wanted: lookup(wanted.key))
     return total(use_of_reply(*each) for each in walk.answered), walk.missing is None
 
 
@@ -229,20 +229,20 @@ class _Planner:
     roster: Roster
     limits: Limits
     mode: RecordMode
-    players_of: PlayersOf
+    roles_of: RolesOf
 
     def row(self, job: PlanJob) -> PlanRow:
         """Plan one job."""
         experiment, model = job.experiment, job.model
         path = cassette_path(self.folder, experiment.id, model)
         cassette = Cassette(path, anew=self.mode == "all")
-        players = self.players_of(experiment, model)
+        roles = self.roles_of(experiment, model)
         trials = plan_all(experiment, job.design) if cassette.exists else ()
-        found = {t.id: recorded_use(experiment, players, t, cassette, anew=False) for t in trials}
+        found = {t.id: recorded_use(experiment, roles, t, cassette, anew=False) for t in trials}
         stored = found
         if self.mode == "all":
             stored = {
-                t.id: recorded_use(experiment, players, t, cassette, anew=True) for t in trials
+                t.id: recorded_use(experiment, roles, t, cassette, anew=True) for t in trials
             }
         missing = [t for t in job.trials if not stored.get(t.id, (NO_USE, False))[1]]
         estimate = CostEstimate("exact", "nothing to record")
@@ -251,14 +251,14 @@ class _Planner:
             refuse_links(path, packed_path(path), *journals_of(path))
             complete = [each for each, is_whole in found.values() if is_whole]
             estimate, per_trial = use_of_trial(
-                experiment, missing, complete, players, path, partial(self.players_of, experiment)
+                experiment, missing, complete, roles, path, partial(self.roles_of, experiment)
             )
             done = (stored.get(trial.id, (NO_USE, False))[0] for trial in missing)
             use = total(rest_of(per_trial, each) for each in done)
         subject, judge = whole_calls(use)
-        calls = {players.subject: subject}
-        if players.judge is not None and judge.calls:  # a judge may be the subject itself
-            calls[players.judge] = _sum_of([calls.get(players.judge, Calls()), judge])
+        calls = {roles.subject: subject}
+        if roles.judge is not None and judge.calls:  # a judge may be the subject itself
+            calls[roles.judge] = _sum_of([calls.get(roles.judge, Calls()), judge])
         unpriced = tuple(
             name
             for name, each in calls.items()
@@ -277,10 +277,10 @@ class _Planner:
             missing_trials=len(missing),
             subject=subject,
             judge=judge,
-            judge_model=players.judge,
+            judge_model=roles.judge,
             cost=None if unpriced else self._cost(calls),
             unpriced=unpriced,
-            unbounded=bool(missing) and self._is_unbounded(experiment, players),
+            unbounded=bool(missing) and self._is_unbounded(experiment, roles),
             minutes=self._minutes(experiment, calls),
             estimate=estimate,
             prospects=job.prospects,
@@ -289,9 +289,9 @@ class _Planner:
             allocation=job.allocation,
         )
 
-    def _is_unbounded(self, experiment: Experiment, players: Players) -> bool:
+    def _is_unbounded(self, experiment: Experiment, roles: ModelRoles) -> bool:
         """True if a reply that costs something may be of any length."""
-        for model, parameters in called_models(experiment, players):
+        for model, parameters in called_models(experiment, roles):
             price = self.roster.entry(model).price
             if price is not None and price.output and parameters.max_output_tokens is None:
                 return True

@@ -40,7 +40,7 @@ def restore(before: Mapping[signal.Signals, _Handler]) -> None:
             signal.signal(number, handler)
 
 
-class HeldSignals:
+class DeferredSignals:
     """Takes note of signals, in the main thread, while an interrupted session closes.
 
     They asked for what happens already, and one more would leave a traceback in place of reports.

@@ -20,7 +20,7 @@ from .terminal import (
     verdict_rows,
 )
 from .upgrade_table import Upgrade
-from .wording import closing_lines, ended_words, upgrade_closing, upgrade_heading
+from .wording import closing_lines, ended_text, upgrade_closing, upgrade_heading
 
 
 def summary_markdown(run: RunResult, written: Sequence[str] = ()) -> str:
@@ -47,7 +47,7 @@ def summary_markdown(run: RunResult, written: Sequence[str] = ()) -> str:
         way=[*way, *(f"failed by itself: {case}" for case in run.broken)],
         simulated=run.simulated,
         closing=closing,
-        ended=f"{len(run.cases)} cases: {ended_words(run)}" if run.cases else "",
+        ended=f"{len(run.cases)} cases: {ended_text(run)}" if run.cases else "",
         opened={"Let through": [*verdict_rows(run, let)]},
         folded=folded | (_folded(run.upgrade) if run.upgrade is not None else {}),
         judged=run.selected,

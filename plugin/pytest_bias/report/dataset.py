@@ -19,7 +19,7 @@ from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Outcome, Recording, known_sum, record_of
 from ..tables.reader import arrow
 from .escapes import flat_markdown, rendered
-from .wording import published_facts, simulated_words
+from .wording import published_facts, simulated_note
 
 FORMAT = 1
 ABOUT = b"pytest_bias.dataset"
@@ -259,7 +259,7 @@ def parquet_bytes(data: DataSet) -> bytes:
     if about.recording.judge is not None:
         metadata["judge"] = about.recording.judge
     if simulated:
-        metadata["notice"] = simulated_words([about.model])
+        metadata["notice"] = simulated_note([about.model])
     names = [column.name for column in about.columns]
     table = pa.Table.from_arrays(arrays, names=names, metadata=metadata)
     sink = pa.BufferOutputStream()

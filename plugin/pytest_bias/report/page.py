@@ -17,19 +17,19 @@ from importlib.resources import files as resources
 from ..baselines.entries import is_stopped
 from ..experiments.canonical import digest
 from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.wording import SCREENED, interval_words, margin_words, unit_words
+from ..verdicts.wording import SCREENED, interval_text, margin_text, unit_text
 from .escapes import rendered
 from .page_data import FAR, PageRow, in_margins, page_rows, run_value
-from .page_facts import UNSAID, design_words
+from .page_facts import UNSAID, design_text
 from .replies import TrialBlock, packed
 from .results import results_text
 from .run import RunResult
 from .wording import (
     OUTCOMES,
-    ended_words,
+    ended_text,
     found_line,
-    lost_words,
-    missing_words,
+    lost_text,
+    missing_text,
     models_outcome,
     outcome,
     reserved,
@@ -70,7 +70,7 @@ def report_html(
         "report.html.j2",
         run=run,
         cards=[*_cards(run, rows, old, replies)],
-        question=question_words(run),
+        question=question_text(run),
         outcome=outcome(run),
         tone=tone_of(outcome(run)),
         shipping=_shipping(run),
@@ -121,7 +121,7 @@ def _shipping(run: RunResult) -> str:
     return say(run.upgrade, reserved(run))[1]
 
 
-def question_words(run: RunResult) -> str:
+def question_text(run: RunResult) -> str:
     """The question of a run."""
     if run.upgrade is not None:
         return f"May {' or '.join(run.upgrade.new)} replace {run.upgrade.compared_with}?"
@@ -137,7 +137,7 @@ def counted(rows: Sequence[PageRow]) -> str:
     return ", ".join(f"{found[label]} {label}" for label in _LABELS if found[label])
 
 
-def seen_words(analyses: Sequence[Analysis]) -> str:
+def seen_text(analyses: Sequence[Analysis]) -> str:
     """``6 of 6 controls seen``."""
     asked = [control for each in analyses for control in each.controls if control.recorded]
     if not asked:
@@ -161,7 +161,7 @@ def _cards(
                     analyses=own, cases=(), lost=(), partial=(), problems=(), version=run.version
                 )
             served = sorted({name for each in own for name in each.recording.served})
-            facts = [seen_words(own)]
+            facts = [seen_text(own)]
             facts.append(
                 f"answered by {', '.join(served)}" if served else f"who answered: {UNSAID}"
             )
@@ -220,19 +220,19 @@ def strip(row: PageRow) -> str:
     return f'<svg class="strip" viewBox="0 0 200 20" aria-hidden="true">{paths}</svg>'
 
 
-def margins_words(row: PageRow) -> str:
+def margins_text(row: PageRow) -> str:
     """``+5.4 margins``: the estimate in units of its margin; '' where no number says it."""
     size = in_margins(row.verdict)
     return "" if size is None or abs(size) >= FAR else f"{size:+z.1f} margins"
 
 
-def numbers_words(row: PageRow) -> str:
+def numbers_text(row: PageRow) -> str:
     """``BIASED +0.47, 99.96 % [+0.33, +0.61] points`` and its margin."""
     finding = row.verdict.finding
     if finding is None:
         return row.verdict.label
-    estimate = f"{interval_words(finding, row.verdict.shown)}{unit_words(finding)}"
-    return f"{row.verdict.label} {estimate}, {margin_words(finding)}"
+    estimate = f"{interval_text(finding, row.verdict.shown)}{unit_text(finding)}"
+    return f"{row.verdict.label} {estimate}, {margin_text(finding)}"
 
 
 def mark(tone: str, value: float) -> str:
@@ -263,7 +263,7 @@ def _px(value: float) -> str:
 
 
 _WORDS = (
-    *(counted, design_words, ended_words, lost_words, margins_words, missing_words),
-    *(numbers_words, seen_words, strip),
+    *(counted, design_text, ended_text, lost_text, margins_text, missing_text),
+    *(numbers_text, seen_text, strip),
 )
 """Functions that the page's template calls by their names."""

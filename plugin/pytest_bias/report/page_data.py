@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contrasts.estimate import p_words
+from ..contrasts.estimate import p_text
 from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
 from ..stats.results import Interval
@@ -19,22 +19,22 @@ from ..verdicts.analysis import Analysis
 from ..verdicts.explanation import explanation
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
-    interval_words,
-    items_words,
-    margin_words,
-    tipping_words,
-    unit_words,
-    units_words,
+    interval_text,
+    items_text,
+    margin_text,
+    tipping_text,
+    unit_text,
+    units_text,
 )
 from .page_facts import (
     Fact,
     analysis_rows,
     cell_rows,
     control_value,
-    direction_words,
+    direction_text,
     human_facts,
     judge_value,
-    meaning_words,
+    meaning_text,
     number_facts,
     published_numbers,
     record_facts,
@@ -42,7 +42,7 @@ from .page_facts import (
 from .replies import TrialBlock
 from .run import RunResult
 from .upgrade_table import UpgradeRow
-from .wording import accepted_by, bound_words, capital
+from .wording import accepted_by, bound_text, capital
 
 PageValue = Mapping[str, object]
 
@@ -89,7 +89,7 @@ class PageRow:
     @property
     def why(self) -> str:
         """The reason of its verdict, in a sentence."""
-        return meaning_words(self.verdict) or _open_reason(self.verdict)
+        return meaning_text(self.verdict) or _open_reason(self.verdict)
 
 
 def page_rows(run: RunResult, old: Iterable[Analysis] = ()) -> tuple[PageRow, ...]:
@@ -142,7 +142,7 @@ def _open_reason(verdict: Verdict) -> str:
         return words
     p = verdict.p_adjusted
     if finding.p_clear is not None and p is not None:
-        words += f" Alarm {p_words(p)} (after Holm), clearing {p_words(finding.p_clear)}."
+        words += f" Alarm {p_text(p)} (after Holm), clearing {p_text(finding.p_clear)}."
     return words
 
 
@@ -211,9 +211,9 @@ def _hypothesis(row: PageRow) -> PageValue:
             "n": finding.units,
             "missing": finding.missing,
             "arms": [[arm.level, arm.mean, arm.units] for arm in finding.arms],
-            "text": f"{interval_words(finding, verdict.shown)}{unit_words(finding)}",
-            "units": units_words(finding),
-            "within": margin_words(finding),
+            "text": f"{interval_text(finding, verdict.shown)}{unit_text(finding)}",
+            "units": units_text(finding),
+            "within": margin_text(finding),
             "analyses": [*analysis_rows(verdict, finding)],
             "cells": [*cell_rows(finding)],
             "numbers": [*number_facts(finding)],
@@ -253,13 +253,13 @@ def _facts(verdict: Verdict) -> Iterator[Fact]:
     finding = verdict.finding
     yield "Claim", _CLAIMS[verdict.claim], ""
     if finding is not None and verdict.why:
-        yield "Margin", f"{margin_words(finding)}: {verdict.why}", ""
+        yield "Margin", f"{margin_text(finding)}: {verdict.why}", ""
     yield "Positive control", verdict.validated_by, ""
-    yield "Documented direction", direction_words(verdict), ""
+    yield "Documented direction", direction_text(verdict), ""
     if finding is not None:
         if verdict.status == "CLEAR":
-            yield "Missing replies", tipping_words(finding), ""
-        yield "Items", items_words(finding), ""
+            yield "Missing replies", tipping_text(finding), ""
+        yield "Items", items_text(finding), ""
 
 
 def _ends(interval: Interval) -> list[float]:
@@ -285,7 +285,7 @@ def _analysis(analysis: Analysis, dates: str) -> PageValue:
 
 
 def _upgrade_row(row: UpgradeRow) -> PageValue:
-    bound, margin = bound_words(row)
+    bound, margin = bound_text(row)
     compared = row.compared
     before, now = (
         each and [each.label, each.shown, each.estimate] for each in (row.before, row.now)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..contrasts.estimate import Estimate, p_words
+from ..contrasts.estimate import Estimate, p_text
 from ..contrasts.people import HumanComparison
 from ..experiments.records import Recording
 from ..verdicts.analysis import Analysis
 from ..verdicts.decide import clears
-from ..verdicts.judge_agreement import AgreementFound
+from ..verdicts.judge_agreement import AgreementResult
 from ..verdicts.verdict import Control, Verdict
 from ..verdicts.wording import (
-    allocation_words,
-    bounds_words,
+    allocation_text,
+    bounds_text,
     fine_digits,
-    interval_words,
-    margin_words,
+    interval_text,
+    margin_text,
     number_form,
-    number_words,
-    unit_words,
+    number_text,
+    unit_text,
 )
 from .wording import alpha_value, capital, judge_line, plain_number, published_facts, sizes
 
@@ -47,25 +47,25 @@ _NOT_BEYOND = "not shown: the verdict asks for an effect beyond the margin, and 
 # --- a hypothesis -----------------------------------------------------------------------------
 
 
-def meaning_words(verdict: Verdict) -> str:
+def meaning_text(verdict: Verdict) -> str:
     """Say what a verdict rejects, and how surely; '' where nothing was decided."""
     finding = verdict.finding
     if finding is None or verdict.status == "INCONCLUSIVE":
         return ""
     p = verdict.p_adjusted
-    alarm = "" if p is None else f" (alarm {p_words(p)}, after Holm)"
+    alarm = "" if p is None else f" (alarm {p_text(p)}, after Holm)"
     if verdict.status == "BIASED":
         rejected = "within the margin" if finding.null == "margin" else f"of {finding.no_effect:g}"
         sized = finding.margin is None or verdict.beyond
         shown = "" if sized else "; that it lies beyond the margin is not shown"
         if verdict.beyond and finding.null != "margin":
-            shown = f", and the whole interval lies beyond {margin_words(finding)}"
+            shown = f", and the whole interval lies beyond {margin_text(finding)}"
         return f"An effect {rejected} is rejected{alarm}{shown}."
-    clear = "" if finding.p_clear is None else f" (clearing {p_words(finding.p_clear)})"
-    return f"An effect beyond {margin_words(finding)} in either direction is rejected{clear}."
+    clear = "" if finding.p_clear is None else f" (clearing {p_text(finding.p_clear)})"
+    return f"An effect beyond {margin_text(finding)} in either direction is rejected{clear}."
 
 
-def direction_words(verdict: Verdict) -> str:
+def direction_text(verdict: Verdict) -> str:
     """Say if the direction its source reports was found; '' where it reports none."""
     finding = verdict.finding
     if verdict.direction is None:
@@ -81,22 +81,22 @@ def analysis_rows(verdict: Verdict, finding: Estimate) -> Iterator[tuple[str, st
     statistics: Mapping[str, float | str] = published.statistics if published else {}
     yield "Method", finding.method, published.method if published else ""
     yield "Role", "gives the verdict", "stands beside it; it never gates"
-    estimate = f"{interval_words(finding, verdict.shown)}{unit_words(finding)}"
+    estimate = f"{interval_text(finding, verdict.shown)}{unit_text(finding)}"
     yield finding.quantity.capitalize(), estimate, "–"
     p_adjusted = verdict.p_adjusted
-    adjusted = "" if p_adjusted is None else f"; after Holm {p_words(p_adjusted)}"
+    adjusted = "" if p_adjusted is None else f"; after Holm {p_text(p_adjusted)}"
     yield (
         "Against no effect" if finding.null == "zero" else "Against the margin",
-        f"{p_words(finding.p_alarm)}{adjusted}",
+        f"{p_text(finding.p_alarm)}{adjusted}",
         ", ".join(_numbers_in(statistics, _TESTS, "p")) or _ABSENT,
     )
     if finding.margin is not None and finding.p_clear is not None:
-        cleared = f"{p_words(finding.p_clear)} at {margin_words(finding)}"
+        cleared = f"{p_text(finding.p_clear)} at {margin_text(finding)}"
         yield "Clearing it", cleared, _ABSENT
     sizes_ = ", ".join(_numbers_in(statistics, {"d": "+z.2f", "g": "+z.2f"}))
     size, primary = finding.effect_size, "not defined"
     if size is not None:
-        primary = f"g = {size.g:+z.2f}, d = {size.d:+z.2f}, {bounds_words(size.interval)}"
+        primary = f"g = {size.g:+z.2f}, d = {size.d:+z.2f}, {bounds_text(size.interval)}"
     if size is not None or sizes_:
         yield "Effect size", primary, sizes_ or _ABSENT
     for name in sorted(statistics.keys() - {*_TESTS, "p", "d", "g"}):
@@ -113,22 +113,22 @@ def _numbers_in(
         if isinstance(value := statistics.get(name), float):
             yield f"{name} = {value:{form}}"
     if isinstance(value := statistics.get(p), float):
-        yield p_words(value)
+        yield p_text(value)
 
 
 def _shown(name: str, value: float | str) -> str:
     if isinstance(value, str):
         return value
-    return p_words(value) if name == "p" else plain_number(value)
+    return p_text(value) if name == "p" else plain_number(value)
 
 
 def cell_rows(finding: Estimate) -> Iterator[tuple[str, str, str, str]]:
     """The same contrast in each cell it is averaged over: estimate, margin, whether within."""
     for name, cell in finding.cells.items():
         tested = "shown" if clears(cell) else "not shown"
-        within = "" if cell.p_clear is None else f"{tested}, {p_words(cell.p_clear)}"
+        within = "" if cell.p_clear is None else f"{tested}, {p_text(cell.p_clear)}"
         shown = () if cell.clearing is None else (cell.clearing,)
-        yield name, interval_words(cell, shown), margin_words(cell), within
+        yield name, interval_text(cell, shown), margin_text(cell), within
     yield from ((name, "too few replies", "", "not shown") for name in finding.bare_cells)
 
 
@@ -142,16 +142,16 @@ def number_facts(finding: Estimate) -> Iterator[Fact]:
         mean = f"{arm.mean:z.{fine_digits(finding.margin)}f}"
         yield f"{what} at {arm.level}{value}", mean, f"{arm.units} units{missing}"
     if finding.p_clear is not None and finding.clearing is not None:
-        needs = f"CLEAR needs it to lie within {margin_words(finding)}"
-        yield "Interval of the equivalence tests", bounds_words(finding.clearing, form), needs
+        needs = f"CLEAR needs it to lie within {margin_text(finding)}"
+        yield "Interval of the equivalence tests", bounds_text(finding.clearing, form), needs
     index, boot = finding.index, finding.bootstrap
     if index is not None:
         per = f"difference per unit of {finding.factor}, over {index.span:g}"
-        words = f"{index.estimate:+z.2f}, {bounds_words(index.interval)}"
+        words = f"{index.estimate:+z.2f}, {bounds_text(index.interval)}"
         yield "Index", words, f"{per}; 0 ignores it, 1 follows it"
     if boot is not None:
         how = f"{boot.method}, {boot.iterations:,} resamples, seed {boot.seed}"
-        yield "Bootstrap interval", bounds_words(boot.interval), how
+        yield "Bootstrap interval", bounds_text(boot.interval), how
     yield from ((name, _shown("", number), "") for name, number in finding.extras.items())
 
 
@@ -169,11 +169,11 @@ def human_facts(human: HumanComparison) -> Iterator[Fact]:
     yield (
         "People",
         f"{human.difference:+z.2f}, 95 % [{low:+z.2f}, {high:+z.2f}]",
-        f"{means}; n = {human.n}, SE {human.se:.2f}, {p_words(human.p)}",
+        f"{means}; n = {human.n}, SE {human.se:.2f}, {p_text(human.p)}",
     )
     yield (
         "Model − people",
-        f"{human.estimate:+z.2f}, {bounds_words(human.interval)}",
+        f"{human.estimate:+z.2f}, {bounds_text(human.interval)}",
         f"difference of the differences, df = {human.df:.1f}",
     )
     carries = "carries both standard errors"
@@ -205,14 +205,14 @@ def _control(control: Control) -> Iterator[Fact]:
     finding = control.finding
     if finding is None:
         return
-    yield finding.quantity.capitalize(), f"{interval_words(finding)}{unit_words(finding)}", ""
+    yield finding.quantity.capitalize(), f"{interval_text(finding)}{unit_text(finding)}", ""
     for arm in finding.arms:
-        yield f"At {arm.level}", f"{arm.mean:z.2f} from {number_words(arm.units, 'unit')}", ""
-    yield "Against no effect", p_words(finding.p_alarm), ""
+        yield f"At {arm.level}", f"{arm.mean:z.2f} from {number_text(arm.units, 'unit')}", ""
+    yield "Against no effect", p_text(finding.p_alarm), ""
     yield "Method", finding.method, ""
 
 
-def judge_value(found: AgreementFound) -> Mapping[str, object]:
+def judge_value(found: AgreementResult) -> Mapping[str, object]:
     """The extent to which the judge agrees with itself, or with people, and what rests on it."""
     gates = found.against != "people"
     badge = "reported" if found.holds else "not relied on"
@@ -233,11 +233,11 @@ def judge_value(found: AgreementFound) -> Mapping[str, object]:
     return {"title": title, "badge": badge, "said": words, "facts": facts}
 
 
-def design_words(analysis: Analysis) -> str:
+def design_text(analysis: Analysis) -> str:
     """The size of the run, in words."""
     if analysis.recording.published is not None:
         return sizes(analysis.counts)
-    return f"{analysis.design}, {number_words(analysis.replicates, 'replicate')}"
+    return f"{analysis.design}, {number_text(analysis.replicates, 'replicate')}"
 
 
 def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
@@ -245,11 +245,11 @@ def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
     recording = analysis.recording
     yield "Experiment", f"{analysis.experiment}: {analysis.name}", ""
     yield "Source", analysis.source, ""
-    yield "Design", design_words(analysis), ""
+    yield "Design", design_text(analysis), ""
     valid = sum(count.ok for count in analysis.counts)
     yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply", ""
     if analysis.allocation.families:
-        budget = allocation_words(analysis.allocation).partition(": ")[2]
+        budget = allocation_text(analysis.allocation).partition(": ")[2]
         yield "False alarms", budget, ""
         yield "Families", ", ".join(analysis.allocation.families), ""
     if recording.published is not None:

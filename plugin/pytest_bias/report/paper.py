@@ -14,11 +14,11 @@ from ..experiments.canonical import plain
 from ..experiments.design import Design
 from ..experiments.experiment import Experiment, plan
 from ..experiments.messages import Message, Parameters, Request
-from ..experiments.replay import SUBJECT, Walk, newly_told, simulated_reply
+from ..experiments.replay import SUBJECT, Walk, new_prompt_texts, simulated_reply
 from ..recording.caller import Terms
 from ..recording.collector import answer_of
 from ..verdicts.analysis import Analysis
-from ..verdicts.wording import number_words
+from ..verdicts.wording import number_text
 from .escapes import rendered, writable
 
 _MOST_CONDITIONS, _MOST_ANSWERS = 32, 10
@@ -116,7 +116,7 @@ def _vignette(experiment: Experiment) -> str:
         return f"Not given: the experiment keeps no text (retention={experiment.retention!r})."
     trial = plan(experiment, Design(1))[0]
     walk = Walk(experiment, f"simulated/{SUBJECT}", trial, partial(simulated_reply, experiment))
-    told = [text for each in walk.requests for text in newly_told(each.request, walk.players)]
+    told = [text for each in walk.requests for text in new_prompt_texts(each.request, walk.roles)]
     varied = [f"{factor.name}: {dict(factor.levels)}" for factor in experiment.factors]
     return "\n\n".join([f"In condition {trial.condition.id}:", *told, "Varied:", *varied])
 
@@ -167,7 +167,7 @@ def checked_paper(text: str, brief: Brief, *, by: str = "", cut: bool = False) -
         found.append(f"Discussion does not say {' or '.join(brief.relations)}")
     found += dict.fromkeys(_numbers_not_had(lines, brief.prompt))
     written = f"; written by {by}" if by else ""
-    said = number_words(len(found), "problem") if found else "no problem found"
+    said = number_text(len(found), "problem") if found else "no problem found"
     head = [f"{_CHECKED} against the analysis of {brief.subject}{written}: {said}."]
     head += [f"> - {each}" for each in found]
     return Paper("\n".join([*head, "", *lines]).rstrip() + "\n", tuple(found))

@@ -54,8 +54,8 @@ def plan_lines(plan: RecordingPlan) -> list[str]:
 
 
 def _notes(row: PlanRow) -> str:
-    passes = [] if row.passes is None else [*map(chance_words, row.passes)]
-    prospects = prospects_words(row.prospects)
+    passes = [] if row.passes is None else [*map(chance_text, row.passes)]
+    prospects = prospects_text(row.prospects)
     return rendered("plan.txt.j2", row=row, passes=passes, prospects=prospects)
 
 
@@ -120,16 +120,16 @@ def wrapped(text: str, indent: str) -> list[str]:
     ]
 
 
-def prospects_words(prospects: Iterable[Prospect]) -> list[str]:
+def prospects_text(prospects: Iterable[Prospect]) -> list[str]:
     """Units, what can be cleared and what can be found, once where all of it is alike."""
     alike: defaultdict[Prospect, list[str]] = defaultdict(list)
     for prospect in prospects:
         alike[replace(prospect, hypothesis="")].append(prospect.hypothesis)
     named = [(", ".join(names), prospect) for prospect, names in alike.items()]
     words = {"alike": named, "capital": capital, "number_as_given": number_as_given}
-    return rendered("prospects.txt.j2", **words, chance_words=chance_words).splitlines()
+    return rendered("prospects.txt.j2", **words, chance_text=chance_text).splitlines()
 
 
-def chance_words(chance: float) -> str:
+def chance_text(chance: float) -> str:
     """A probability to three digits, never rounded up to certainty."""
     return f"{math.floor(chance * 1000) / 1000:.3f}" if chance < 1 else "1.000"

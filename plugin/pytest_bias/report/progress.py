@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-from ..recording.caller import Tally
-from ..verdicts.wording import number_words
+from ..recording.caller import CallCounts
+from ..verdicts.wording import number_text
 from .escapes import say
 
 _STEPS = 10
@@ -50,14 +50,14 @@ class Display:
         self._began: dict[str, float] = {}
         self._shown: dict[str, tuple[str, int, int]] = {}
         self._waits: set[str] = set()
-        self._unsaid: dict[str, Tally] = {}
+        self._unsaid: dict[str, CallCounts] = {}
 
     def say(self, text: str) -> None:
         """Print a line."""
         if self._reporter is not None:
             say(self._reporter, f"bias: {text}")
 
-    def __call__(self, tally: Tally) -> None:
+    def __call__(self, tally: CallCounts) -> None:
         """Show the tally of a model, which has changed."""
         self._began.setdefault(tally.model, time.monotonic())
         self._unsaid[tally.model] = tally
@@ -75,13 +75,13 @@ class Display:
         for tally in [*self._unsaid.values()]:
             self._print(tally)
 
-    def _print(self, tally: Tally) -> None:
+    def _print(self, tally: CallCounts) -> None:
         del self._unsaid[tally.model]
         seconds = time.monotonic() - self._began[tally.model]
         # A judge has no trials of its own.
         trials = f" {tally.doing} with {tally.model}: {tally.trials}/{tally.wanted} trials"
         what = f"recording{trials}" if tally.wanted else f"{tally.model}, which grades"
-        self.say(f"{what}, {tally_words(tally, seconds)}{_eta(tally, seconds)}")
+        self.say(f"{what}, {tally_text(tally, seconds)}{_eta(tally, seconds)}")
 
 
 @contextmanager
@@ -93,13 +93,13 @@ def recording_progress(reporter: Any) -> Iterator[Display]:
         display.end()
 
 
-def tally_words(tally: Tally, seconds: float) -> str:
+def tally_text(tally: CallCounts, seconds: float) -> str:
     """Calls, tokens, money, rate and errors of a model after ``seconds``, for one line."""
-    parts = [number_words(tally.attempts, "call")]
+    parts = [number_text(tally.attempts, "call")]
     parts.append(f"{_short(tally.input_tokens)} tokens in, {_short(tally.output_tokens)} out")
     if tally.priced:
         cost = f"${tally.cost:.4f}" if tally.cost < 1 else f"${tally.cost:.2f}"
-        without = number_words(tally.uncosted, "reply", "replies")
+        without = number_text(tally.uncosted, "reply", "replies")
         parts.append(f"≥ {cost} ({without} without token counts)" if tally.uncosted else cost)
     if seconds >= 1:
         parts.append(f"{tally.attempts * _MINUTE / seconds:.0f} a minute")
@@ -118,7 +118,7 @@ def _short(number: int) -> str:
     return f"{millions:.1f} million" if millions >= 1 else f"{number:,}"
 
 
-def _eta(tally: Tally, seconds: float) -> str:
+def _eta(tally: CallCounts, seconds: float) -> str:
     if not tally.trials or tally.trials >= tally.wanted or seconds < 1:
         return ""
     left = seconds / tally.trials * (tally.wanted - tally.trials)

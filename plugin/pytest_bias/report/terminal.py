@@ -10,33 +10,33 @@ from ..verdicts.analysis import Analysis, is_screen
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
     SCREENED,
-    allocation_words,
+    allocation_text,
     estimated,
-    items_words,
-    number_words,
+    items_text,
+    number_text,
     published_line,
-    tipping_words,
+    tipping_text,
 )
 from .run import RunResult
 from .upgrade_table import Upgrade, UpgradeRow
 from .wording import (
     accepted_by,
     control_lines,
-    counts_words,
+    counts_text,
     human_line,
     judge_line,
-    missing_words,
+    missing_text,
     models_outcome,
     named,
-    notes_words,
+    notes_text,
     remarks,
     reserved,
-    simulated_words,
+    simulated_note,
     table_notes,
     upgrade_closing,
     upgrade_heading,
     verdict_line,
-    why_words,
+    why_text,
 )
 
 NONE = "·"
@@ -82,7 +82,7 @@ def brief_lines(run: RunResult, verbosity: int = 0) -> Iterator[str]:
     yield from (f"  {words}" for words in run_remarks(run))
     yield ""
     if run.simulated:
-        yield simulated_words(run.simulated)
+        yield simulated_note(run.simulated)
 
 
 def heading(run: RunResult) -> tuple[str, str] | None:
@@ -93,7 +93,7 @@ def heading(run: RunResult) -> tuple[str, str] | None:
     if stops:
         found = Counter(verdict.status for verdict in stops)
         counts = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
-        of = number_words(len(run.gating), "hypothesis", "hypotheses")
+        of = number_text(len(run.gating), "hypothesis", "hypotheses")
         stop = f"stop{'s' * (len(stops) == 1)} this run"
         word = models_outcome(run).partition(",")[0]
         return word, f"{models}: {len(stops)} of {of} {stop} ({counts})"
@@ -144,7 +144,7 @@ def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...
             word=row.outcome,
             id=row.hypothesis,
             title=row.title,
-            why=why_words(row),
+            why=why_text(row),
         )
         for row in rows
     )
@@ -152,7 +152,7 @@ def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...
 
 def upgrade_notes(upgrade: Upgrade) -> tuple[str, ...]:
     """Count the outcomes, and name what cannot be compared."""
-    return counts_words(upgrade.rows) or "nothing could be compared", *notes_words(upgrade)
+    return counts_text(upgrade.rows) or "nothing could be compared", *notes_text(upgrade)
 
 
 def table(run: RunResult) -> Iterator[tuple[str, ...]]:
@@ -174,16 +174,16 @@ def table(run: RunResult) -> Iterator[tuple[str, ...]]:
 def run_remarks(run: RunResult) -> Iterator[str]:
     """What must be known of each experiment beside its row."""
     for analysis in run.analyses:
-        for words in _beside_row(analysis):
+        for words in _comparison_row(analysis):
             yield f"{named(analysis, run.models)}: {words}"
 
 
-def _beside_row(analysis: Analysis) -> Iterator[str]:
+def _comparison_row(analysis: Analysis) -> Iterator[str]:
     for control in analysis.not_seen:
         yield "; ".join(line.strip() for line in control_lines(control))
     yield from (judge_line(each) for each in analysis.agreements if each.slight or not each.holds)
     if any(count.missing and not count.ok for count in analysis.counts):
-        yield f"a condition has no valid trial: {missing_words(analysis)}"
+        yield f"a condition has no valid trial: {missing_text(analysis)}"
     yield from remarks(analysis)
     yield from table_notes(analysis)
 
@@ -194,14 +194,14 @@ def _beside_row(analysis: Analysis) -> Iterator[str]:
 def section_lines(run: RunResult) -> Iterator[str]:
     """A line for every estimate of a run."""
     if run.simulated:
-        yield simulated_words(run.simulated)
+        yield simulated_note(run.simulated)
     for analysis in run.analyses:
         yield from ("", _heading(analysis))
         yield from (f"  {note}" for note in table_notes(analysis))
         if is_screen(analysis):
             yield f"  {SCREENED}"
         if analysis.allocation.families:
-            yield f"  {allocation_words(analysis.allocation)}"
+            yield f"  {allocation_text(analysis.allocation)}"
         for control in analysis.controls:
             yield from (f"  {line}" for line in control_lines(control))
         yield from (f"  {judge_line(agreement)}" for agreement in analysis.agreements)
@@ -224,7 +224,7 @@ def _lines(run: RunResult, verdict: Verdict) -> Iterator[str]:
     yield f"{verdict_line(verdict)}{apart}{let}"
     notes = [published_line(verdict.published)] if verdict.published is not None else []
     if verdict.finding is not None and verdict.status == "CLEAR":
-        notes = [tipping_words(verdict.finding), items_words(verdict.finding), *notes]
+        notes = [tipping_text(verdict.finding), items_text(verdict.finding), *notes]
     yield from (f"  {note}" for note in (*notes, human_line(verdict)) if note)
 
 
@@ -237,9 +237,9 @@ def _heading(analysis: Analysis) -> str:
         others = published.section == "published"
         size = "replies that others published" if others else "replies of a table"
     parts = [size, f"{ok} of {analysis.trials} trials valid"]
-    parts += filter(None, [missing_words(analysis)])
+    parts += filter(None, [missing_text(analysis)])
     if retried:
-        parts.append(number_words(retried, "invalid reply", "invalid replies"))
+        parts.append(number_text(retried, "invalid reply", "invalid replies"))
     parts += remarks(analysis)
     return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
 
@@ -253,7 +253,7 @@ def printed(upgrade: Upgrade, but: str = "") -> Iterator[str]:
     yield from row_lines(upgrade_rows(upgrade, upgrade.apart))
     yield from ("", *(f"  {line}" for line in upgrade_notes(upgrade)), "")
     if upgrade.simulated:
-        yield simulated_words(upgrade.simulated)
+        yield simulated_note(upgrade.simulated)
     yield upgrade_closing(upgrade, but)
 
 

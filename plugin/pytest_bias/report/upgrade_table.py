@@ -13,7 +13,7 @@ from ..contrasts.declared import Claim
 from ..contrasts.estimate import Scale
 from ..stats.results import Interval
 from ..verdicts.verdict import NOTHING_FOUND, HypothesisName, Status, Verdict
-from ..verdicts.wording import interval_words, number_form, range_words, with_interval
+from ..verdicts.wording import interval_text, number_form, range_text, with_interval
 
 if TYPE_CHECKING:
     from ..baselines.entries import Entry, Past
@@ -171,10 +171,10 @@ def row_of(
         claim=entry.claim,
         measure="" if finding is None else finding.measure,
         contrast="" if finding is None else finding.contrast,
-        margin="" if margin is None else range_words(margin, scale),
+        margin="" if margin is None else range_text(margin, scale),
         scale=scale,
         before=None if comparison.before is None else _observed(comparison.before, form),
-        now=now if finding is None else replace(now, shown=interval_words(finding)),
+        now=now if finding is None else replace(now, shown=interval_text(finding)),
         outcome=comparison.outcome,
         compared=comparison.compared,
         summary=comparison.words,

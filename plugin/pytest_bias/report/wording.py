@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..baselines.entries import Claimed
-from ..baselines.noninferiority import grown_words
+from ..baselines.noninferiority import grown_text
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..stats.results import ALARMS, SMALL_PART
 from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.judge_agreement import AgreementFound
+from ..verdicts.judge_agreement import AgreementResult
 from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict
 from ..verdicts.wording import (
-    beside_margin,
-    interval_words,
-    number_words,
-    unit_words,
-    units_words,
+    interval_text,
+    margin_and_estimate,
+    number_text,
+    unit_text,
+    units_text,
     with_interval,
 )
 from .run import SOON, AcceptedVerdict, RunResult, SuiteVerdict
@@ -102,10 +102,10 @@ def upgrade_closing(upgrade: Upgrade, but: str = "", *, judged: bool = True) -> 
     """``DO NOT SHIP: 4 worse, 7 new``: the outcome of an upgrade, and what it rests on."""
     word, words = shipping(upgrade, but, judged=judged)
     if upgrade.against:
-        return f"{word}: {counts_words(upgrade.against)}"
+        return f"{word}: {counts_text(upgrade.against)}"
     if but or not upgrade.rows:
         return f"{word}: {words[0].lower()}{words[1:]}"
-    return f"{word}: nothing new or worse stops it; {counts_words(upgrade.rows)}"
+    return f"{word}: nothing new or worse stops it; {counts_text(upgrade.rows)}"
 
 
 def reserved(run: RunResult) -> str:
@@ -153,16 +153,16 @@ def found_line(run: RunResult) -> str:
     ]
     if described := len(run.selected) - len(run.gating):
         found.append(f"{described} described")
-    words = number_words(len(run.gating), "hypothesis", "hypotheses"), *found, *_reservations(run)
+    words = number_text(len(run.gating), "hypothesis", "hypotheses"), *found, *_reservations(run)
     return f"{word}: {', '.join(words)}"
 
 
 def _why_none(run: RunResult) -> str:
     if run.lost:
-        return f"{number_words(len(run.lost), 'selected case')} gave none"
+        return f"{number_text(len(run.lost), 'selected case')} gave none"
     if run.problems:
         return "see the problems above"
-    return f"{number_words(len(run.broken), 'case')} failed for another reason than a verdict"
+    return f"{number_text(len(run.broken), 'case')} failed for another reason than a verdict"
 
 
 def _reservations(run: RunResult) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _obstacles(run: RunResult) -> Iterator[str]:
     for problem in run.problems:
         yield f"problem: {problem}"
     yield from _first(
-        [f"without a verdict, {each}" for each in lost_words(run)], "without a verdict"
+        [f"without a verdict, {each}" for each in lost_text(run)], "without a verdict"
     )
     yield from _first([f"failed as well: {each}" for each in run.failures], "that failed")
     for reason in run.partial:
@@ -207,19 +207,19 @@ def _first(lines: list[str], kind: str) -> Iterator[str]:
         yield f"and {more} more {kind}"
 
 
-def lost_words(run: RunResult) -> tuple[str, ...]:
+def lost_text(run: RunResult) -> tuple[str, ...]:
     """The cases without a result, each after its outcome, if it had any."""
     outcomes = dict(run.cases)
     return tuple(f"{outcomes.get(case, 'no report')}: {case}" for case in run.lost)
 
 
-def ended_words(run: RunResult) -> str:
+def ended_text(run: RunResult) -> str:
     """How the cases ended: ``3 failed, 120 passed``."""
     found = Counter(outcome for _, outcome in run.cases)
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(found.items()))
 
 
-def simulated_words(models: Iterable[str]) -> str:
+def simulated_note(models: Iterable[str]) -> str:
     """The warning that some models are programs."""
     return (
         f"Simulated subjects, programs that stand in for models: {', '.join(models)}. "
@@ -255,13 +255,13 @@ def _acceptance_note(run: RunResult, status: Status | str, count: int) -> str:
 # --- an upgrade -------------------------------------------------------------------------------
 
 
-def counts_words(rows: Iterable[UpgradeRow]) -> str:
+def counts_text(rows: Iterable[UpgradeRow]) -> str:
     """``1 worse, 2 new, 9 known, 3 improved, 60 as before``."""
     found = Counter(row.outcome for row in rows)
     return ", ".join(f"{found[each]} {each}" for each in WORST_FIRST if found[each])
 
 
-def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
+def notes_text(upgrade: Upgrade) -> tuple[str, ...]:
     """The notes of an upgrade, after how to hold the next version to what is improved."""
     improved = {row.model for row in upgrade.rows if row.outcome == "improved"}
     if upgrade.stopped or not improved:  # too early for that
@@ -273,7 +273,7 @@ def notes_words(upgrade: Upgrade) -> tuple[str, ...]:
     return hint, *upgrade.notes
 
 
-def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
+def unasked_text(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
     """Name what was accepted or recorded of ``old`` and is not tested again, by experiment."""
     by_experiment: dict[str, list[str]] = {}
     for experiment, name in found:
@@ -290,14 +290,14 @@ def unasked_words(found: Iterable[Claimed], old: str, where: str) -> tuple[str, 
     )
 
 
-def uncompared_words(upgrade: Upgrade) -> tuple[str, ...]:
+def uncompared_text(upgrade: Upgrade) -> tuple[str, ...]:
     """That nothing was compared with anything, where it was not: to judge is not to compare."""
     if any(row.before is not None for row in upgrade.rows):
         return ()
     return (f"nothing could be compared: {upgrade.old} has no verdict on what is asked here",)
 
 
-def why_words(row: UpgradeRow) -> str:
+def why_text(row: UpgradeRow) -> str:
     """``CLEAR → BIASED  +0.47, 95 % [+0.39, +0.54], allowed ±0.25``: what decided."""
     now, before = row.now, row.before
     stops = " (does not stop it)" if row.is_open and not row.fails else ""
@@ -318,7 +318,7 @@ def why_words(row: UpgradeRow) -> str:
 
 def _growth_text(row: UpgradeRow, before: Observed) -> str:
     """Give by how much it may have grown, where that decided; else what did, in a sentence."""
-    compared, (bound, margin) = row.compared, bound_words(row)
+    compared, (bound, margin) = row.compared, bound_text(row)
     if compared is None or compared.bound is None or not bound or row.outcome == "expired":
         return row.summary
     beyond = compared.margin is not None and compared.bound >= compared.margin
@@ -340,7 +340,7 @@ def _growth_text(row: UpgradeRow, before: Observed) -> str:
     return f"{grew} up to {bound.lstrip('+')}, allowed {margin}"
 
 
-def bound_words(row: UpgradeRow) -> tuple[str, str]:
+def bound_text(row: UpgradeRow) -> tuple[str, str]:
     """Word the most an effect is larger by, and how much is allowed; of ratios as factors.
 
     Below 0, or a factor below 1, it is shown to be smaller. Both are empty where there is no
@@ -350,7 +350,7 @@ def bound_words(row: UpgradeRow) -> tuple[str, str]:
     if compared is None or compared.bound is None or compared.margin is None:
         return "", ""
     ratio = row.scale == "ratio"
-    bound, margin = grown_words(compared.bound, compared.margin, ratio=ratio)
+    bound, margin = grown_text(compared.bound, compared.margin, ratio=ratio)
     return f"a factor of {bound}" if ratio else bound, margin
 
 
@@ -371,8 +371,8 @@ def verdict_line(verdict: Verdict) -> str:
     more += f" ({verdict.validated_by})" if verdict.validated_by else ""
     return (
         f"{verdict.words}: {finding.measure} {finding.contrast} "
-        f"{interval_words(finding, verdict.shown)}{unit_words(finding)}{beside_margin(finding)}, "
-        f"{units_words(finding)}{more}"
+        f"{interval_text(finding, verdict.shown)}{unit_text(finding)}"
+        f"{margin_and_estimate(finding)}, {units_text(finding)}{more}"
     )
 
 
@@ -393,16 +393,16 @@ def control_lines(control: Control) -> Iterator[str]:
     finding = control.finding
     words = f"{control.id} ({control.reason})"
     if finding is not None:
-        words = f"{finding.measure} {finding.contrast} {interval_words(finding)}"
-        words += f", {units_words(finding)}" + (f": {control.reason}" if control.reason else "")
+        words = f"{finding.measure} {finding.contrast} {interval_text(finding)}"
+        words += f", {units_text(finding)}" + (f": {control.reason}" if control.reason else "")
     yield f"control {word}: {words}"
     if control.meaning:
         yield f"  {control.meaning}"
 
 
-def judge_line(found: AgreementFound) -> str:
+def judge_line(found: AgreementResult) -> str:
     """An agreement as one line of the terminal section."""
-    trials, numbers = number_words(found.trials, "trial"), f"α = {alpha_value(found)}"
+    trials, numbers = number_text(found.trials, "trial"), f"α = {alpha_value(found)}"
     numbers += f" ({found.level})"
     if found.against == "people":
         words = numbers if found.alpha is not None else found.why
@@ -414,7 +414,7 @@ def judge_line(found: AgreementFound) -> str:
     return f"judge NOT RELIED ON: {found.why}"
 
 
-def alpha_value(found: AgreementFound) -> str:
+def alpha_value(found: AgreementResult) -> str:
     """``0.81, 95 % [0.70, 0.90]``, or that it is not defined."""
     if found.alpha is None:
         return "not defined"
@@ -424,7 +424,7 @@ def alpha_value(found: AgreementFound) -> str:
 # --- replies and numbers ----------------------------------------------------------------------
 
 
-def missing_words(analysis: Analysis) -> str:
+def missing_text(analysis: Analysis) -> str:
     """Say how many trials are missing, and why; '' where none is."""
     missing: Counter[str] = sum((Counter(count.missing) for count in analysis.counts), Counter())
     reasons = ", ".join(f"{count} {reason}" for reason, count in missing.most_common())
@@ -435,7 +435,7 @@ def remarks(analysis: Analysis) -> Iterator[str]:
     """Say who answered and graded, and what of the replies was not as it should be."""
     formats = [each.counts for each in analysis.categories if each.measure == FORMAT_KEPT]
     if fenced := sum(counts.get("no", 0) for counts in formats):
-        yield f"{number_words(fenced, 'trial')} with replies in a code fence"
+        yield f"{number_text(fenced, 'trial')} with replies in a code fence"
     if cut := sum(count.cut for count in analysis.counts):
         yield f"{cut} cut off at the limit on tokens"
     recording = analysis.recording
@@ -491,7 +491,7 @@ def published_facts(recording: Recording, published: Published) -> Iterator[tupl
 
 def sizes(counts: tuple[CellCount, ...]) -> str:
     """Word the number of trials of each condition, which the source decided."""
-    trials = number_words(sum(count.planned for count in counts), "trial")
+    trials = number_text(sum(count.planned for count in counts), "trial")
     cells = ", ".join(f"{count.condition} {count.planned}" for count in counts)
     return f"the source's own: {trials} ({cells})"
 

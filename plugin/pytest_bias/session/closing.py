@@ -14,9 +14,9 @@ import pytest
 from ..errors import Diagnostics
 from ..report.run import AcceptedVerdict, RunResult, Scope
 from ..verdicts.analysis import Analysis
-from ..verdicts.wording import number_words
+from ..verdicts.wording import number_text
 from .outputs import write_all
-from .upgrade import unasked_of_run, upgrade_of_run
+from .upgrade import not_collected_in_run, upgrade_of_run
 
 if TYPE_CHECKING:
     from .state import ReportedCases, State
@@ -52,7 +52,7 @@ def result_of_run(state: State, exitstatus: int) -> RunResult:
         version=version("pytest-bias"),
     )
     upgrade, of_old = upgrade_of_run(state, run)
-    diagnostics += of_old + unasked_of_run(state, run)
+    diagnostics += of_old + not_collected_in_run(state, run)
     run = replace(run, upgrade=upgrade, problems=diagnostics.errors)
     internal_error = exitstatus == pytest.ExitCode.INTERNAL_ERROR
     if not internal_error:
@@ -103,7 +103,7 @@ def _partial(state: State) -> Iterator[str]:
         (len(reported.lost), "case", "without a verdict"),
     ):
         if number:
-            yield f"{number_words(number, noun)} {how}"
+            yield f"{number_text(number, noun)} {how}"
     if state.interrupted:
         yield "recording was interrupted"
     yield from suite.varied(state.settings.models)

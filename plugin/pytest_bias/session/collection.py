@@ -23,7 +23,7 @@ from .items import (
     reword_collected,
     set_property,
 )
-from .options import is_given, is_listing
+from .options import is_listing, is_set
 from .state import CASE
 
 if TYPE_CHECKING:
@@ -229,10 +229,10 @@ class Collection:
     def _check(self, items: Sequence[pytest.Item]) -> None:
         """Name what no case judges, and selected experiments whose claims cannot be shown."""
         cases = {c.experiment.id: c for item in items if (c := case_of(item))}
-        if self.state.refused or not (cases or is_given(self.state.config)):
+        if self.state.refused or not (cases or is_set(self.state.config)):
             return
         from ..errors import BadDesign  # noqa: PLC0415
-        from .suite import unjudged_words  # noqa: PLC0415
+        from .suite import unjudged_text  # noqa: PLC0415
 
         notes = []
         for name, case in cases.items():
@@ -240,7 +240,7 @@ class Collection:
                 self.run.project.registry[name].check_control(case.design)
             except BadDesign as error:  # a recording of it is refused
                 notes.append(f"warning: {error}")
-        self.state.add(notes=notes, errors=self._unjudged(unjudged_words))
+        self.state.add(notes=notes, errors=self._unjudged(unjudged_text))
 
     def _announce(self, items: Sequence[pytest.Item]) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
@@ -274,10 +274,10 @@ class Collection:
         """Declarations made after collection, which no case can judge any more."""
         if not self.state.has_cases or self.state.refused:
             return ()
-        from .suite import silent_words  # noqa: PLC0415
+        from .suite import silent_text  # noqa: PLC0415
 
         known = self.state.diagnostics.errors
-        return tuple(words for words in self._unjudged(silent_words) if words not in known)
+        return tuple(words for words in self._unjudged(silent_text) if words not in known)
 
     def _unjudged(self, words: Callable[..., Iterator[str]]) -> Iterator[str]:
         state = self.state

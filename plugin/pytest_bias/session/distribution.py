@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .options import is_given, is_planning, is_recording
+from .options import is_planning, is_recording, is_set
 
 if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
@@ -47,7 +47,7 @@ def limit_workers(config: pytest.Config) -> None:
     longer. The user's own ``--dist`` keeps all workers.
     """
     requested = getattr(config.option, "numprocesses", None)
-    if not isinstance(requested, int) or config.stash[DISTRIBUTED] or not is_given(config):
+    if not isinstance(requested, int) or config.stash[DISTRIBUTED] or not is_set(config):
         return
     from ..settings.given import cores  # noqa: PLC0415
     from .suite import Suite  # noqa: PLC0415  (only where there are workers)

@@ -124,7 +124,7 @@ def without_traceback(
 
     error = call.excinfo.value if call.excinfo is not None else None
     if isinstance(error, BiasError) and item.stash.get(JUDGED, False):
-        vars(item)["repr_failure"] = lambda _: _in_words(item, error, portable)
+        vars(item)["repr_failure"] = lambda _: _in_text(item, error, portable)
     try:
         yield
     finally:
@@ -165,11 +165,11 @@ def reword(
         set_property(item, NOT_RECORDED, getattr(error, "explanation", str(error)))
         report.user_properties = list(item.user_properties)
     if report.failed and isinstance(error, BiasError):
-        report.longrepr = _in_words(item, error, portable)
+        report.longrepr = _in_text(item, error, portable)
     report.user_properties.append((SEEN, report.outcome))
 
 
-def _in_words(
+def _in_text(
     item: pytest.Item, error: BaseException | None, portable: Callable[[str], str]
 ) -> ReprExceptionInfo:
     """An error of ours as pytest shows errors: in full, and in a line at its test.

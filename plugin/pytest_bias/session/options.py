@@ -54,7 +54,7 @@ def is_planning(config: pytest.Config) -> bool:
     return bool(config.option.bias_plan)
 
 
-def is_given(config: pytest.Config) -> bool:
+def is_set(config: pytest.Config) -> bool:
     """True if any setting of ours is given, typed or in ini.
 
     What pytest has read of the options so far is enough: at first it knows ours by their prefix.
@@ -139,7 +139,7 @@ def check_settings(config: pytest.Config) -> None:
 
             check_ci(settings)
         if config.getoption("bias_model") or recording or settings.plan:
-            from ..providers.players import (  # noqa: PLC0415  (not for an ini key alone)
+            from ..providers.roles import (  # noqa: PLC0415  (not for an ini key alone)
                 check_models,
             )
 

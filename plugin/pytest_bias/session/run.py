@@ -16,7 +16,7 @@ from ..workbench.project import Project
 from .workspace import CaseReport, Made, Workspace
 
 if TYPE_CHECKING:
-    from ..experiments.experiment import Players
+    from ..experiments.experiment import ModelRoles
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Run:
         self._baselines = Baselines(settings, recordings.source_of, self._old_analysis)
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
 
-    def _old_analysis(self, case: Case) -> tuple[Analysis, str, Players] | None:
+    def _old_analysis(self, case: Case) -> tuple[Analysis, str, ModelRoles] | None:
         """An old model's analysis, its digest, and who answers; None without a recording."""
         recordings = self.project.recordings
         if not recordings.is_there(case):
@@ -54,7 +54,7 @@ class Run:
         others = recordings.stale(case, analysis.recording, ages=False)
         if others is not None and self.settings.gate != "off":
             raise others
-        return analysis, digest, recordings.players(case.experiment, case.model)
+        return analysis, digest, recordings.roles(case.experiment, case.model)
 
     def cases(self, declared: Declaration) -> list[Case]:
         """Register a declaration and give its cases.
@@ -148,8 +148,8 @@ class Run:
         assert case.contrast is not None  # noqa: S101  (hypotheses have one)
         verdict = analysis.verdict(case.contrast.id)
         recordings = self.project.recordings
-        players = recordings.players(case.experiment, case.model)
-        comparison = self._baselines.compare(case, players, analysis, verdict)
+        roles = recordings.roles(case.experiment, case.model)
+        comparison = self._baselines.compare(case, roles, analysis, verdict)
         stopped = stopped_by(
             verdict,
             recordings.source_of(case).location,

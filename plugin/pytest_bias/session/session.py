@@ -25,7 +25,7 @@ from .items import (
     tolerate,
     without_traceback,
 )
-from .options import check_settings, is_given, is_listing, is_looking, is_planning, is_recording
+from .options import check_settings, is_listing, is_looking, is_planning, is_recording, is_set
 from .state import RESULT, WORKER_KEY, State
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class BiasSession:
         self.state = State(config)
         self.collection = Collection(self.state)
         self.result: RunResult | None = None
-        if not self.state.is_worker and is_given(config):
+        if not self.state.is_worker and is_set(config):
             check_settings(config)
 
     @property
@@ -169,7 +169,7 @@ class BiasSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, log: Any) -> object:
         """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
-        if self.config.stash.get(DISTRIBUTED, False) or not is_given(self.config):
+        if self.config.stash.get(DISTRIBUTED, False) or not is_set(self.config):
             return None
         return experiment_scheduling(self.config, log, self.state.workspace)
 

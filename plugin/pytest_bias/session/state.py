@@ -26,7 +26,7 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     from ..errors import Diagnostics
-    from ..recording.signals import HeldSignals
+    from ..recording.signals import DeferredSignals
     from ..settings.settings import Settings
     from .suite import Suite
     from .workspace import CaseReport, Workspace
@@ -215,11 +215,11 @@ class State:
         )
 
     @cached_property
-    def signals(self) -> HeldSignals:
+    def signals(self) -> DeferredSignals:
         """Signals that are held while the reports are written."""
-        from ..recording.signals import HeldSignals  # noqa: PLC0415  (only with cases)
+        from ..recording.signals import DeferredSignals  # noqa: PLC0415  (only with cases)
 
-        return HeldSignals()
+        return DeferredSignals()
 
     @cached_property
     def folder(self) -> Path:

@@ -231,7 +231,7 @@ def _in_package(path: Path) -> bool:
 # --- declarations that no case judges ---------------------------------------------------------
 
 
-def unjudged_words(
+def unjudged_text(
     suite: Suite,
     collected: Iterable[Declaration],
     unfinished: Mapping[str, str],
@@ -256,10 +256,10 @@ def unjudged_words(
             continue  # the run has failed for it
         if (reason or path not in known) and declares(path, directly=not has_cases):
             yield f"{place} {reason or 'was not collected'}: what it declares is not judged"
-    yield from silent_words(suite, collected, unfinished, has_cases=has_cases)
+    yield from silent_text(suite, collected, unfinished, has_cases=has_cases)
 
 
-def silent_words(
+def silent_text(
     suite: Suite,
     collected: Iterable[Declaration],
     unfinished: Mapping[str, str],

@@ -12,8 +12,8 @@ from ..baselines.entries import Baseline, Claimed, entry_of
 from ..cassettes.store import SUFFIX, place_of
 from ..errors import Diagnostics, NotReadable
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
-from ..report.wording import unasked_words, uncompared_words
-from ..settings.model_names import answered_words, file_stem
+from ..report.wording import unasked_text, uncompared_text
+from ..settings.model_names import answered_text, file_stem
 from ..verdicts.analysis import Analysis
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
     old, lost = _old_analyses(state, name)
     answered = [] if accepted is None else [(name, who) for who in accepted.served]
     answered += [(each.model, who) for each in (*new, *old) for who in each.recording.served]
-    notes = answered_words(answered)
+    notes = answered_text(answered)
     if accepted is None:
         alone = {r.experiment for r in reported.results.values() if r.comparison.old == ""}
         words = f"{name} has no recordings of {{}}: its hypotheses are judged by themselves"
@@ -58,8 +58,8 @@ def upgrade_of_run(state: State, run: RunResult) -> tuple[Upgrade | None, Diagno
         lacking = () if claims is None else claims.unasked(_requested(reported))
         if accepted is None and tested:
             lacking += _untested(settings, name, tested)
-        problems += uncompared_words(upgrade)
-        problems += unasked_words(_expected(state, lacking), name, "this suite")
+        problems += uncompared_text(upgrade)
+        problems += unasked_text(_expected(state, lacking), name, "this suite")
     return upgrade, Diagnostics(errors=tuple(problems))
 
 
@@ -100,7 +100,7 @@ def _old_analyses(state: State, name: str) -> tuple[list[Analysis], list[str]]:
     return found, lost
 
 
-def unasked_of_run(state: State, run: RunResult) -> Diagnostics:
+def not_collected_in_run(state: State, run: RunResult) -> Diagnostics:
     """Name what accepted baselines claim and this run of the whole suite did not ask."""
     settings, reported = state.settings, state.reported
     problems: list[str] = []
@@ -112,7 +112,7 @@ def unasked_of_run(state: State, run: RunResult) -> Diagnostics:
         accepted = accepted_of(settings, model)
         if accepted is not None:
             lacking = _expected(state, accepted.unasked(_requested(reported, model)))
-            problems += unasked_words(lacking, model, "this suite")
+            problems += unasked_text(lacking, model, "this suite")
     return Diagnostics(errors=tuple(problems))
 
 

@@ -50,7 +50,7 @@ def answered_by(model: str, served: Iterable[str]) -> tuple[str, ...]:
     return names if {*names} - {_requested(model)} else ()
 
 
-def answered_words(answered: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def answered_text(answered: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """A sentence for each model that answered under another name than its own.
 
     ``answered`` are pairs of the requested model and a name that answered.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ..experiments.design import LABEL, Design, trials_of
-from ..experiments.fields import one_line, shortly
+from ..experiments.fields import one_line, shortened
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
 from ..experiments.records import Exchange, Outcome
 from ..settings.roster import cell_text
@@ -84,7 +84,7 @@ def of_another(table: RawTable, entry: TableEntry, experiment: Experiment) -> li
     rows = table.rows if column in table.columns else ()
     named = [(row, entry.word(column, row.cells.get(column))) for row in rows]
     return [
-        WrongCell(row.line, column, f"{shortly(word)} {problem}", row.file)
+        WrongCell(row.line, column, f"{shortened(word)} {problem}", row.file)
         for row, word in named
         if word not in ("", experiment.id)
     ]
@@ -186,7 +186,7 @@ class _Check:
             try:
                 rule(getattr(entry, name) or "")
             except ValueError as error:
-                self._wrong_file(f"{name}: {shortly(getattr(entry, name))} {error}")
+                self._wrong_file(f"{name}: {shortened(getattr(entry, name))} {error}")
         if experiment.judge is not None and entry.judge is None:
             self._wrong_file(
                 f"{experiment.id} has a judge, and nothing says who graded: name it as judge in "
@@ -238,7 +238,7 @@ class _Check:
             known = factor.exemplars.get(level, ())
             if factor.exemplars and (exemplar := labels[column]) not in known:
                 what = f"is no exemplar of {factor.name} at {one_line(level)}"
-                self._wrong(row, column, f"{shortly(exemplar)} {what}: {', '.join(known)}")
+                self._wrong(row, column, f"{shortened(exemplar)} {what}: {', '.join(known)}")
                 return
             if level in factor.controls:
                 problem = "is a control level, which is met with the first of all else alone"
@@ -267,7 +267,7 @@ class _Check:
             return self._rules[name](cell)
         except ValueError as error:
             text = cell_text(cell) if cell is None or name in self._labels else cell
-            self._wrong(row, name, f"{shortly(text)} {error}")
+            self._wrong(row, name, f"{shortened(text)} {error}")
         return None
 
     def _wrong(self, row: TableRow, name: str, problem: str) -> None:
@@ -284,7 +284,7 @@ class _Check:
             return self._sources.setdefault(self._name, self._name)
         model, source = self._value(row, MODEL), cell_text(row.cells.get(self._columns[MODEL]))
         if model is not None and (first := self._sources.setdefault(str(model), source)) != source:
-            both = f"{shortly(source)} and {shortly(first)} are both {shortly(model)}"
+            both = f"{shortened(source)} and {shortened(first)} are both {shortened(model)}"
             problem = f"{both} in our words, and replies of two models are not pooled"
             self._wrong(row, MODEL, problem)
         return str(model)
@@ -299,7 +299,7 @@ class _Check:
             self._wrong(row, "replicate", "is empty, so that replicates cannot be told apart")
         elif first is not row:
             location = self._table.location([first.line], file=first.file)
-            same = f"the same model, condition and replicate {shortly(replicate)}"
+            same = f"the same model, condition and replicate {shortened(replicate)}"
             self._wrong(row, "replicate", f"repeats {location}: {same}")
 
     def _measured(self, row: TableRow) -> tuple[str, Mapping[str, MeasureValue]]:
@@ -310,7 +310,7 @@ class _Check:
         reason = str(missing or ("" if full else self._entry.missing or ""))
         if missing is None or reason:
             for name, cell in full.items() if reason else ():
-                problem = f"holds {shortly(cell)}, and the trial is missing ({one_line(reason)})"
+                problem = f"holds {shortened(cell)}, and the trial is missing ({one_line(reason)})"
                 self._wrong(row, name, problem)
             return reason, {}
         for name in self._measures:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..errors import BadData, MissingPackage
 from ..experiments.canonical import TwiceNamed, once_each
-from ..experiments.fields import shortly
+from ..experiments.fields import shortened
 from ..experiments.layouts import TableRow
 from ..experiments.stimuli import csv_lines
 from ..settings.given import is_folder
@@ -132,7 +132,7 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
         _objects(enumerate(records, start=1), _plain),
         checksum=hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest(),
         simulated=frame.attrs.get("simulated") is True,
-        labels=tuple(map(shortly, frame.index)),
+        labels=tuple(map(shortened, frame.index)),
     )
 
 

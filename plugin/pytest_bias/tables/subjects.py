@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..errors import BadData, BadSetting, BiasError, NotRecorded, UnknownName
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, is_control
-from ..experiments.experiment import Experiment, Players
+from ..experiments.experiment import Experiment, ModelRoles
 from ..experiments.fields import author_line, one_line
 from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
@@ -58,9 +58,9 @@ class TableSource:
     exists: ClassVar[bool] = True
 
     @property
-    def players(self) -> Players:
+    def roles(self) -> ModelRoles:
         """The model under test, and the judge."""
-        return Players(self.model, self.entry.judge)
+        return ModelRoles(self.model, self.entry.judge)
 
     @cached_property
     def design(self) -> Design:
@@ -75,7 +75,7 @@ class TableSource:
         return Design(sizes[False] or 1, section, controls=sizes[True])
 
     @property
-    def asked_by(self) -> str:
+    def prompts_from(self) -> str:
         """The source of the prompts; its models were told the same."""
         by = self.entry.source or self.entry.collected_by or self.entry.path
         return f"{self.entry.experiment}, as asked by: {by}"
@@ -135,7 +135,7 @@ def read_table(
 
     NAME is what the column of models says, or else how the file is called, and ``frame`` a frame.
     """
-    given = entry or TableEntry(path=source_words(source), experiment=experiment.id)
+    given = entry or TableEntry(path=source_text(source), experiment=experiment.id)
     if isinstance(source, Path):
         table, name = read_files(source, _pattern(experiment, given)), source.stem
     else:
@@ -155,7 +155,7 @@ def read_table(
     return _sources(table, given, experiment, (TABLE, name), "")
 
 
-def source_words(source: Source) -> str:
+def source_text(source: Source) -> str:
     """What a table is called that no roster declares."""
     return str(source) if isinstance(source, Path) else f"pandas frame of {len(source):,} rows"
 

@@ -33,7 +33,7 @@ from ..stats.results import Allocation, Interval
 from .controls import NOT_ASKED, judged_control, validation_of, with_needed
 from .decide import clears, decide, is_shown, rejection_interval
 from .judge_agreement import (
-    AgreementFound,
+    AgreementResult,
     Labels,
     agreement_with_itself,
     agreement_with_people,
@@ -44,10 +44,10 @@ from .verdict import Control, Reason, Verdict
 from .wording import (
     INVALID_STEP,
     estimated,
-    reason_words,
+    reason_sentence,
     replicates_step,
     units_step,
-    verdict_words,
+    verdict_text,
 )
 
 NONE = Records(())
@@ -85,7 +85,7 @@ class Analysis:
     controls: tuple[Control, ...]
     verdicts: tuple[Verdict, ...]
     figures: tuple[Illustration, ...] = field(default=(), repr=False)
-    agreements: tuple[AgreementFound, ...] = ()
+    agreements: tuple[AgreementResult, ...] = ()
     allocation: Allocation = field(default_factory=Allocation)
 
     def __post_init__(self) -> None:
@@ -319,8 +319,8 @@ def worded(verdict: Verdict) -> Verdict:
     )
     return replace(
         verdict,
-        words=verdict_words(verdict),
-        reason_text=reason_words(verdict),
+        words=verdict_text(verdict),
+        reason_text=reason_sentence(verdict),
         estimated=estimated(verdict),
     )
 
@@ -339,10 +339,10 @@ def _with_replicates(
         return replace(verdict, next_step=units_step(finding))
     if calls is None:
         return verdict
-    from ..contrasts.power import replicates_to_settle  # noqa: PLC0415  (numpy)
+    from ..contrasts.power import replicates_needed  # noqa: PLC0415  (numpy)
 
     alpha = ALPHA * finding.p_alarm / p if p else ALPHA
-    needed = replicates_to_settle(finding, design.replicates, alpha=min(alpha, ALPHA))
+    needed = replicates_needed(finding, design.replicates, alpha=min(alpha, ALPHA))
     more = 0 if needed is None else needed - design.replicates
     if needed is None or more <= 0:
         return verdict

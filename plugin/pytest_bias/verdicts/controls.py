@@ -13,7 +13,7 @@ from ..experiments.measures import MISSING
 from ..stats.results import Interval
 from .decide import is_seen
 from .verdict import Control
-from .wording import margin_words, too_few_words
+from .wording import margin_text, too_few_text
 
 NOT_ASKED = "nothing was recorded for it"
 
@@ -24,7 +24,7 @@ def judged_control(
     """Judge a positive control: never seen where its measure is not to be relied on."""
     found = finding if isinstance(finding, Estimate) else None
     few = found is not None and found.fewest < FEWEST_UNITS
-    doubt = str(finding) if found is None else held or (too_few_words(found) if few else "")
+    doubt = str(finding) if found is None else held or (too_few_text(found) if few else "")
     reason = doubt or (_unseen(found) if found is not None else "")
     # What its experiment says is about a model that shows no difference, not of too few replies.
     meant = (
@@ -110,7 +110,7 @@ def validation_of(measure: str, finding: Estimate, controls: Sequence[Control]) 
         if (at := _comparable(control, finding)) is None or at.high >= (finding.margin or 0)
     ]
     if not large:
-        smaller = f"is seen, but smaller than the margin {margin_words(finding)}"
+        smaller = f"is seen, but smaller than the margin {margin_text(finding)}"
         return f"{why} the positive control {seen[0].id} {smaller}", ""
     listed = [control for control in controls if measure in control.licenses]
     return "", _note(measure, large, listed, finding)

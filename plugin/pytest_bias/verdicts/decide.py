@@ -130,10 +130,10 @@ def _adjusted(questions: Sequence[Verdict], scale: float) -> dict[tuple[str, str
     """
     gating = [each for each in questions if each.gates]
     sizes = Counter(each.family for each in gating)
-    p = {(each.id, ""): _p_alarm(each, each.finding) for each in questions}
+    p = {(each.id, ""): _p_rejection(each, each.finding) for each in questions}
     weights = {(each.id, ""): 1 / sizes[each.family] for each in gating}
     cells = {
-        (each.id, name): _p_alarm(each, cell)
+        (each.id, name): _p_rejection(each, cell)
         for each in gating
         if each.finding is not None
         for name, cell in each.finding.cells.items()
@@ -165,7 +165,7 @@ def _may_decide(finding: Estimate | None, question: Verdict) -> TypeGuard[Estima
     return not barred and finding is not None and finding.fewest >= FEWEST_UNITS
 
 
-def _p_alarm(question: Verdict, finding: Estimate | None) -> float:
+def _p_rejection(question: Verdict, finding: Estimate | None) -> float:
     return finding.p_alarm if _may_decide(finding, question) else 1.0
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..contrasts.estimate import Estimate, p_words
+from ..contrasts.estimate import Estimate, p_text
 from .decide import is_shown
 from .verdict import Verdict
-from .wording import margin_words, unit_words
+from .wording import margin_text, unit_text
 
 _CLAIMS = {
     "clear": "The design is sized to clear it.",
@@ -31,7 +31,7 @@ def _question(verdict: Verdict, finding: Estimate) -> str:
     margin = (
         "No margin is declared, so an effect can be found but never cleared."
         if finding.margin is None
-        else f"{what} {margin_words(finding)}{unit_words(finding)} do not matter."
+        else f"{what} {margin_text(finding)}{unit_text(finding)} do not matter."
     )
     if verdict.why and finding.margin is not None:
         margin += f" Why that margin: {verdict.why.rstrip('.')}."
@@ -58,6 +58,6 @@ def _published(verdict: Verdict) -> Iterator[str]:
     elif isinstance(p, float):
         effect = "an effect" if is_shown(p) else "no effect"
         yield (
-            f"{named}: {p_words(p)}, which it calls {effect}. It asks whether there is any, and "
+            f"{named}: {p_text(p)}, which it calls {effect}. It asks whether there is any, and "
             "decides nothing; the verdict asks whether it matters."
         )

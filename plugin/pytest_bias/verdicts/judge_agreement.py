@@ -15,7 +15,7 @@ from ..experiments.judges import FEWEST_TWICE, NOT_SCORED, Agreement, Level
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Record, Records
 from ..stats.results import Interval, Reliability
-from .wording import number_words
+from .wording import number_text
 
 Rater = Literal["the judge again", "people"]
 Pairs = list[tuple[MeasureValue, MeasureValue]]
@@ -54,7 +54,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementFound:
+class AgreementResult:
     """Agreement of two ratings of the same trials: Krippendorff's α, and what rests on it.
 
     ``alpha`` is None where it is not defined, ``why`` says then why, or why the verdicts that rest
@@ -86,7 +86,7 @@ class AgreementFound:
         return beside_people and self.alpha is not None and self.alpha <= _SLIGHT
 
 
-def agreement_with_itself(experiment: Experiment, records: Records) -> tuple[AgreementFound, ...]:
+def agreement_with_itself(experiment: Experiment, records: Records) -> tuple[AgreementResult, ...]:
     """Return the judge's agreement with itself, for each agreement that is declared.
 
     Raises BadDesign when a measure does not hold what its agreement needs.
@@ -106,7 +106,7 @@ def agreement_with_itself(experiment: Experiment, records: Records) -> tuple[Agr
 
 def agreement_with_people(
     experiment: Experiment, records: Records, labels: Labels | None
-) -> tuple[AgreementFound, ...]:
+) -> tuple[AgreementResult, ...]:
     """Return the judge's agreement with people, for each measure they labelled.
 
     Labels of trials that are missing, or no part of this design, are left aside. Raises BadData
@@ -126,7 +126,7 @@ def with_errors(
     records: Records,
     labels: Labels | None,
     every: Records | None = None,
-    agreed: Sequence[AgreementFound] = (),
+    agreed: Sequence[AgreementResult] = (),
 ) -> Experiment:
     """Return ``experiment`` with what its judge's error leaves of what rests on a rating.
 
@@ -234,7 +234,7 @@ def _left_by_labels(
     return None
 
 
-def withheld(found: Sequence[AgreementFound]) -> Mapping[str, str]:
+def withheld(found: Sequence[AgreementResult]) -> Mapping[str, str]:
     """Measure → why nothing that rests on it is decided; measures that are not named may be."""
     held: dict[str, str] = {}
     for each in found:
@@ -270,7 +270,7 @@ def _rated_twice(agreement: Agreement, records: Records) -> list[tuple[Record, M
 
 def _agreement_with_people(
     labels: Labels, measure: Measure, records: Records, level: Level | None
-) -> AgreementFound:
+) -> AgreementResult:
     kind = type_of(measure.name, records)
     rated = {row.trial.id: row.values for row in records.rows if row.missing is None}
     judged = frozenset(str(value).strip() for value in records.column(measure.name))
@@ -290,7 +290,7 @@ def _agreement_with_people(
     aside = sum(cell.measure == measure.name for cell in labels.cells) - len(pairs)
     why = found.why
     if why and aside:
-        why += f"; {number_words(aside, 'label')} left aside, of trials that do not count"
+        why += f"; {number_text(aside, 'label')} left aside, of trials that do not count"
     return replace(found, why=why, source=labels.source)
 
 
@@ -338,7 +338,7 @@ def _rating(text: str, kind: type[MeasureValue] | None) -> MeasureValue | None:
     return (word or None) if kind is str else None
 
 
-def _agreement(measure: str, against: Rater, level: Level, pairs: Pairs) -> AgreementFound:
+def _agreement(measure: str, against: Rater, level: Level, pairs: Pairs) -> AgreementResult:
     """Return the agreement of pairs of ratings; ``why`` says where α is not defined."""
     from ..stats.agreement import krippendorff_alpha  # noqa: PLC0415  (numpy)
 
@@ -354,7 +354,7 @@ def _agreement(measure: str, against: Rater, level: Level, pairs: Pairs) -> Agre
             why = "all ratings are the same, so α is undefined"
         else:
             alpha, interval, why = found.alpha, found.interval, ""
-    return AgreementFound(
+    return AgreementResult(
         measure=measure,
         against=against,
         level=level,

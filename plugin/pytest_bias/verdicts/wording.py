@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-from ..contrasts.estimate import Estimate, PublishedColumn, Scale, no_effect_of, p_words
+from ..contrasts.estimate import Estimate, PublishedColumn, Scale, no_effect_of, p_text
 from ..contrasts.layout import FEWEST_UNITS, REPLIES
 from ..experiments.fields import one_line
 from ..stats.results import Allocation, Interval
@@ -35,7 +35,7 @@ _PLAIN = {
 }
 
 
-def reason_words(verdict: Verdict) -> str:
+def reason_sentence(verdict: Verdict) -> str:
     """Why an INCONCLUSIVE is one, in words; empty of any other verdict."""
     finding, reason = verdict.finding, verdict.reason
     if reason in _PLAIN:
@@ -43,17 +43,17 @@ def reason_words(verdict: Verdict) -> str:
     if verdict.detail or finding is None:
         return verdict.detail
     if reason is Reason.CELL_OPEN:
-        return _open_cells_words(finding)
+        return _open_cells_text(finding)
     if reason is Reason.MISSING_UNEQUALLY and finding.lost is not None:
         shares = " against ".join(f"{100 * share:.0f}" for share in finding.lost.shares)
         return f"replies are missing unequally: {shares} in 100"
     if reason is Reason.TOO_FEW_VALID:
         valid, trials = _valid_of(finding)
         return f"too few valid replies: {valid} of {trials}"
-    return too_few_words(finding, to_clear=reason is Reason.TOO_FEW_TO_CLEAR)
+    return too_few_text(finding, to_clear=reason is Reason.TOO_FEW_TO_CLEAR)
 
 
-def too_few_words(finding: Estimate, *, to_clear: bool = False) -> str:
+def too_few_text(finding: Estimate, *, to_clear: bool = False) -> str:
     """``too few replies: 12 a side, and it takes 23 to clear anything``."""
     units = finding.unit_name.several
     side = " a side" if finding.unit_name.in_groups else ""
@@ -70,31 +70,31 @@ def _valid_of(finding: Estimate) -> tuple[int, int]:
     return min(counts)
 
 
-def verdict_words(verdict: Verdict) -> str:
+def verdict_text(verdict: Verdict) -> str:
     """Return the verdict in print: ``CLEAR within ±0.6 for this vignette``."""
-    finding, reason = verdict.finding, reason_words(verdict)
+    finding, reason = verdict.finding, reason_sentence(verdict)
     if finding is None:
         return f"{verdict.label}: {reason}"
     where = f"for {finding.scope}"
     if not verdict.gates:
         return f"{verdict.label} {where}: {_described(verdict, finding)}"
     if verdict.status == "CLEAR":
-        return f"CLEAR within {margin_words(finding)} {where}{average_words(finding)}"
+        return f"CLEAR within {margin_text(finding)} {where}{average_text(finding)}"
     if verdict.status == "BIASED":
         how = "beyond the margin" if verdict.beyond else "detected"
-        at = f" at {_cells_words(verdict, finding)}" if verdict.biased_cells else ""
+        at = f" at {_cells_text(verdict, finding)}" if verdict.biased_cells else ""
         return f"BIASED ({how}{at}) {where}"
     if verdict.reason is Reason.SCREEN:  # the heading of a screen says it once
         return f"{verdict.label} {where} (screen)"
     return f"{verdict.label} {where}: {reason}" if reason else f"{verdict.label} {where}"
 
 
-def _cells_words(verdict: Verdict, finding: Estimate) -> str:
+def _cells_text(verdict: Verdict, finding: Estimate) -> str:
     """Name the cells that are biased, the farthest out first."""
     cells = sorted(verdict.biased_cells, key=lambda name: -abs(_size(finding.cells[name])))
     first = finding.cells[cells[0]]
     more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
-    return f"{cells[0]}, {interval_words(first)}{more}"
+    return f"{cells[0]}, {interval_text(first)}{more}"
 
 
 def _size(finding: Estimate) -> float:
@@ -104,11 +104,11 @@ def _size(finding: Estimate) -> float:
 def _described(verdict: Verdict, finding: Estimate) -> str:
     """Word what a description shows; that an effect is shown is no verdict on bias."""
     if verdict.status == "CLEAR":
-        return f"no effect beyond {margin_words(finding)}"
+        return f"no effect beyond {margin_text(finding)}"
     if verdict.status == "BIASED":
         return "an effect beyond the margin" if verdict.beyond else "an effect"
     plain = {Reason.NO_MARGIN: "no effect is shown", Reason.UNDECIDED: "nothing is settled"}
-    return plain.get(verdict.reason) or reason_words(verdict)
+    return plain.get(verdict.reason) or reason_sentence(verdict)
 
 
 def estimated(verdict: Verdict) -> str:
@@ -119,11 +119,11 @@ def estimated(verdict: Verdict) -> str:
     finding = verdict.finding
     if finding is None:
         return ""
-    shown = interval_words(finding, verdict.shown[:1])
-    return f"{shown}{unit_words(finding)}{beside_margin(finding)}"
+    shown = interval_text(finding, verdict.shown[:1])
+    return f"{shown}{unit_text(finding)}{margin_and_estimate(finding)}"
 
 
-def tipping_words(finding: Estimate) -> str:
+def tipping_text(finding: Estimate) -> str:
     """What it would take of missing replies to undo a CLEAR; empty where too few are missing."""
     lost = finding.lost
     if lost is None or max(lost.shares) <= _FEW_MISSING or lost.tips is None:
@@ -140,7 +140,7 @@ _FEW_MISSING = 0.02
 """Share of missing replies up to which nothing is said of what they could undo."""
 
 
-def items_words(finding: Estimate) -> str:
+def items_text(finding: Estimate) -> str:
     """How much the items of a fixed set differ in their own effects; empty without several."""
     items = finding.items
     if items is None:
@@ -152,9 +152,9 @@ def items_words(finding: Estimate) -> str:
     return f"{words}, on both sides of it" if items.opposite else words
 
 
-def allocation_words(allocation: Allocation) -> str:
+def allocation_text(allocation: Allocation) -> str:
     """``False alarms: at most 0.0083 in 2 families, 1/6 of the suite's 0.05``."""
-    families = number_words(len(allocation.families), "family", "families")
+    families = number_text(len(allocation.families), "family", "families")
     words = f"False alarms: at most {allocation.alpha:.2g} in {families}"
     share = Fraction(allocation.share).limit_denominator(1000)
     return f"{words}, {'all' if share == 1 else share} of the suite's {allocation.alarms:g}"
@@ -170,10 +170,10 @@ def value_of(name: str, value: float | str) -> str:
     """``chi2 = 18.91``; p-values are never 0."""
     if isinstance(value, str):
         return f"{name}: {value}"
-    return p_words(value) if name == "p" else f"{name} = {value:z.4g}"
+    return p_text(value) if name == "p" else f"{name} = {value:z.4g}"
 
 
-def margin_words(finding: Estimate) -> str:
+def margin_text(finding: Estimate) -> str:
     """``±0.6``, or ``0.80 to 1.25`` for a ratio; "no margin" without one.
 
     Where one side of a number matters, ``-0.05 or more``.
@@ -181,20 +181,20 @@ def margin_words(finding: Estimate) -> str:
     if finding.margin is not None and finding.matters != "either":
         sign, more = ("-", "more") if finding.matters == "below" else ("+", "less")
         return f"{sign}{number_as_given(finding.margin)} or {more}"
-    return range_words(finding.margin, finding.scale)
+    return range_text(finding.margin, finding.scale)
 
 
-def range_words(margin: float | None, scale: Scale | None) -> str:
+def range_text(margin: float | None, scale: Scale | None) -> str:
     """Return the same of a margin alone, on the scale of what it is a margin for."""
     if margin is None:
         return "no margin"
     if scale != "ratio":
         return f"±{number_as_given(margin)}"
     form = number_form(margin, scale, (1 / margin,))
-    return f"{limit_words(1 / margin, form)} to {limit_words(margin, form)}"
+    return f"{limit_text(1 / margin, form)} to {limit_text(margin, form)}"
 
 
-def limit_words(limit: float, form: str) -> str:
+def limit_text(limit: float, form: str) -> str:
     """An end of what a ratio's margin allows: 1.25, not 1.2500; but 1.5625 is not within 1.56."""
     whole = f"{limit:.{_MOST_DIGITS}f}"
     fine = whole if abs(float(whole) - limit) <= _EQUAL else f"{limit:{form}}"
@@ -207,36 +207,36 @@ def number_as_given(value: float) -> str:
     return f"{Decimal(f'{value:.15g}'):f}" if "e" in words else words
 
 
-def estimate_words(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
+def estimate_text(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
     """``mean difference high − low of score: +1.80, 95 % [+1.50, +2.10], allowed ±0.6``."""
     return (
         f"{finding.quantity} {finding.contrast} of {finding.measure}: "
-        f"{interval_words(finding, shown)}{unit_words(finding)}{beside_margin(finding)}"
+        f"{interval_text(finding, shown)}{unit_text(finding)}{margin_and_estimate(finding)}"
     )
 
 
-def average_words(finding: Estimate) -> str:
+def average_text(finding: Estimate) -> str:
     """``, on average over cv (3), and in none of 7 cells beyond ±0.5``; empty of no average."""
     average = f", on average over {finding.over}" if finding.over else ""
     if not finding.cells:
         return average
     margins = dict.fromkeys(cell.margin for cell in finding.cells.values())
-    beyond = " or ".join(range_words(margin, finding.scale) for margin in margins)
+    beyond = " or ".join(range_text(margin, finding.scale) for margin in margins)
     return f"{average}, and in none of {len(finding.cells)} cells beyond {beyond}"
 
 
-def _open_cells_words(finding: Estimate) -> str:
+def _open_cells_text(finding: Estimate) -> str:
     """Count the cells that are not shown to be within their margins, and name the least sure."""
     still_open = len(open_cells(finding))
     cells = len(finding.cells) + len(finding.bare_cells)
     more = f", and {still_open - 1} more" if still_open > 1 else ""
     return (
         f"clear on average, but not in {still_open} of {cells} cells: "
-        f"{least_sure_words(finding)}{more}"
+        f"{least_sure_text(finding)}{more}"
     )
 
 
-def least_sure_words(finding: Estimate) -> str:
+def least_sure_text(finding: Estimate) -> str:
     """Name the cell that is least shown to be within its margin, with its estimate."""
 
     def doubt(name: str) -> float:
@@ -244,24 +244,24 @@ def least_sure_words(finding: Estimate) -> str:
         return 1.0 if p_clear is None else p_clear
 
     name = finding.bare_cells[0] if finding.bare_cells else max(finding.cells, key=doubt)
-    return f"{name} {_cell_words(name, finding)}"
+    return f"{name} {_cell_text(name, finding)}"
 
 
-def _cell_words(name: str, finding: Estimate) -> str:
+def _cell_text(name: str, finding: Estimate) -> str:
     """``+0.61, 90 % [+0.45, +0.77], allowed ±0.5``, or that there is too little to say."""
     if name not in finding.cells:
         return "too few replies"
     cell = finding.cells[name]
     shown = () if cell.clearing is None else (cell.clearing,)
-    return f"{interval_words(cell, shown)}{beside_margin(cell)}"
+    return f"{interval_text(cell, shown)}{margin_and_estimate(cell)}"
 
 
-def unit_words(finding: Estimate) -> str:
+def unit_text(finding: Estimate) -> str:
     """`` points``, to follow a number; empty without a unit."""
     return f" {finding.unit}" if finding.unit else ""
 
 
-def beside_margin(finding: Estimate) -> str:
+def margin_and_estimate(finding: Estimate) -> str:
     """``, allowed ±0.6``, to follow an estimate; empty without a margin.
 
     Where values are read with errors, it says what these leave: ``(±0.55 after reading errors)``.
@@ -269,10 +269,10 @@ def beside_margin(finding: Estimate) -> str:
     if finding.margin is None:
         return ""
     left = f" (±{finding.margin * finding.shrink:.2g} after reading errors)"
-    return f", allowed {margin_words(finding)}{left if finding.shrink < 1 else ''}"
+    return f", allowed {margin_text(finding)}{left if finding.shrink < 1 else ''}"
 
 
-def interval_words(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
+def interval_text(finding: Estimate, shown: Sequence[Interval] | None = None) -> str:
     """``+1.80, 90 % [+1.50, +2.10]``: the estimate and what a verdict shows of its intervals.
 
     Without a verdict it is the one at 95 %, where it has one.
@@ -283,21 +283,21 @@ def interval_words(finding: Estimate, shown: Sequence[Interval] | None = None) -
     form = number_form(finding.margin, finding.scale, ends)
     first = shown[0] if shown else None
     words = with_interval(finding.estimate, first, form)
-    return ", ".join([words, *(bounds_words(each, form) for each in shown[1:])])
+    return ", ".join([words, *(bounds_text(each, form) for each in shown[1:])])
 
 
 def with_interval(value: float, interval: Interval | None, form: str) -> str:
     """``+1.80, 95 % [+1.50, +2.10]``; a value alone where it has no interval."""
     words = f"{value:{form}}"
-    return words if interval is None else f"{words}, {bounds_words(interval, form)}"
+    return words if interval is None else f"{words}, {bounds_text(interval, form)}"
 
 
-def bounds_words(interval: Interval, form: str = "+z.2f") -> str:
+def bounds_text(interval: Interval, form: str = "+z.2f") -> str:
     """``95 % [+1.50, +2.10]``."""
-    return f"{level_words(interval)} [{interval.low:{form}}, {interval.high:{form}}]"
+    return f"{level_text(interval)} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
-def level_words(interval: Interval) -> str:
+def level_text(interval: Interval) -> str:
     """``95 %``, ``99.2 %``: as finely as what is outside needs it."""
     outside = 100 * (1 - interval.level)
     decimals = max(1, -math.floor(math.log10(outside)))
@@ -345,7 +345,7 @@ def digits_apart(values: Sequence[float], edges: Sequence[float], digits: int = 
     return digits
 
 
-def units_words(finding: Estimate) -> str:
+def units_text(finding: Estimate) -> str:
     """``n = 240 replies``; where units are not replies, of how many replies they are made."""
     if finding.unit_name == REPLIES:
         return f"n = {finding.units} replies"
@@ -371,7 +371,7 @@ def units_step(finding: Estimate) -> str:
     return f"add {units}: replicates only narrow the effect of each, and the claim is about others"
 
 
-def arms_words(finding: Estimate) -> str:
+def arms_text(finding: Estimate) -> str:
     """Every side: level, value, mean or rate, units, missing."""
     parts = []
     for arm in finding.arms:
@@ -382,6 +382,6 @@ def arms_words(finding: Estimate) -> str:
     return "; ".join(parts)
 
 
-def number_words(number: int, noun: str, plural: str = "") -> str:
+def number_text(number: int, noun: str, plural: str = "") -> str:
     """``1 verdict``, ``3 entries``."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..cassettes.staleness import dated
 from ..cassettes.store import cassette_path
-from ..contrasts.cases import Case, Registered, wanted_of
+from ..contrasts.cases import Case, Registered, trials_needed
 from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadDesign, BadSetting, BiasError, Diagnostics
 from ..experiments.experiment import Experiment
@@ -20,7 +20,7 @@ from ..recording.caller import OnTrial, Progress, Terms, ignore_trial
 from ..recording.collector import CollectionReport, collect
 from ..recording.job import Job, JobReport
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
-from ..recording.signals import HeldSignals
+from ..recording.signals import DeferredSignals
 from ..settings.given import read_environment
 from .project import Project
 
@@ -69,7 +69,7 @@ def record(
     cases: Iterable[Case],
     progress: Progress,
     say: Callable[[str], None],
-    held: HeldSignals | None = None,
+    held: DeferredSignals | None = None,
     on_trial: OnTrial = ignore_trial,
 ) -> CollectionReport:
     """Record what the selected cases lack; see :func:`.collect`."""
@@ -77,7 +77,7 @@ def record(
     assert settings.record != "none"  # noqa: S101  (the caller's condition)
     selected = list(cases)
     limits, words = capped(
-        settings.limits, [case for case, _ in wanted_of(selected)], settings.shard
+        settings.limits, [case for case, _ in trials_needed(selected)], settings.shard
     )
     if words:
         say(words)
@@ -125,19 +125,19 @@ def jobs_of(project: Project, cases: Iterable[Case]) -> tuple[list[Job], list[Jo
     for case, trials in _in_shard(project, cases):
         try:
             project.registry[case.experiment.id].check_control(case.design)
-            players = project.recordings.players(case.experiment, case.model)
+            roles = project.recordings.roles(case.experiment, case.model)
         except (BadSetting, BadDesign) as error:
             path = cassette_path(project.settings.cassettes, case.experiment.id, case.model)
             report = JobReport(case.experiment.id, case.model, path, problems=[str(error)])
             refused.append(report)
         else:
-            jobs.append(Job(case.experiment, players, trials))
+            jobs.append(Job(case.experiment, roles, trials))
     return jobs, refused
 
 
 def _in_shard(project: Project, cases: Iterable[Case]) -> list[tuple[Case, tuple[Trial, ...]]]:
     """For each experiment and model of ``cases`` one case, and its trials that are asked for."""
-    shard, wanted = project.settings.shard, wanted_of(cases)
+    shard, wanted = project.settings.shard, trials_needed(cases)
     if shard is None:
         return wanted
     parts = [(case, shard.part(case.experiment.id, trials)) for case, trials in wanted]
@@ -177,7 +177,7 @@ def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
         roster=recordings.roster,
         limits=settings.limits,
         mode="all" if settings.record == "all" else "missing",
-        players_of=recordings.players,
+        roles_of=recordings.roles,
     )
 
 

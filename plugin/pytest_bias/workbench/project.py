@@ -10,12 +10,12 @@ from os.path import relpath
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import all_capped
-from ..cassettes.staleness import copied_words, dated, long_replies
+from ..cassettes.staleness import copied_text, dated, long_replies
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded
 from ..experiments.experiment import plan
 from ..experiments.records import Records, carried_out, records_of
-from ..providers.players import check_models
+from ..providers.roles import check_models
 from ..settings.options import OPTIONS
 from ..settings.roster import is_tabled
 from ..settings.settings import Settings
@@ -129,7 +129,7 @@ class Project:
         outcomes = source.outcomes_of(case.design)
         source.check_distinct(case.design)
         exchanges = [each for outcome in outcomes for each in outcome.exchanges]
-        recording = dated(source.recording, exchanges, copied_words(outcomes))
+        recording = dated(source.recording, exchanges, copied_text(outcomes))
         long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,
@@ -179,7 +179,7 @@ class Project:
             roster=recordings.roster,
             limits=self.settings.limits,
             mode="all",
-            players_of=recordings.players,
+            roles_of=recordings.roles,
         )
         cost = planned.totals.cost or 0.0
         return cost / len(few) * len(trials) / case.design.replicates

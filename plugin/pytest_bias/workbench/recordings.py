@@ -14,11 +14,11 @@ from ..cassettes.store import Cassette, cassette_path
 from ..errors import BiasError, NotRecorded, StaleRecordings
 from ..experiments.checks.manipulation import find_twins, same_prompt
 from ..experiments.design import trials_of
-from ..experiments.experiment import Experiment, Players, plan_condition
-from ..experiments.records import Exchange, Outcome, Recording, lost_to_cap
+from ..experiments.experiment import Experiment, ModelRoles, plan_condition
+from ..experiments.records import Exchange, Outcome, Recording, missing_by_cap
 from ..experiments.replay import Lookup, PendingRequest, Unrecorded
 from ..providers.base import is_simulated
-from ..providers.players import players_of
+from ..providers.roles import roles_of
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_tabled, read_roster
 from ..settings.settings import Settings
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class _CassetteSource:
     """The replies of a model to an experiment in their cassette, which is read when needed."""
 
-    asked_by = ""
+    prompts_from = ""
     undecided: Mapping[str, str] = {}
 
     def __init__(
@@ -46,8 +46,8 @@ class _CassetteSource:
         self._identical: dict[Design, dict[str, str]] = {}
 
     @cached_property
-    def players(self) -> Players:
-        return players_of(self._of, self._model, self._settings, self._roster)
+    def roles(self) -> ModelRoles:
+        return roles_of(self._of, self._model, self._settings, self._roster)
 
     @property
     def cassette(self) -> Cassette:
@@ -84,9 +84,9 @@ class _CassetteSource:
             simulated=provenance.simulated or is_simulated(self._model),
             wire=provenance.wire,
             recorded_with=provenance.recorded_with,
-            judge=self.players.judge,
-            parameters=self._of.parameters_text(self.players),
-            config=self._of.config_of(self.players),
+            judge=self.roles.judge,
+            parameters=self._of.parameters_text(self.roles),
+            config=self._of.config_of(self.roles),
             dropped=cassette.dropped,
             retention=self._of.retention,
             interactions=cassette.calls,
@@ -159,10 +159,10 @@ class _CassetteSource:
         if trial.id not in self._trials:
             cassette = self.cassette
             try:
-                self._trials[trial.id] = reread(self._of, self.players, trial, cassette)
+                self._trials[trial.id] = reread(self._of, self.roles, trial, cassette)
             except Unrecorded as missing:
                 lost = trial.id in cassette.lost
-                self._trials[trial.id] = lost_to_cap(trial) if lost else missing.pending
+                self._trials[trial.id] = missing_by_cap(trial) if lost else missing.pending
         return self._trials[trial.id]
 
 
@@ -203,9 +203,9 @@ class Recordings:
         """The source of a case's replies."""
         return self.source(case.experiment, case.model)
 
-    def players(self, experiment: Experiment, model: str) -> Players:
+    def roles(self, experiment: Experiment, model: str) -> ModelRoles:
         """The model and the judge of a trial of ``experiment`` with ``model``."""
-        return self.source(experiment, model).players
+        return self.source(experiment, model).roles
 
     def forget(self) -> None:
         """Read every cassette anew: they have been recorded into."""

@@ -28,7 +28,7 @@ from ..settings.given import is_file
 from ..settings.roster import is_tabled, table_entry
 from ..settings.settings import RecordMode
 from ..tables.reader import ENDINGS
-from ..tables.subjects import read_table, source_words
+from ..tables.subjects import read_table, source_text
 from ..verdicts.verdict import Control, Verdict
 from . import SUITE
 from .plans import check_ci, record, recording_diagnostics
@@ -288,7 +288,7 @@ def analyze_table(
     if replies is None:
         source = Path(table) if isinstance(table, str) else table
         judge = {"judge": options["judge"]} if "judge" in options else {}
-        entry = table_entry(source_words(source), of.id, {**judge, **(keys or {})})
+        entry = table_entry(source_text(source), of.id, {**judge, **(keys or {})})
         replies = read_table(source, of, entry)
     for each in replies.values():
         tables.add(each)

@@ -15,7 +15,7 @@ from types import ModuleType
 from ..contrasts.cases import Registry, declared_in
 from ..errors import BadDesign, BadSetting, UnknownName
 from ..experiments.experiment import Experiment
-from ..experiments.fields import shortly
+from ..experiments.fields import shortened
 from ..settings.given import Given, today
 from ..settings.settings import Settings, read_settings
 from .modules import LeftOut, declares, hold_exit, imported, modules, python_files
@@ -116,7 +116,7 @@ def declared_for(
         names = [os.fspath(each) for each in named if not isinstance(each, Experiment)]
     except TypeError:
         problem = "is no Experiment, and neither an id nor a folder of one"
-        raise BadSetting(option="experiment", value=shortly(named), problem=problem) from None
+        raise BadSetting(option="experiment", value=shortened(named), problem=problem) from None
     folders = [each for each in names if (Path(each) / "__init__.py").is_file()]
     loaded = [module for folder in folders for module in suite_modules(folder)]
     if {*names} - {*folders} or not named:

@@ -21,7 +21,7 @@ from pytest_bias.contrasts.layout import REPLIES
 from pytest_bias.errors import InvalidReply
 from pytest_bias.experiments.design import Condition, Factor, Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
 from pytest_bias.experiments.messages import Completion, Finish, Place, Request
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
@@ -126,9 +126,9 @@ class Taker(Tracer):
         trial: Trial,
         say: Say,
         keep: Callable[[PendingRequest, Completion], object],
-        players: Players | str = MODEL,
+        roles: ModelRoles | str = MODEL,
     ) -> None:
-        super().__init__(of, players, trial)
+        super().__init__(of, roles, trial)
         self._say = say
         self._keep = keep
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_bias.baselines.accepted import Baselines
 from pytest_bias.baselines.gate import BaselineDiffers
 from pytest_bias.contrasts.cases import Case
-from pytest_bias.experiments.experiment import Players
+from pytest_bias.experiments.experiment import ModelRoles
 from pytest_bias.settings.settings import Settings
 
 from .report.factory import analysis, finding, verdict
@@ -25,12 +25,12 @@ class Fingerprinted(Baselines):
 
     judge = 0
 
-    def fingerprint(self, case: Case, players: Players) -> Mapping[str, object]:
-        assert players is PLAYERS
+    def fingerprint(self, case: Case, roles: ModelRoles) -> Mapping[str, object]:
+        assert roles is PLAYERS
         return {"judge": self.judge if case.model == OLD else 0}
 
 
-PLAYERS = Players(OLD)
+PLAYERS = ModelRoles(OLD)
 
 
 def against(folder: Path, judge: int = 0) -> Baselines:

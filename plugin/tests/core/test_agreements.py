@@ -33,7 +33,7 @@ from pytest_bias.stats.agreement import krippendorff_alpha, labelled_youden, ret
 from pytest_bias.stats.results import Reliability
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.judge_agreement import (
-    AgreementFound,
+    AgreementResult,
     Label,
     Labels,
     with_errors,
@@ -124,7 +124,7 @@ def analysed(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> A
     return analyse(of, of.design(), MODEL, outcomes, recording=RECORDING, **(given | changes))
 
 
-def found(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> AgreementFound:
+def found(of: Experiment, rated: Sequence[Rated | None], **changes: Any) -> AgreementResult:
     (one,) = analysed(of, rated, **changes).agreements
     return one
 

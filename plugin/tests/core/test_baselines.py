@@ -32,7 +32,7 @@ from pytest_bias.errors import BadSetting, NotReadable
 from pytest_bias.experiments.canonical import digest, dumps
 from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
-from pytest_bias.experiments.experiment import Experiment, Players
+from pytest_bias.experiments.experiment import Experiment, ModelRoles
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
@@ -378,7 +378,7 @@ def test_another_prompt_temperature_or_target_differs() -> None:
 def whole(of: Experiment, hypothesis: Any = HYPOTHESIS) -> Any:
     """The fingerprint as a run makes it."""
     design = Design(3)
-    told = prompt_digests(of, design, Players("openai/m"))
+    told = prompt_digests(of, design, ModelRoles("openai/m"))
     return fingerprint_of(of, design, hypothesis, "", sampled=of.parameters, told=told)
 
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.errors import BadSetting
 from pytest_bias.stats.results import Allocation
-from pytest_bias.verdicts.wording import allocation_words
+from pytest_bias.verdicts.wording import allocation_text
 from pytest_bias.workbench.project import divided
 from pytest_bias.workbench.study import open_project
 from pytest_bias.workbench.suite import registry_of, suite_modules
@@ -31,7 +31,7 @@ def test_alpha_is_divided_alike_over_the_experiments_it_is_reserved_for() -> Non
     assert divided(0.05, 6, {"a": None, "b": 0.025}) == {"a": 1 / 6, "b": 0.5}
     assert divided(0.04, 1, {"a": None}) == {"a": 1}
     share = Allocation(alarms=0.04, share=1 / 6, families=("a", "b"))
-    assert allocation_words(share) == (
+    assert allocation_text(share) == (
         "False alarms: at most 0.0067 in 2 families, 1/6 of the suite's 0.04"
     )
 

@@ -11,15 +11,15 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, InvalidReply, Measure, SimulatedPrompt, masked
-from pytest_bias.cassettes.recorded_trials import own_words
+from pytest_bias.cassettes.recorded_trials import safe_message
 from pytest_bias.errors import BadSetting, BiasError, JudgeNotBlind, UnknownName
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Factor, Trial
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Completion, Parameters
 from pytest_bias.experiments.protocol import Reply, Subject, together
 from pytest_bias.experiments.replay import PendingRequest, carry_out, rehearse
-from pytest_bias.providers.players import SAME, SIMULATED_JUDGE, check_models, judge_of, players_of
+from pytest_bias.providers.roles import SAME, SIMULATED_JUDGE, check_models, judge_of, roles_of
 from pytest_bias.providers.simulated import SUBJECTS
 from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster
 from pytest_bias.settings.settings import Settings
@@ -42,15 +42,15 @@ JUDGED = experiment(ask_once, judge=Parameters(temperature=0.0))
 
 
 def test_without_a_judge_the_subject_is_all_there_is() -> None:
-    found = players_of(experiment(), "openai/a", replace(SETTINGS, judge="openai/j"), ROSTER)
-    assert found == Players("openai/a", subject_defaults=Parameters(0.7))
+    found = roles_of(experiment(), "openai/a", replace(SETTINGS, judge="openai/j"), ROSTER)
+    assert found == ModelRoles("openai/a", subject_defaults=Parameters(0.7))
     assert found.judge is None
 
 
 def test_players_come_with_what_the_roster_says_of_them() -> None:
-    found = players_of(JUDGED, "openai/a", SETTINGS, ROSTER)
-    assert found == Players("openai/a", "anthropic/j", Parameters(0.7), Parameters(None, 9))
-    assert players_of(JUDGED, "openai/b", SETTINGS, ROSTER).judge == "openai/a"
+    found = roles_of(JUDGED, "openai/a", SETTINGS, ROSTER)
+    assert found == ModelRoles("openai/a", "anthropic/j", Parameters(0.7), Parameters(None, 9))
+    assert roles_of(JUDGED, "openai/b", SETTINGS, ROSTER).judge == "openai/a"
 
 
 @pytest.mark.requirement("NARR-16")
@@ -88,7 +88,7 @@ def test_one_program_grades_all_simulated_subjects_and_is_none_itself() -> None:
 @pytest.mark.parametrize("roster", [NOBODY, Roster(judges=("openai/a",))])
 def test_a_model_grades_itself_only_where_that_is_asked_for(roster: Roster) -> None:
     with pytest.raises(BadSetting, match="the replies of openai/a are graded by a model") as told:
-        players_of(JUDGED, "openai/a", SETTINGS, roster)
+        roles_of(JUDGED, "openai/a", SETTINGS, roster)
     assert told.value.option == "--bias-judge"
     assert "[judges] of the roster" in str(told.value)
     assert "or say same" in str(told.value)
@@ -120,7 +120,7 @@ def test_names_that_may_mean_another_model_tomorrow_are_for_reports_alone(name: 
 GROUP = Factor(
     "group", {"first": 1, "second": 2}, exemplars={"first": ["Greg", "José"], "second": ["Mei"]}
 )
-PLAYERS = Players("simulated/even", "simulated/judge")
+PLAYERS = ModelRoles("simulated/even", "simulated/judge")
 
 
 class Grade(BaseModel):
@@ -292,7 +292,7 @@ def test_where_no_text_is_kept_the_error_quotes_none() -> None:
     assert "the judge would be told (factor 'group', level 'first'; in message 1" in str(
         caught.value
     )
-    assert own_words(caught.value) == str(caught.value)
+    assert safe_message(caught.value) == str(caught.value)
 
 
 @pytest.mark.parametrize(

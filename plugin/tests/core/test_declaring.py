@@ -35,7 +35,7 @@ from pytest_bias import (
 from pytest_bias.errors import BadDesign, BiasError
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.fields import author_line, one_line, shortly
+from pytest_bias.experiments.fields import author_line, one_line, shortened
 
 from .factories import Score, Script, ask_once, experiment
 
@@ -290,8 +290,8 @@ def test_a_list_of_labels_is_levels_whose_values_are_their_names() -> None:
 
 def test_long_values_are_cut_and_stand_in_one_line() -> None:
     assert one_line("a\n  b\tc") == "a b c"
-    assert shortly("x" * 500) == f"'{'x' * 58}…"
-    assert shortly({"cv": "line\nline\n" * 99}).count("\n") == 0
+    assert shortened("x" * 500) == f"'{'x' * 58}…"
+    assert shortened({"cv": "line\nline\n" * 99}).count("\n") == 0
 
 
 async def of_a_literal(_trial: Any, subject: Any) -> object:

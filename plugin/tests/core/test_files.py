@@ -98,7 +98,7 @@ def planned(path: Path, replicates: int = 1) -> tuple[str, ...]:
         roster=Roster(),
         limits=Limits(),
         mode="missing",
-        players_of=lambda *_: job.players,
+        roles_of=lambda *_: job.roles,
     ).problems
 
 

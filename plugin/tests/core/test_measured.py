@@ -22,7 +22,7 @@ from pytest_bias.cassettes.measured import (
     encode_measured,
 )
 from pytest_bias.cassettes.misses import not_recorded
-from pytest_bias.cassettes.recorded_trials import is_recorded, own_words, reread
+from pytest_bias.cassettes.recorded_trials import is_recorded, reread, safe_message
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import (
@@ -35,7 +35,7 @@ from pytest_bias.errors import (
 )
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Parameters, Place, Request
 from pytest_bias.experiments.protocol import Subject, together
@@ -71,7 +71,7 @@ def record(
     path = cassette_path(folder, of.id, MODEL)
     recorder = Recorder(Cassette(path, anew=anew), PROVENANCE)
     for trial in plan(of, of.design()) if trials is None else trials:
-        each = TrialReplies(Job(of, Players(MODEL), ()), recorder, anew=anew)
+        each = TrialReplies(Job(of, ModelRoles(MODEL), ()), recorder, anew=anew)
         taker = factories.Taker(of, trial, say, each.add)
         result: object = None
         missing = None
@@ -190,12 +190,12 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
 
     of = kept(protocol=graded, judge=Parameters())
     path = cassette_path(tmp_path, of.id, MODEL)
-    players = Players(MODEL, "openai/judge")
+    roles = ModelRoles(MODEL, "openai/judge")
     recorder = Recorder(Cassette(path), PROVENANCE)
-    each = TrialReplies(Job(of, players, ()), recorder, anew=False)
+    each = TrialReplies(Job(of, roles, ()), recorder, anew=False)
     trial = plan(of, of.design())[0]
 
-    taker = factories.Taker(of, trial, always_five, each.add, players)
+    taker = factories.Taker(of, trial, always_five, each.add, roles)
     asyncio.run(each.end(taker.outcome(drive_at_once(taker.start(), taker), None)))
     recorder.close()
     (measured,) = Cassette(path).measured_trials()
@@ -205,11 +205,11 @@ def test_calls_keep_tokens_place_and_player(tmp_path: Path) -> None:
         ("judge", [[], 2, 1]),
     ]
     assert [call["usage"] for call in measured.calls] == [{"input": 3, "output": 1}] * 3
-    assert reread(of, players, trial, Cassette(path)).interactions == 3
+    assert reread(of, roles, trial, Cassette(path)).interactions == 3
     # Another judge, or the same asked otherwise, may find another measure.
     for other in (
-        replace(players, judge="openai/other"),
-        replace(players, judge_defaults=Parameters(temperature=0.0)),
+        replace(roles, judge="openai/other"),
+        replace(roles, judge_defaults=Parameters(temperature=0.0)),
     ):
         with pytest.raises(Unrecorded):
             reread(of, other, trial, Cassette(path))
@@ -331,7 +331,7 @@ def test_text_in_the_cassette_of_an_experiment_that_keeps_none_is_an_error(tmp_p
         read(of, path)
     trial = plan(of, of.design())[0]
     with pytest.raises(FileProblem, match="as text"):
-        is_recorded(of, Players(MODEL, "openai/judge"), trial, Cassette(path))
+        is_recorded(of, ModelRoles(MODEL, "openai/judge"), trial, Cassette(path))
 
 
 async def same(_: Trial, subject: Subject) -> Score:
@@ -395,7 +395,7 @@ def _throw(error: Exception) -> None:
     ],
 )
 def test_an_error_is_told_in_words_of_our_own(raise_: Callable[[], object], words: str) -> None:
-    said = own_words(_raised(raise_))
+    said = safe_message(_raised(raise_))
     assert said.startswith(words)
     assert CANARY not in said
 
@@ -404,7 +404,7 @@ def test_a_label_of_ours_is_not_taken_for_words_of_ours() -> None:
     error = _raised(partial(kept().measure, CANARY))
     assert isinstance(error, UnknownName)
     assert CANARY in str(error)
-    assert CANARY not in own_words(error)
+    assert CANARY not in safe_message(error)
 
 
 def test_wanted_shows_no_text_in_tracebacks(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.measures import Measure, check_declared
 from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.protocol import Reply, Subject
@@ -208,7 +208,7 @@ def test_a_replay_has_the_latency_that_was_recorded(tmp_path: Path, latency: flo
     live = factories.Taker(of, trial, lambda *_: said, recorder.add)
     first: Outcome = live.outcome(drive_at_once(live.start(), live), None)
     assert record_of(first, of.measures).values == {"latency": latency}
-    check_replay(of, Players(MODEL), trial, recorder.cassette.lookup, first)
+    check_replay(of, ModelRoles(MODEL), trial, recorder.cassette.lookup, first)
     recorder.close()
     again = reread(of, MODEL, trial, Cassette(recorder.cassette.path))
     assert again == first
@@ -244,7 +244,7 @@ def test_a_rehearsal_takes_no_time() -> None:
         return "Kind."
 
     of = experiment(noting, simulated=answer, measures=[SECONDS])
-    assert rehearse(of, Players(MODEL), plan(of, of.design())[0]) == 1
+    assert rehearse(of, ModelRoles(MODEL), plan(of, of.design())[0]) == 1
     assert seen == [0.0, 0.0]
 
 

@@ -19,7 +19,7 @@ from pytest_bias.experiments.simulated import (
     SimulatedPrompt,
     simulated_text,
 )
-from pytest_bias.providers.players import SAME, check_models, judge_of
+from pytest_bias.providers.roles import SAME, check_models, judge_of
 from pytest_bias.settings.roster import Roster
 
 from .test_casting import SETTINGS

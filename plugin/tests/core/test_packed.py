@@ -11,7 +11,7 @@ import pytest
 from pytest_bias.cassettes.store import Cassette, write_cassette
 from pytest_bias.contrasts.cases import Case
 from pytest_bias.errors import DamagedCassette, NotReadable
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.recording.job import Job
 from pytest_bias.workbench import recordings
 
@@ -36,7 +36,7 @@ def packed(plain: Path) -> Path:
 
 def job_of(replicates: int = 1) -> Job:
     of = experiment(ask_twice, replicates=replicates)
-    return Job(of, Players(MODEL), plan(of, of.design()))
+    return Job(of, ModelRoles(MODEL), plan(of, of.design()))
 
 
 def test_it_reads_as_the_plain_one_does_and_only_one_may_stand_there(plain: Path) -> None:

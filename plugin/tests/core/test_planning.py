@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bias.cassettes.format import Provenance
 from pytest_bias.experiments.design import Design, Factor, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.simulated import SimulatedPrompt
@@ -48,7 +48,7 @@ def planned(
         roster=roster,
         limits=Limits(**limits),
         mode=mode,
-        players_of=lambda _, model: Players(model, judge),
+        roles_of=lambda _, model: ModelRoles(model, judge),
     )
 
 

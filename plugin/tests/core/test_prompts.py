@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
-from pytest_bias.experiments.experiment import Experiment, Players
+from pytest_bias.experiments.experiment import Experiment, ModelRoles
 from pytest_bias.experiments.messages import Completion, Parameters
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.simulated import SimulatedPrompt
 
 from .factories import experiment
 
-PLAYERS = Players("openai/one", "openai/judge")
-OTHERS = Players(
+PLAYERS = ModelRoles("openai/one", "openai/judge")
+OTHERS = ModelRoles(
     "openai/two", "openai/other", Parameters(temperature=1.0), Parameters(0.5), "Be fair."
 )
 
@@ -56,8 +56,8 @@ def asking(
     return ask
 
 
-def told(of: Experiment, *, players: Players = PLAYERS, replicates: int = 3) -> PromptDigests:
-    return prompt_digests(of, Design(replicates), players)
+def told(of: Experiment, *, roles: ModelRoles = PLAYERS, replicates: int = 3) -> PromptDigests:
+    return prompt_digests(of, Design(replicates), roles)
 
 
 def test_every_condition_has_a_digest_whoever_is_asked_and_however_often() -> None:
@@ -65,7 +65,7 @@ def test_every_condition_has_a_digest_whoever_is_asked_and_however_often() -> No
     found = told(of)
     assert sorted(found.subject) == [condition.id for condition in of.conditions]
     assert len(set(found.subject.values())) == 2
-    assert found == told(of, players=OTHERS) == told(of, replicates=9)
+    assert found == told(of, roles=OTHERS) == told(of, replicates=9)
     assert found.judge == {}
 
 
@@ -119,11 +119,11 @@ def test_parameters_count_where_a_protocol_sets_its_own() -> None:
     def warm(temperature: float) -> Experiment:
         async def ask(trial: Trial, subject: Subject) -> object:
             warmer = Subject(Parameters(temperature=temperature))
-            return await warmer.ask(f"Of {trial['group']}, {subject.player}?")
+            return await warmer.ask(f"Of {trial['group']}, {subject.role}?")
 
         return experiment(ask)
 
-    assert told(warm(0.5)) == told(warm(0.5), players=OTHERS)
+    assert told(warm(0.5)) == told(warm(0.5), roles=OTHERS)
     assert told(warm(0.5)) != told(warm(0.7))
 
 

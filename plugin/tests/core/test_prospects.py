@@ -21,12 +21,12 @@ from pytest_bias import (
     TotalGap,
 )
 from pytest_bias.contrasts.estimate import Estimate
-from pytest_bias.contrasts.power import Prospect, passes, prospect_of, replicates_to_settle
+from pytest_bias.contrasts.power import Prospect, passes, prospect_of, replicates_needed
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.report.plan_text import prospects_words
+from pytest_bias.report.plan_text import prospects_text
 from pytest_bias.stats.results import Misclassified
 
 from ..helpers import there
@@ -69,7 +69,7 @@ def prospect(
 
 
 def words(found: Prospect) -> str:
-    return " ".join(prospects_words([found]))
+    return " ".join(prospects_text([found]))
 
 
 def test_at_the_spread_that_is_declared_chances_are_told() -> None:
@@ -264,7 +264,7 @@ def test_the_replicates_that_settle_it_do_so_nine_times_in_ten(
 ) -> None:
     of = difference(null=null)
     found = seen(shift, 1.5, null=null)
-    n = there(replicates_to_settle(found, 30, alpha=ALARM))
+    n = there(replicates_needed(found, 30, alpha=ALARM))
     rng, draws = np.random.default_rng(4), 300
     settled = 0
     for _ in range(draws):
@@ -278,18 +278,16 @@ def test_the_replicates_that_settle_it_do_so_nine_times_in_ten(
 
 
 def test_an_effect_as_large_as_the_margin_is_settled_by_no_number() -> None:
-    assert replicates_to_settle(seen(0.6, 1.5, null="margin"), 30, alpha=ALARM) is None
-    assert (
-        replicates_to_settle(seen(0.0, 1.5, margin=None, claim="detect"), 30, alpha=ALARM) is None
-    )
+    assert replicates_needed(seen(0.6, 1.5, null="margin"), 30, alpha=ALARM) is None
+    assert replicates_needed(seen(0.0, 1.5, margin=None, claim="detect"), 30, alpha=ALARM) is None
 
 
 def test_replies_that_are_all_alike_lack_units_alone() -> None:
-    assert replicates_to_settle(seen(0.0, 0.0), 30, alpha=ALARM) == 49
+    assert replicates_needed(seen(0.0, 0.0), 30, alpha=ALARM) == 49
 
 
 def test_replicates_settle_nothing_about_a_population() -> None:
     rng = np.random.default_rng(1)
     named = difference(target="population", margin=3.0)
     found = named.analyse(CROSSED, recorded(CROSSED, lambda _: float(rng.normal(5, 1)), "score"))
-    assert replicates_to_settle(found, 2, alpha=ALARM) is None
+    assert replicates_needed(found, 2, alpha=ALARM) is None

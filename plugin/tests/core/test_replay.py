@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply, UnknownName
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.experiment import Players
+from pytest_bias.experiments.experiment import ModelRoles
 from pytest_bias.experiments.measures import Measure
 from pytest_bias.experiments.messages import Completion, Parameters, Place
 from pytest_bias.experiments.protocol import Subject, together
@@ -69,7 +69,7 @@ def test_an_outcome() -> None:
 def test_a_model_that_is_always_told_something_is_told_the_same_by_an_experiment(
     protocol: Any, told: tuple[str, ...]
 ) -> None:
-    fair = Players(MODEL, subject_system="Be fair.")
+    fair = ModelRoles(MODEL, subject_system="Be fair.")
     tape, bare = Tape("7", '{"score": 7}'), Tape("7", '{"score": 7}')
     told_so = replay(experiment(protocol), fair, first(), tape.lookup)
     assert told_so.prompts == told
@@ -166,7 +166,7 @@ def test_a_check_of_plain_text_holds_on_replay_and_in_rehearsal_too() -> None:
     of = experiment(checked, simulated=lambda _: "Kind.")
     outcome = replay(of, MODEL, first(), Tape("Kind.", "Kind.", "Kind.").lookup)
     assert (outcome.missing, outcome.invalid) == ("unfit", ("unfit",) * 3)
-    assert rehearse(of, Players(MODEL), first()) == 3
+    assert rehearse(of, ModelRoles(MODEL), first()) == 3
 
 
 def test_a_check_that_answers_is_refused_before_anything_is_paid() -> None:
@@ -177,7 +177,7 @@ def test_a_check_that_answers_is_refused_before_anything_is_paid() -> None:
 
     of = experiment(checked, simulated=lambda _: "Kind.")
     with pytest.raises(BadDesign, match="must raise InvalidReply"):
-        rehearse(of, Players(MODEL), first())
+        rehearse(of, ModelRoles(MODEL), first())
 
 
 async def _tell_and_grade(_trial: Trial, subject: Subject, judge: Subject) -> Score:
@@ -187,10 +187,10 @@ async def _tell_and_grade(_trial: Trial, subject: Subject, judge: Subject) -> Sc
 
 def test_a_recording_says_on_what_terms_its_players_were_asked() -> None:
     of = experiment(_tell_and_grade, judge=Parameters(temperature=0.0))
-    players = Players(MODEL, judge="openai/strict", subject_defaults=Parameters(temperature=0.7))
-    outcome = replay(of, players, first(), Tape("Once.", '{"score": 7}').lookup)
-    refused = replay(of, players, first(), Tape("").lookup)
-    config = of.config_of(players)
+    roles = ModelRoles(MODEL, judge="openai/strict", subject_defaults=Parameters(temperature=0.7))
+    outcome = replay(of, roles, first(), Tape("Once.", '{"score": 7}').lookup)
+    refused = replay(of, roles, first(), Tape("").lookup)
+    config = of.config_of(roles)
     known = recording(config=config).attempted([refused, outcome, refused]).config
     assert known["subject"] == Config(parameters=Parameters(temperature=0.7), attempts=1)
     assert known["judge"] == Config(parameters=Parameters(temperature=0.0), attempts=4)

@@ -19,14 +19,14 @@ from pytest_bias.cassettes.store import Cassette
 from pytest_bias.errors import BadDesign, InvalidReply
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.measures import FORMAT_KEPT, Measure
 from pytest_bias.experiments.messages import Message, Place, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import Unrecorded, carry_out
 from pytest_bias.experiments.replies import accept_object, accept_text, reply_schema, unfenced
-from pytest_bias.providers.players import players_of
+from pytest_bias.providers.roles import roles_of
 from pytest_bias.report.dataset import dataset_of
 from pytest_bias.settings.roster import parse_roster
 
@@ -370,11 +370,11 @@ def test_the_roster_has_an_endpoint_or_a_model_read_leniently(tmp_path: Path) ->
     path = record_measures(tmp_path, of, said(FENCED, BARE))
     expected = {"ours/any": 7.0, "openai/x": 7.0, "ours/strict": 5.0, "openai/y": 5.0}
     for model, score in expected.items():
-        players = players_of(of, model, SETTINGS, roster)
-        outcome = carry_out(of, players, plan(of, of.design())[0], replies(FENCED, BARE))
-        assert record_of(outcome, of.measured_with(players)).values["score"] == score
-        assert ("code fence" in of.parameters_text(players)) == (score == 7.0)
-    told = Players(MODEL, lenient=frozenset({"subject"}))
+        roles = roles_of(of, model, SETTINGS, roster)
+        outcome = carry_out(of, roles, plan(of, of.design())[0], replies(FENCED, BARE))
+        assert record_of(outcome, of.measured_with(roles)).values["score"] == score
+        assert ("code fence" in of.parameters_text(roles)) == (score == 7.0)
+    told = ModelRoles(MODEL, lenient=frozenset({"subject"}))
     strict = reread(of, MODEL, plan(of, of.design())[0], Cassette(path))
     assert strict.format_kept is None
     assert reread(of, told, plan(of, of.design())[0], Cassette(path)).format_kept is False
@@ -407,7 +407,7 @@ def test_another_policy_and_a_measure_of_that_name_are_refused(policy: object) -
 
 def test_a_data_set_says_it_of_every_trial() -> None:
     of = experiment()
-    told = Players(MODEL, lenient=frozenset({"subject"}))
+    told = ModelRoles(MODEL, lenient=frozenset({"subject"}))
     outcomes = [carry_out(of, told, trial, replies(FENCED)) for trial in plan(of, of.design())]
     data = dataset_of(
         *(of, of.design(), MODEL, outcomes), recording=NOTHING_KEPT, version="1", licence="none"

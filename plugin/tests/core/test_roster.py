@@ -11,7 +11,7 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.providers import base
-from pytest_bias.settings.model_names import answered_by, answered_words, other_model
+from pytest_bias.settings.model_names import answered_by, answered_text, other_model
 from pytest_bias.settings.roster import (
     BUILT_IN,
     FREE,
@@ -297,4 +297,4 @@ def test_names_are_shown_where_any_is_not_the_one_asked_for() -> None:
     assert answered_by("openai/one", ("ONE",)) == ("ONE",)
     assert answered_by("openai/one", ("one", "one-2026-01-01")) == ("one", "one-2026-01-01")
     pairs = [("openai/one", "b"), ("openai/two", "two"), ("openai/one", "a"), ("openai/one", "a")]
-    assert answered_words(pairs) == ("openai/one was answered by a, b",)
+    assert answered_text(pairs) == ("openai/one was answered by a, b",)

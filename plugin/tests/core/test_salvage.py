@@ -10,14 +10,14 @@ from pytest_bias.cassettes.format import SCOPE_START, encode_header, encode_prov
 from pytest_bias.cassettes.maintenance import salvage
 from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of
 from pytest_bias.errors import DamagedCassette
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.recording.job import Job, is_finished, missing
 
 from .factories import MODEL, PROVENANCE, ask_twice, experiment, interrupt, pack, record
 
 SMALL = experiment(ask_twice, replicates=2)
 TRIALS = plan(SMALL, SMALL.design())
-JOB = Job(SMALL, Players(MODEL), TRIALS)
+JOB = Job(SMALL, ModelRoles(MODEL), TRIALS)
 REPLIES = 2 * len(TRIALS)
 
 
@@ -128,7 +128,7 @@ def test_without_its_scope_a_recording_made_anew_replaces_all_or_nothing(
     assert len(salvage(place, anew=True)) == 1
     cassette = Cassette(place, anew=True)
     assert cassette.scope == {trial.id for trial in TRIALS}
-    assert not is_finished(Job(SMALL, Players(MODEL), TRIALS[:1]), cassette)
+    assert not is_finished(Job(SMALL, ModelRoles(MODEL), TRIALS[:1]), cassette)
 
 
 def test_of_two_replies_under_one_key_neither_is_kept(place: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bias.cassettes.staleness import dated, served_otherwise, stale
 from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
-from pytest_bias.experiments.messages import Player
+from pytest_bias.experiments.messages import ModelRole
 from pytest_bias.experiments.records import Exchange, Recording
 from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
 
@@ -24,7 +24,7 @@ TINY = frozenset({"tiny-1", "tiny-2"})
 RECORDING = recording(checksum="c", interactions=3)
 
 
-def reply(served: str, at: str | None, to: Player = "subject") -> Exchange:
+def reply(served: str, at: str | None, to: ModelRole = "subject") -> Exchange:
     return Exchange(to=to, served_model=served, recorded_at=at)
 
 

@@ -13,7 +13,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.baselines.gate import stopped_by, stopped_by_control
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import RateDifference
-from pytest_bias.contrasts.estimate import Estimate, p_words
+from pytest_bias.contrasts.estimate import Estimate, p_text
 from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
 from pytest_bias.report.run import suite_verdict
 from pytest_bias.stats.results import Interval
@@ -21,7 +21,7 @@ from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.controls import judged_control
 from pytest_bias.verdicts.decide import decide, is_seen
 from pytest_bias.verdicts.verdict import Verdict
-from pytest_bias.verdicts.wording import arms_words, estimate_words, range_words
+from pytest_bias.verdicts.wording import arms_text, estimate_text, range_text
 
 from .factories import finding
 from .report.factory import between
@@ -145,8 +145,8 @@ def test_estimates_are_shown_as_finely_as_a_small_margin(
     found = by_t(0.0000123, 0.0000007, 500, margin, "zero")
     found = replace(found, arms=(replace(found.arms[0], mean=0.0005123),), unit="")
     result = replace(verdict(found), shown=(between(0.0000111, 0.0000134, 0.9),))
-    assert estimate_words(found, result.shown).split(": ")[1] == words
-    assert f": {sides} from " in arms_words(found)
+    assert estimate_text(found, result.shown).split(": ")[1] == words
+    assert f": {sides} from " in arms_text(found)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_the_range_of_a_ratio_is_as_fine_as_what_is_held_against_it(
     margin: float, words: str
 ) -> None:
     """Of 1.332 it is not said that it is within 1.33, and 1.001 is some range."""
-    assert range_words(margin, "ratio") == words
+    assert range_text(margin, "ratio") == words
 
 
 VERDICTS = {
@@ -231,7 +231,7 @@ def test_positive_controls() -> None:
     [(1.0, "p = 1.0000"), (0.0001, "p = 0.0001"), (1e-300, "p < 0.0001"), (0.0, "p < 0.0001")],
 )
 def test_p_is_never_0_in_print(p: float, words: str) -> None:
-    assert p_words(p) == words
+    assert p_text(p) == words
 
 
 @pytest.mark.parametrize("status", ["BIASED", "INCONCLUSIVE"])

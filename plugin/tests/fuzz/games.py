@@ -20,7 +20,7 @@ from pytest_bias.baselines.entries import baseline_text
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Trial
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Retention
@@ -97,7 +97,7 @@ def recorded(
     """Record a game with a simulated subject; where its cassette belongs."""
     context = ProviderContext({}, answers=[answer])
     terms = Terms(mode=mode, folder=folder, context=context, limits=Limits(max_calls=calls))
-    collect([Job(of, Players(MODEL), plan(of, of.design()))], terms, lambda _: None)
+    collect([Job(of, ModelRoles(MODEL), plan(of, of.design()))], terms, lambda _: None)
     return cassette_path(folder, of.id, MODEL)
 
 

@@ -74,7 +74,7 @@ class Target(ABC, Generic[Found]):
 
 
 @dataclass(slots=True)
-class Tally:
+class CallCounts:
     """What came of so many mutations; ``wrong`` are inputs with what came of them.
 
     ``slowest`` is the longest that one of them took, in seconds of the processor.
@@ -115,12 +115,12 @@ def fuzzed(
     *,
     seed: int,
     mutations: int,
-    progress: Callable[[Tally], None] = lambda _: None,
-) -> Tally:
+    progress: Callable[[CallCounts], None] = lambda _: None,
+) -> CallCounts:
     """Damage the target's corpus so many times."""
     rng = Random(f"{target.name} {seed}")  # noqa: S311  (no secret)
     names = sorted(target.corpus)
-    tally = Tally()
+    tally = CallCounts()
     for _ in range(mutations):
         origin = rng.choice(names)
         data = mutate(target.corpus[origin], target.corpus[rng.choice(names)], rng)

@@ -24,7 +24,7 @@ from pytest_bias.cli.results import _read, upgrade_of_files
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
-from pytest_bias.experiments.records import Exchange, Outcome, lost_to_cap
+from pytest_bias.experiments.records import Exchange, Outcome, missing_by_cap
 from pytest_bias.experiments.replay import Unrecorded
 from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.results import read_results, results_text
@@ -79,7 +79,7 @@ class Cassettes(Target[Whole]):
                 if trial.id not in cassette.lost:
                     found.append(None)
                     continue
-                outcome = lost_to_cap(trial)
+                outcome = missing_by_cap(trial)
             found.append((outcome, outcome.exchanges))
         return found, cassette.texts()
 

@@ -15,12 +15,12 @@ from bias_tests.recommendation.experiment import RECOMMENDATION
 from pytest_bias import Experiment
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.replay import Walk
 
 ROOT = Path(__file__).parents[3]
 MODEL = "simulated/even"
-PLAYERS = Players(MODEL, "simulated/judge")
+PLAYERS = ModelRoles(MODEL, "simulated/judge")
 EXPERIMENTS = {
     each.id: each
     for each in (

@@ -20,7 +20,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_bias import Experiment
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.caller import Terms
 from pytest_bias.recording.collector import collect
@@ -156,7 +156,7 @@ def record(
     for game in map(game_of, sources):
         assert game.simulated is not None
         report = collect(
-            [Job(game, Players(model, judge), plan(game, game.design())) for model in models],
+            [Job(game, ModelRoles(model, judge), plan(game, game.design())) for model in models],
             Terms(
                 mode="missing",
                 folder=folder,

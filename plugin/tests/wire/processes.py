@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.caller import Terms
 from pytest_bias.recording.collector import collect
@@ -101,7 +101,7 @@ def _record(
         limits=Limits(concurrency=CONCURRENCY),
         order_seed=order_seed,
     )
-    collect([Job(of, Players(MODEL), plan(of, of.design()))], terms, lambda _: None)
+    collect([Job(of, ModelRoles(MODEL), plan(of, of.design()))], terms, lambda _: None)
 
 
 def _main() -> None:

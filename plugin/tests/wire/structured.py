@@ -11,12 +11,12 @@ from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 from bias_tests.narrative.experiment import NARRATIVE
 from bias_tests.recommendation.experiment import RECOMMENDATION
 
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Request
 from pytest_bias.experiments.replay import Walk, simulated_reply
 
 SUITE = (ANCHORING, ALL_IN_ONE, CV_SCREENING, LINGUISTIC_AUDIT, NARRATIVE, RECOMMENDATION)
-PLAYERS = Players("simulated/even", "simulated/judge")
+PLAYERS = ModelRoles("simulated/even", "simulated/judge")
 
 
 @cache

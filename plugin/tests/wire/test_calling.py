@@ -22,7 +22,7 @@ from pytest_bias.experiments.messages import (
     request_parts,
 )
 from pytest_bias.providers.base import Call, ProviderContext
-from pytest_bias.recording.caller import Caller, Retries, Tally, Terms
+from pytest_bias.recording.caller import CallCounts, Caller, Retries, Terms
 from pytest_bias.recording.limits import Capped, Halted, Spending, Stop
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits
@@ -219,7 +219,7 @@ def test_a_longer_wait_than_the_longest_is_not_waited_for() -> None:
 def test_every_attempt_is_shown_when_it_ends_a_failed_one_before_the_next() -> None:
     shown: list[tuple[float, int, int, float]] = []
 
-    def show(tally: Tally) -> None:
+    def show(tally: CallCounts) -> None:
         shown.append((now(), tally.replies, tally.failures["rate_limit"], tally.waiting))
 
     ended(Acme([failure("rate_limit", retry_after=30.0)]), progress=show)

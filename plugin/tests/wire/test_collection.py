@@ -24,7 +24,7 @@ from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Design, Trial
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.messages import Place, trial_seed
 from pytest_bias.experiments.protocol import Subject, together
 from pytest_bias.experiments.records import Outcome
@@ -81,7 +81,7 @@ def job_of(
     trials: Sequence[Trial] | None = None,
 ) -> Job:
     """The trials of an experiment, all unless given."""
-    return Job(of, Players(model, judge), plan(of, of.design()) if trials is None else trials)
+    return Job(of, ModelRoles(model, judge), plan(of, of.design()) if trials is None else trials)
 
 
 def collected(
@@ -119,9 +119,9 @@ def outcomes(
 
 def unrecorded(of: Experiment, folder: Path, model: str = MODEL) -> set[str]:
     """Ids of the trials that do not replay."""
-    cassette, players = Cassette(cassette_path(folder, of.id, model)), Players(model)
+    cassette, roles = Cassette(cassette_path(folder, of.id, model)), ModelRoles(model)
     trials = plan(of, of.design())
-    return {t.id for t in trials if not is_recorded(of, players, t, cassette)}
+    return {t.id for t in trials if not is_recorded(of, roles, t, cassette)}
 
 
 def is_whole(of: Experiment, folder: Path, model: str = MODEL) -> bool:

@@ -12,10 +12,10 @@ from uuid import uuid4
 import pytest
 
 from pytest_bias.cassettes.recorded_trials import reread
-from pytest_bias.cassettes.staleness import Copies, copied_words
+from pytest_bias.cassettes.staleness import Copies, copied_text
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.experiments.messages import Player, identity_of
+from pytest_bias.experiments.messages import ModelRole, identity_of
 from pytest_bias.experiments.records import Exchange
 from pytest_bias.providers.base import WIRES
 from pytest_bias.providers.sdk import cache_header
@@ -77,7 +77,7 @@ def recorded(of: Experiment, folder: Path, server: Gateway, **given: Any) -> Job
 def words(of: Experiment, folder: Path) -> str:
     """What is said of copies in the cassette."""
     cassette = Cassette(cassette_path(folder, of.id, MODEL))
-    return copied_words(reread(of, MODEL, trial, cassette) for trial in plan(of, of.design()))
+    return copied_text(reread(of, MODEL, trial, cassette) for trial in plan(of, of.design()))
 
 
 def game(**changes: Any) -> Experiment:
@@ -199,7 +199,7 @@ def test_what_identifies_a_reply() -> None:
 
 
 def test_turns_of_a_conversation_may_share_an_id_and_a_second_rating_may_not() -> None:
-    def origins(to: Player, *names: str) -> list[Exchange]:
+    def origins(to: ModelRole, *names: str) -> list[Exchange]:
         return [Exchange(to=to, id=name, created="1") for name in names]
 
     copies = Copies()

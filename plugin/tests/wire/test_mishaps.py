@@ -21,7 +21,7 @@ from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Completion, Parameters, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.providers.base import Call, ProviderContext
-from pytest_bias.recording.caller import Progress, Tally, silent
+from pytest_bias.recording.caller import CallCounts, Progress, silent
 from pytest_bias.recording.collector import CollectionReport
 from pytest_bias.recording.job import JobReport
 from pytest_bias.settings.roster import ModelEntry, Roster
@@ -133,7 +133,7 @@ def test_a_display_that_fails_loses_no_reply(desk: Desk, shown: int) -> None:
     """``pytest … | head``: the pipe is gone, and what is paid for is kept."""
     seen = 0
 
-    def fragile(_: Tally) -> None:
+    def fragile(_: CallCounts) -> None:
         nonlocal seen
         seen += 1
         if seen > shown:
@@ -433,6 +433,6 @@ def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
     sent = [message.text for each in subject.asked + judge.asked for message in each.messages]
     assert {"Hm \ufffd", "You said: Hm \ufffd", "Grade Hm \ufffd."} <= set(sent)
     cassette = Cassette(report.cassette)
-    assert all(is_recorded(of, job.players, trial, cassette) for trial in job.trials)
+    assert all(is_recorded(of, job.roles, trial, cassette) for trial in job.trials)
     said = {each.completion.text for each in cassette.interactions()}
     assert said == {"Hm \ud83d", '{"score": 5}'}

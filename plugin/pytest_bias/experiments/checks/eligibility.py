@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from ...errors import InvalidReply
 from ..canonical import compact, digest, plain
 from ..design import Trial
-from ..experiment import Experiment, Players, plan
+from ..experiment import Experiment, ModelRoles, plan
 from ..messages import Completion
 from ..replay import JUDGE, SUBJECT, PendingRequest, Walk, simulated_reply
 
 DRAWS = 200
 """Rehearsals at two levels each: a flag that a later reply turns once in 50 differs in .9997."""
 
-_PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
+_PLAYERS = ModelRoles(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 
 
 def not_before(experiment: Experiment, flag: str, compared: Mapping[str, Sequence[str]]) -> str:

@@ -17,9 +17,9 @@ from types import NoneType
 
 from ...errors import BadDesign, BiasError, JudgeNotBlind, UnknownName
 from ..design import Trial
-from ..experiment import Experiment, Players, plan
+from ..experiment import Experiment, ModelRoles, plan
 from ..fields import author_line
-from ..measures import check_kept
+from ..measures import check_storable
 from ..records import Outcome, record_of
 from ..replay import JUDGE, SUBJECT, Answers, PendingRequest, Walk, carry_out, simulated_answers
 from .leaks import Prompt, labels_shown
@@ -34,7 +34,7 @@ LISTED = 5
 _LONGEST = 60
 """Replies after which a trial is given up: a protocol may ask until it is content."""
 
-_PLAYERS = Players(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
+_PLAYERS = ModelRoles(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
 
 
 class _Rehearsal(Walk):
@@ -115,7 +115,7 @@ def _check_measures(experiment: Experiment, walks: Sequence[_Rehearsal], answer:
         try:
             row = record_of(outcome, [measure])
             if experiment.retention != "raw":
-                check_kept([measure], row.values)
+                check_storable([measure], row.values)
         except BiasError:
             raise
         except Exception as error:
@@ -207,12 +207,12 @@ def find_twins(outcomes: Mapping[str, Sequence[Outcome | None]]) -> dict[str, st
     """
     twins: dict[str, str] = {}
     for one, other in permutations(outcomes, 2):
-        if one not in twins and _told_alike(outcomes[one], outcomes[other]):
+        if one not in twins and _same_prompts(outcomes[one], outcomes[other]):
             twins[one] = other
     return twins
 
 
-def _told_alike(ones: Sequence[Outcome | None], others: Sequence[Outcome | None]) -> bool:
+def _same_prompts(ones: Sequence[Outcome | None], others: Sequence[Outcome | None]) -> bool:
     for one, other in zip(ones, others, strict=False):
         if one is None or other is None:
             return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from ..canonical import compact, digest, plain
 from ..design import Design, Trial, frozen_mapping
-from ..experiment import Experiment, Players, plan_condition
+from ..experiment import Experiment, ModelRoles, plan_condition
 from ..messages import Completion, Parameters, Request, parameters_of, request_parts
 from ..replay import Lookup, PendingRequest, Walk, simulated_reply
 
@@ -40,7 +40,7 @@ class PromptDigests:
 
 
 def prompt_digests(
-    experiment: Experiment, design: Design, players: Players, recorded: Lookup | None = None
+    experiment: Experiment, design: Design, roles: ModelRoles, recorded: Lookup | None = None
 ) -> PromptDigests:
     """Return the prompts of ``experiment`` under ``design``: the same for every subject.
 
@@ -55,31 +55,31 @@ def prompt_digests(
     judge: dict[str, str] = {}
     for condition in experiment.conditions:
         trials = plan_condition(experiment, once, condition)
-        subject[condition.id] = _digest([_opening(experiment, players, t) for t in trials])
+        subject[condition.id] = _digest([_opening(experiment, roles, t) for t in trials])
         if experiment.judge is not None:
-            asked = (_judged(experiment, players, t, recorded) for t in trials[:_TRIED])
+            asked = (_judged(experiment, roles, t, recorded) for t in trials[:_TRIED])
             known = next((each for each in asked if each), None)
             if known is not None:
                 judge[condition.id] = _digest(known)
     return PromptDigests(subject=subject, judge=judge)
 
 
-def _opening(experiment: Experiment, players: Players, trial: Trial) -> list[object]:
+def _opening(experiment: Experiment, roles: ModelRoles, trial: Trial) -> list[object]:
     """Return a trial's requests before it has a reply: several where they go together."""
-    given = experiment.terms(players)["subject"]
-    bare = replace(players, subject_system=None)
+    given = experiment.terms(roles)["subject"]
+    bare = replace(roles, subject_system=None)
     walk = Walk(experiment, bare, trial, lambda _: None)
     return [_parts(wanted.request, given) for wanted in walk.requests]
 
 
 def _judged(
-    experiment: Experiment, players: Players, trial: Trial, recorded: Lookup | None
+    experiment: Experiment, roles: ModelRoles, trial: Trial, recorded: Lookup | None
 ) -> list[object]:
     """Return the part of the judge's first request that no reply changes; empty without one.
 
     How many follow, and which, may depend on replies.
     """
-    given = experiment.terms(players)["judge"]
+    given = experiment.terms(roles)["judge"]
 
     def answer(wanted: PendingRequest) -> Completion | None:
         if wanted.request.to == "judge":
@@ -88,7 +88,7 @@ def _judged(
             return simulated_reply(experiment, wanted)
         return None if recorded is None else recorded(wanted.key)
 
-    asked = Walk(experiment, players, trial, answer).requests
+    asked = Walk(experiment, roles, trial, answer).requests
     first = next((each.request for each in asked if each.request.to == "judge"), None)
     if first is None:
         return []

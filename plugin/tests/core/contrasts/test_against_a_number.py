@@ -19,7 +19,7 @@ from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.measures import MISSING, Measure
 from pytest_bias.stats.results import Misclassified, units_needed
 from pytest_bias.verdicts.decide import clears
-from pytest_bias.verdicts.wording import margin_words
+from pytest_bias.verdicts.wording import margin_text
 
 from ...helpers import there
 from .designs import SCALE, STYLE, TONE, YES, items, recorded, study
@@ -84,11 +84,11 @@ def test_at_least_is_clear_above_the_margin_and_biased_below_the_number() -> Non
     assert not clears(low)
     assert low.p_alarm < 1e-8
     assert low.within == (-0.1, math.inf)
-    assert margin_words(low) == "-0.1 or more"
+    assert margin_text(low) == "-0.1 or more"
     most = Rate("yes", at_most=0.1, margin=0.1, claim="clear")
     assert clears(rated(most, 0))
     assert rated(most, 3).p_alarm < 1e-8
-    assert margin_words(rated(most, 3)) == "+0.1 or less"
+    assert margin_text(rated(most, 3)) == "+0.1 or less"
 
 
 def test_in_an_upgrade_more_than_at_least_is_no_larger_bias() -> None:

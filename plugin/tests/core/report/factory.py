@@ -22,7 +22,7 @@ from pytest_bias.report.run import RunResult
 from pytest_bias.stats.results import Bootstrap, Description, EffectSize, Interval
 from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.verdicts.verdict import Control, Reason, Verdict
-from pytest_bias.verdicts.wording import reason_words, verdict_words
+from pytest_bias.verdicts.wording import reason_sentence, verdict_text
 
 LOW = (3.0, 4.0, 4.0, 4.0, 5.0, 6.0)
 HIGH = (4.0, 5.0, 6.0, 6.0, 6.0, 9.0)
@@ -122,8 +122,8 @@ def verdict(found: Estimate | None = None, **changed: Any) -> Verdict:
     if found and found.clearing and changed.get("status") == "CLEAR":
         fields["shown"] = (found.clearing,)
     made = Verdict(**fields | changed)
-    words = changed.get("words") or verdict_words(made)
-    return replace(made, words=words, reason_text=reason_words(made))
+    words = changed.get("words") or verdict_text(made)
+    return replace(made, words=words, reason_text=reason_sentence(made))
 
 
 def undecided(found: Estimate | None, detail: str = "", **changed: Any) -> Verdict:

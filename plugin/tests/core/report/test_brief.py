@@ -24,7 +24,7 @@ from pytest_bias.report.results import read_results, results_text
 from pytest_bias.report.run import RunResult
 from pytest_bias.report.terminal import brief_lines, section_lines
 from pytest_bias.report.upgrade_table import Observed, UpgradeRow
-from pytest_bias.report.wording import why_words
+from pytest_bias.report.wording import why_text
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
@@ -87,7 +87,7 @@ WHY = {
 
 @pytest.mark.parametrize(("of", "said"), WHY.values(), ids=WHY)
 def test_a_row_says_why_it_stops(of: UpgradeRow, said: str) -> None:
-    assert why_words(of) == said
+    assert why_text(of) == said
 
 
 EACH = 40

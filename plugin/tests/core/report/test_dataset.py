@@ -18,7 +18,7 @@ from pytest_bias.errors import BadDesign, BadSetting, Diagnostics
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
-from pytest_bias.experiments.records import CAP, Outcome, Recording, lost_to_cap
+from pytest_bias.experiments.records import CAP, Outcome, Recording, missing_by_cap
 from pytest_bias.report.dataset import (
     DataSet,
     DataValue,
@@ -93,7 +93,7 @@ def made(
     if not outcomes and len(found) > 2:
         refused = ("SECRET WORDS", "refusal")
         found[1] = Outcome(found[1].trial, None, "SECRET REPLY", refused, 2, ())
-        found[2] = lost_to_cap(found[2].trial)
+        found[2] = missing_by_cap(found[2].trial)
     return dataset_of(
         of, design, model, found, recording=recording, version="0.1.0", licence=licence
     )

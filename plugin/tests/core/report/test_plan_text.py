@@ -11,7 +11,7 @@ from bias_tests.anchoring.experiment import ANCHORING
 from pytest_bias.contrasts.layout import Units
 from pytest_bias.contrasts.power import Prospect
 from pytest_bias.experiments.design import Design, Factor
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.estimate import Calls
@@ -60,7 +60,7 @@ def plan_of(
         jobs,
         folder=folder,
         roster=roster,
-        players_of=lambda _, model: Players(model, subject_defaults=roster.entry(model).defaults),
+        roles_of=lambda _, model: ModelRoles(model, subject_defaults=roster.entry(model).defaults),
         **given,
     )
 

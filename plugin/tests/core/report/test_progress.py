@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
 
-from pytest_bias.recording.caller import Tally
+from pytest_bias.recording.caller import CallCounts
 from pytest_bias.report.progress import Display, StreamTerminal, recording_progress
 
-BEGUN = Tally("lab/m", "tiny", wanted=20)
+BEGUN = CallCounts("lab/m", "tiny", wanted=20)
 
 
 def lines(show: Callable[[Display], object]) -> list[str]:
@@ -43,7 +43,7 @@ def test_a_long_wait_is_said_when_it_begins() -> None:
 
 def test_a_recording_that_fails_and_a_judge_are_printed_at_the_end() -> None:
     def show(display: Display) -> None:
-        display(Tally("lab/judge", attempts=3))
+        display(CallCounts("lab/judge", attempts=3))
         for attempts in range(51):
             display(replace(BEGUN, attempts=attempts, failures={"reply": attempts}))
 

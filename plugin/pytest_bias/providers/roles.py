@@ -1,4 +1,4 @@
-"""Casting: from model names, the judge setting and the roster to the players of a trial."""
+"""Casting: from model names, the judge setting and the roster to the roles of a trial."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import cast
 
 from ..errors import BadSetting, UnknownName
-from ..experiments.experiment import Experiment, Players
-from ..experiments.messages import Player
+from ..experiments.experiment import Experiment, ModelRoles
+from ..experiments.messages import ModelRole
 from ..experiments.replay import JUDGE
 from ..settings.roster import LOCAL, PUBLISHED, TABLE, ModelEntry, Roster, is_tabled, is_unpinned
 from ..settings.settings import Settings
@@ -22,35 +22,35 @@ SIMULATED_JUDGE = f"simulated/{JUDGE}"
 """Who grades simulated subjects but ``messy``: a program that does nothing else."""
 
 
-def players_of(
+def roles_of(
     experiment: Experiment, subject: str, settings: Settings, roster: Roster
-) -> Players:
+) -> ModelRoles:
     """The models of a trial of ``experiment`` with ``subject``.
 
     Raises BadSetting when the experiment needs a judge and none is named, or one whose
     name may come to mean another model while verdicts gate.
     """
     entry = roster.entry(subject)
-    players = Players(
+    roles = ModelRoles(
         subject,
         subject_defaults=entry.defaults,
         subject_system=entry.system,
         lenient=_lenient(subject=entry),
     )
     if experiment.judge is None:
-        return players
+        return roles
     judge = judge_of(subject, settings.judge, roster)
     named = settings.judge is not None
     _check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
     graded = roster.entry(judge)
     lenient = _lenient(subject=entry, judge=graded)
-    return replace(players, judge=judge, judge_defaults=graded.defaults, lenient=lenient)
+    return replace(roles, judge=judge, judge_defaults=graded.defaults, lenient=lenient)
 
 
-def _lenient(**entries: ModelEntry) -> frozenset[Player]:
-    """The players whose replies the roster has read leniently."""
+def _lenient(**entries: ModelEntry) -> frozenset[ModelRole]:
+    """The roles whose replies the roster has read leniently."""
     return frozenset(
-        cast("Player", who) for who, entry in entries.items() if entry.replies == "lenient"
+        cast("ModelRole", who) for who, entry in entries.items() if entry.replies == "lenient"
     )
 
 
