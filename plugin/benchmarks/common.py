@@ -77,7 +77,7 @@ from pathlib import Path
 
 from experiment import THINGS
 
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.caller import Terms
 from pytest_bias.recording.collector import collect
@@ -93,7 +93,7 @@ terms = Terms(
     limits=Limits(concurrency=int(concurrency)),
 )
 trials = plan(THINGS, THINGS.design())
-(report,) = collect([Job(THINGS, Players("served/even"), trials)], terms, lambda _: None).jobs
+(report,) = collect([Job(THINGS, ModelRoles("served/even"), trials)], terms, lambda _: None).jobs
 if report.problems or report.calls != len(trials):
     sys.exit(f"{report.calls} calls of {len(trials)}: {report.problems}")
 """

@@ -34,13 +34,13 @@ from benchmarks.common import Share, note, say
 from pytest_bias.baselines.entries import Acceptance, Entry, entry_of, is_stopped
 from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.baselines.gate import compare
-from pytest_bias.cassettes.staleness import copied_words
+from pytest_bias.cassettes.staleness import copied_text
 from pytest_bias.contrasts.cases import Registered
 from pytest_bias.contrasts.declared import levels_of
 from pytest_bias.contrasts.differences import PairContrast
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.design import Trial, is_control
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.measures import MISSING
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Exchange, Outcome, Recording, records_of
@@ -257,15 +257,15 @@ class Bench:
     def drawn(self, row: Row, draw: str) -> Analysis:
         """Return the analysis of one draw; ``draw`` decides all chance."""
         experiment = self.of.experiment
-        players = Players(f"simulated/{row.subject}", judge_of_simulated(row.subject))
+        roles = ModelRoles(f"simulated/{row.subject}", judge_of_simulated(row.subject))
         planting = Planting(self.of, row.plant, draw)
-        outcomes = [self._outcome(row, players, planting, trial) for trial in self.trials]
+        outcomes = [self._outcome(row, roles, planting, trial) for trial in self.trials]
         if row.name == COPIES:
             outcomes = [*through_cache(outcomes, draw)]
         return analyse(
             experiment,
             self.design,
-            players.subject,
+            roles.subject,
             outcomes,
             records=records_of(outcomes, tuple(experiment.measures)).for_verdicts,
             hypotheses=tuple(self.of.hypotheses.values()),
@@ -273,12 +273,12 @@ class Bench:
             recording=replace(
                 NO_RECORDING,
                 checksum=digest(f"{row.key}:{draw}"),
-                copied=copied_words(outcomes),
+                copied=copied_text(outcomes),
             ),
             allocation=self.allocation,
         )
 
-    def _outcome(self, row: Row, players: Players, planting: Planting, trial: Trial) -> Outcome:
+    def _outcome(self, row: Row, roles: ModelRoles, planting: Planting, trial: Trial) -> Outcome:
         answers = self.of.experiment.simulated
         assert answers is not None  # noqa: S101  (no other is drawn)
         planted, lost = planting.in_trial(trial)
@@ -288,14 +288,14 @@ class Bench:
         chance = f"{planting.draw}:{(trial.item, places) if row.frozen else trial.id}"
 
         def answer(wanted: PendingRequest) -> Completion | None:
-            who = players.model(wanted.request.to).partition("/")[2]
+            who = roles.model(wanted.request.to).partition("/")[2]
             at = f"{wanted.place.branch}:{wanted.place.turn}:{wanted.place.attempt}"
             told, seeds = wanted.request.messages, (_seed(f"{chance}:{at}"), _seed(chance))
             prompt = bias.SimulatedPrompt(who, told, seeds[0], planted, trial=seeds[1])
             text = "" if lost else simulated_text(answers, prompt)
             return None if text is None else Completion(text, "stop", who, latency=0.0)
 
-        return carry_out(self.of.experiment, players, trial, answer)
+        return carry_out(self.of.experiment, roles, trial, answer)
 
     def lines(self, seed: int, block: Block) -> Iterator[Line]:
         """Yield the lines of a block of draws.

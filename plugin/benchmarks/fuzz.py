@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.common import note, say
-from tests.fuzz.harness import Tally, fuzzed, name_of
+from tests.fuzz.harness import CallCounts, fuzzed, name_of
 from tests.fuzz.targets import TARGETS
 
 _EVERY = 10_000
@@ -38,7 +38,7 @@ def main(given: list[str] | None = None) -> int:
         if options.target and kind.name not in options.target:
             continue
 
-        def progress(tally: Tally, name: str = kind.name) -> None:
+        def progress(tally: CallCounts, name: str = kind.name) -> None:
             if tally.mutations % _EVERY == 0:
                 note(f"{name}: {tally.mutations:,} of {options.mutations:,}")
 

@@ -24,7 +24,7 @@ from benchmarks.common import say
 from pytest_bias import Experiment, Trial
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import Cassette, cassette_path
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.replay import replay
 from pytest_bias.providers.base import ProviderContext
@@ -51,7 +51,7 @@ def main() -> int:
     experiment = experiments[given.experiment]
     roster = read_roster(ROOT / "bias_models.toml")
     entry = roster.entry(given.model)
-    players = Players(given.model, subject_defaults=entry.defaults, subject_system=entry.system)
+    roles = ModelRoles(given.model, subject_defaults=entry.defaults, subject_system=entry.system)
     shipped = Cassette(cassette_path(ROOT / "cassettes", experiment.id, given.model))
     trials = plan(experiment, experiment.design(given.design))
     drawn = Random(0).sample(trials, min(given.trials, len(trials)))  # noqa: S311  (no secret)
@@ -59,13 +59,13 @@ def main() -> int:
         context = ProviderContext(os.environ, local=roster.local)
         terms = Terms(mode="missing", folder=Path(folder), context=context, roster=roster)
         began = time.perf_counter()
-        (job,) = collect([Job(experiment, players, drawn)], terms, lambda _: None).jobs
+        (job,) = collect([Job(experiment, roles, drawn)], terms, lambda _: None).jobs
         seconds = time.perf_counter() - began
         if job.problems:
             sys.exit("\n".join(job.problems))
         anew = Cassette(job.cassette)
         same = [
-            _told(experiment, players, trial, anew) == _told(experiment, players, trial, shipped)
+            _told(experiment, roles, trial, anew) == _told(experiment, roles, trial, shipped)
             for trial in drawn
         ]
     pace = f"{job.calls} calls in {seconds:.0f} s, {60 * job.calls / seconds:.0f} a minute"
@@ -74,10 +74,10 @@ def main() -> int:
     return int(not all(same))
 
 
-def _told(experiment: Experiment, players: Players, trial: Trial, cassette: Cassette) -> object:
+def _told(experiment: Experiment, roles: ModelRoles, trial: Trial, cassette: Cassette) -> object:
     """Return all replies of a trial; where no text is kept, what was measured of it."""
     if experiment.retention != "raw":
-        outcome = reread(experiment, players, trial, cassette)
+        outcome = reread(experiment, roles, trial, cassette)
         values = {} if outcome.values is None else outcome.values
         return outcome.missing, {name: values[name] for name in sorted({*values} - TIMES)}
     texts = []
@@ -87,7 +87,7 @@ def _told(experiment: Experiment, players: Players, trial: Trial, cassette: Cass
         texts.append(None if found is None else found.text)
         return found
 
-    return replay(experiment, players, trial, look).missing, texts
+    return replay(experiment, roles, trial, look).missing, texts
 
 
 if __name__ == "__main__":

@@ -71,14 +71,14 @@ from experiment import THINGS
 
 from pytest_bias.cassettes import format as form
 from pytest_bias.cassettes.store import cassette_path, write_content
-from pytest_bias.experiments.experiment import Players, plan
+from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.replay import Walk, simulated_reply
 
 MODEL = "simulated/even"
 texts, lines = {}, []
 for trial in plan(THINGS, THINGS.design()):
     for wanted, reply in Walk(
-        THINGS, Players(MODEL), trial, partial(simulated_reply, THINGS)
+        THINGS, ModelRoles(MODEL), trial, partial(simulated_reply, THINGS)
     ).answered:
         said = {"role": "assistant", "content": reply.text}
         body = {"id": wanted.key, "model": "even", "choices": [{"index": 0, "message": said}]}

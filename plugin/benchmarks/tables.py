@@ -29,7 +29,7 @@ from random import Random
 from benchmarks.common import note, say
 from pytest_bias.contrasts.cases import Registry
 from pytest_bias.experiments.design import Design
-from pytest_bias.experiments.experiment import Experiment, Players, plan
+from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.measures import Measure, kind_of
 from pytest_bias.experiments.records import record_of
 from pytest_bias.experiments.replay import carry_out, simulated_reply
@@ -55,12 +55,12 @@ def rows_of(experiment: Experiment, rows: int, seed: int = 1) -> Iterator[dict[s
     """About so many rows, with values of every measure as it is declared; some are missing."""
     rng = Random(seed)  # noqa: S311  (numbers of a benchmark, no secret)
     cells = plan(experiment, Design(1))
-    players = Players("simulated/even", "simulated/judge")
+    roles = ModelRoles("simulated/even", "simulated/judge")
     answer = partial(simulated_reply, experiment)
     said: dict[tuple[str | None, ...], Mapping[str, object]] = {}
     for trial in plan(experiment, Design(_TRIED)):
         if trial.cell not in said:
-            found = carry_out(experiment, players, trial, answer)
+            found = carry_out(experiment, roles, trial, answer)
             if (record := record_of(found, [*experiment.measures])).missing is None:
                 said[trial.cell] = record.values
     for replicate in range(1, max(rows // len(cells), 1) + 1):
