@@ -140,6 +140,14 @@ def encode_text(text: str) -> bytes:
     return encoded({"text": text_digest(text), "value": text})
 
 
+def is_old_text(line: bytes) -> bool:
+    """True for an intact line of a text in format 1, which has no checksum but its digest."""
+    try:
+        return with_sum(line) == encode_text(str(json.loads(line)["value"]))
+    except _UNREADABLE:
+        return False
+
+
 def encode_interaction(interaction: RecordedInteraction) -> bytes:
     """The line of an interaction, without the line feed."""
     completion = interaction.completion

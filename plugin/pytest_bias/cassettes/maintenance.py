@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -25,14 +24,13 @@ from .format import (
     encode_header,
     encode_provenance,
     encoded,
-    key_of,
+    is_old_text,
     replies_on,
     with_sum,
     without_sum,
 )
 from .recorder import recording_lock
 from .store import (
-    KEYED,
     REJOURNAL_SUFFIX,
     Cassette,
     check_line,
@@ -68,12 +66,8 @@ def salvage(place: Path, *, anew: bool) -> list[str]:
 def _sorted_out(
     path: Path, place: Path, *, is_cassette: bool
 ) -> tuple[dict[int, bytes], set[int], bool]:
-    """The intact lines of a file by number, the damaged numbers, and if a scope may be lost.
-
-    Of several replies under one key it is unknown which is the one: none is intact.
-    """
+    """The intact lines of a file by number, the damaged numbers, and if a scope may be lost."""
     intact, damaged, unscoped = dict[int, bytes](), set[int](), False
-    replies: dict[str, set[bytes]] = {}
     for number, line in enumerate(lines_in(path), start=1):
         header = None
         try:
@@ -91,12 +85,7 @@ def _sorted_out(
             check_place(header, path, place)
             continue
         intact[number] = line
-        if line.startswith(KEYED):
-            replies.setdefault(key_of(line), set()).add(line)
-    disputed = {line for lines in replies.values() if len(lines) > 1 for line in lines}
-    damaged |= {number for number, line in intact.items() if line in disputed}
-    whole = {number: line for number, line in intact.items() if line not in disputed}
-    return whole, damaged, unscoped
+    return intact, damaged, unscoped
 
 
 def _mended(path: Path, place: Path, *, is_cassette: bool) -> str:
@@ -188,43 +177,61 @@ def _finished(place: Path) -> Cassette:
     return cassette
 
 
-def convert(place: Path) -> bool:
-    """Write a cassette of format 1 and its journals in format 2; True if anything was changed.
+def convert(place: Path) -> str:
+    """Write a cassette of format 1 and its journals in format 2; what was done, empty if nothing.
 
-    Keys and replies stay byte for byte. Raises DamagedCassette, before anything is written, where
-    a file is not what was recorded.
+    Keys and replies stay byte for byte. Of a damaged file the intact lines are converted, and the
+    file as it was is kept beside it. Raises DamagedCassette where the header is not intact.
     """
     with recording_lock(place, stays=False):
-        files = [*filter(None, [standing(place)]), *filter(is_there, journals_of(place))]
-        before = {path: list(lines_in(path)) for path in files}
-        after = {path: _converted(lines, path) for path, lines in before.items()}
-        refuse_links(*files)
-        for path, lines in after.items():
-            if lines != before[path]:
-                write_content(path, (line + b"\n" for line in lines))
-        return after != before
+        cassette, notes = standing(place), list[str]()
+        for path in (*filter(None, [cassette]), *filter(is_there, journals_of(place))):
+            lines = list(lines_in(path))
+            after, damaged = _converted(lines, path, is_cassette=path == cassette)
+            if after == lines:
+                continue
+            refuse_links(path)
+            note = "converted"
+            if damaged:
+                note += f" without {damaged} damaged lines; "
+                note += f"the file as it was is kept as {backup_of(path, 'damaged').name}"
+            write_content(path, (line + b"\n" for line in after))
+            notes.append(note)
+        return "; ".join(dict.fromkeys(notes))
 
 
-def _converted(lines: Sequence[bytes], path: Path) -> list[bytes]:
-    """The lines of a file of format 1 as format 2 has them; others as they are."""
+def _converted(
+    lines: Sequence[bytes], path: Path, *, is_cassette: bool
+) -> tuple[list[bytes], int]:
+    """The intact lines of a file as format 2 has them, and the number of damaged ones."""
     head: list[bytes] = []
-    if lines and lines[0].startswith(HEADER_START):
-        try:
-            header = json.loads(lines[0])
-            if header["format"] != 1:
-                return [*lines]
-            body = b"".join(line + b"\n" for line in lines[1:])
-            if hashlib.sha256(body).hexdigest() != header["checksum"]:
-                raise ValueError  # noqa: TRY301  (as any other wrong value here)
-            provenance = Provenance(**header["provenance"])
-            head = [encode_header(header["experiment"], header["model"])]
-        except (KeyError, TypeError, ValueError):
-            raise DamagedCassette(path=path, line=1, problem=f"the file {CHANGED}") from None
-        head.append(encode_provenance(provenance))
-    return [
-        *head,
-        *(
-            with_sum(line) if line.startswith(TEXT_START) and without_sum(line) is None else line
-            for line in lines[len(head[:1]) :]
-        ),
+    if is_cassette:
+        head = _converted_header(lines[0] if lines else b"", path)
+    elif not any(line.startswith(TEXT_START) and is_old_text(line) for line in lines):
+        return [*lines], 0
+    if is_cassette and not head:
+        return [*lines], 0
+    new = [
+        with_sum(line) if line.startswith(TEXT_START) and is_old_text(line) else line
+        for line in lines[is_cassette:]
     ]
+    intact = [line for line in new if without_sum(line) is not None]
+    return [*head, *intact], len(new) - len(intact)
+
+
+def _converted_header(line: bytes, path: Path) -> list[bytes]:
+    """Header and provenance in format 2 from a header of format 1; none where it is of another."""
+    try:
+        header = json.loads(line)
+        if header["format"] != 1:
+            return []
+        provenance = Provenance(**header["provenance"])
+        head = [
+            encode_header(header["experiment"], header["model"]),
+            encode_provenance(provenance),
+        ]
+    except (KeyError, TypeError, ValueError):
+        head = []
+    if not head or without_sum(line) is None:
+        raise DamagedCassette(path=path, line=1, problem=f"the header {CHANGED}")
+    return head

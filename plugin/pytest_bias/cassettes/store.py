@@ -38,6 +38,7 @@ from .format import (
     encode_header,
     encode_provenance,
     encoded,
+    is_old_text,
     replies_on,
     serving,
     sum_of,
@@ -500,7 +501,9 @@ def check_line(line: bytes, path: str, number: int) -> None:
     """Raise DamagedCassette unless a line is of a known kind and has its checksum."""
     whole = without_sum(line) is not None
     if line.startswith(_KINDS) and not whole:
-        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}")
+        old = line.startswith(TEXT_START) and is_old_text(line)
+        hint = "pytest-bias cassettes convert converts what format 1 has left." if old else ""
+        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}", hint=hint)
     if not line.startswith(_KINDS):
         raise no_line(line, path, number, hint=f"{NEWER}." if whole else "")
 
@@ -514,6 +517,9 @@ def no_line(
     hint: str = "",
 ) -> DamagedCassette:
     """The error for a line of no known kind; of a merge of Git, how to take one side."""
+    if line.startswith(HEADER_START):
+        problem = "a second cassette begins here"
+        hint = "Part the two files; pytest-bias cassettes join joins them."
     if conflict := conflict_text(line.decode(errors="replace"), path):
         hint = conflict + (
             ". Where they hold different trials, keep the lines of both sides and remove only the "

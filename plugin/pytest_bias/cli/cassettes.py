@@ -9,8 +9,17 @@ from os.path import realpath
 from pathlib import Path
 
 from ..cassettes.files import is_there, unread
+from ..cassettes.format import text_digest
 from ..cassettes.maintenance import convert, join
-from ..cassettes.store import PACKED_SUFFIX, SUFFIX, Cassette, begun_in, packed_path, place_of
+from ..cassettes.store import (
+    PACKED_SUFFIX,
+    SUFFIX,
+    Cassette,
+    begun_in,
+    journals_of,
+    packed_path,
+    place_of,
+)
 from ..errors import BadSetting, BiasError, FileProblem
 from ..workbench.suite import configured
 from . import from_here, tell, tell_json
@@ -42,7 +51,7 @@ def _join(given: argparse.Namespace) -> int:
 
 def _convert(given: argparse.Namespace) -> int:
     for path in _all_cassettes(given.paths):
-        tell(f"{from_here(path)}: {'converted' if convert(path) else 'is in the current format'}")
+        tell(f"{from_here(path)}: {convert(path) or 'is in the current format'}")
     return 0
 
 
@@ -51,6 +60,11 @@ def _verify(given: argparse.Namespace) -> int:
     for path in _all_cassettes(given.paths or [configured().cassettes]):
         try:
             cassette = Cassette(path)
+            texts = {text_digest(text) for text in cassette.texts().values()}
+            sent = (pair for each in cassette.interactions() for pair in each.messages)
+            if lacking := {text for role, text in sent if role != "assistant"} - texts:
+                problem = f"the texts of {len(lacking)} messages are missing"
+                raise FileProblem(path=cassette.path, problem=problem)
         except BiasError as error:
             tell(f"{from_here(path)}: {error}", wrong=True)
             status = 1
@@ -85,7 +99,7 @@ def cassettes_of(given: Path) -> Iterator[Path]:
         problem = f"is no cassette: those are <provider>{_BETWEEN}<model>{SUFFIX} (or …{_ENDS[1]})"
         raise FileProblem(path=given, problem=problem)
     place = place_of(given)
-    if not (is_there(place) or is_there(packed_path(place))):
+    if not any(map(is_there, (place, packed_path(place), *journals_of(place)))):
         raise FileProblem(path=given, problem="is no cassette: there is no such file")
     yield place
 

@@ -22,7 +22,6 @@ from ..settings.options import OPTIONS
 from ..workbench import SUITE
 
 _Group = argparse._SubParsersAction  # noqa: SLF001  (argparse has no public name for it)
-_DESIGN = OPTIONS["design"].default
 LIMITS = ("qpm", "concurrency", "max_calls", "budget")
 
 

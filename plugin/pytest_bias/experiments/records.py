@@ -97,7 +97,7 @@ class Recording:
     the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
     and for a program, whose replies do not age), ``newest`` the latest of those of a table,
     ``undated`` how many do not say. ``copied`` says which replies are copies that a cache gave
-    (:mod:`.copies`), and is empty where none is. ``long_replies`` counts the subject's valid
+    (:func:`.copied_text`), and is empty where none is. ``long_replies`` counts the subject's valid
     replies of 30 words and more, ``distinct`` how many different ones they are; both are 0 where
     no text is kept.
 

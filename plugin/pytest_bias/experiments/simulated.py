@@ -67,7 +67,7 @@ class SimulatedPrompt:
     group's name after that is of the items of that group.
 
     ``trial`` is a seed that all calls of a trial share; without one every call is a trial of its
-    own. ``messy``: the mess of :mod:`.mess` is laid over what is answered.
+    own. ``messy``: the mess above is laid over what is answered.
     """
 
     subject: str

@@ -2,7 +2,7 @@ r"""Escapes of text from outside on a terminal, in a CI log, Markdown and CSV; a
 
 A served model's name, a vendor's error or a level's label may hold anything. What is shown of it
 stays as it is; what would be obeyed is shown instead (``\x1b[2K``). Markup of HTML is escaped
-by the templates, workflow commands in :mod:`.report.ci`.
+by the templates.
 """
 
 from __future__ import annotations

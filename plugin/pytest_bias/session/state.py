@@ -7,6 +7,7 @@ Loaded in every controller of xdist, so it imports nothing heavy.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -46,7 +47,7 @@ NOT_RECORDED = "bias_not_recorded"
 WORKER_KEY = "pytest_bias_workspace"
 """Key under which a worker of xdist is given the shared folder."""
 
-_FOLDER = "pytest-bias-"
+_FOLDER = re.compile(r"pytest-bias-session-[0-9a-f]{32}")
 _FINAL_SETUPS = ("skipped", "xfailed")
 _WELL = ("passed", "skipped", "xfailed", "xpassed")
 
@@ -169,7 +170,9 @@ def _remove_left_folders() -> None:
     """Remove the shared folders of killed sessions, which hold replies: none holds their lock."""
     if sys.platform == "win32":
         return
-    for path in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+    for path in Path(tempfile.gettempdir()).glob("pytest-bias-session-*"):
+        if _FOLDER.fullmatch(path.name) is None:  # it is not ours, whatever it is
+            continue
         with suppress(OSError):  # of another user, or of a session that lives
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
@@ -227,7 +230,7 @@ class State:
         if self.is_worker:
             return Path(self.config.workerinput[WORKER_KEY])  # type: ignore[attr-defined]
         _remove_left_folders()
-        path = Path(tempfile.gettempdir(), f"{_FOLDER}{os.urandom(16).hex()}")
+        path = Path(tempfile.gettempdir(), f"pytest-bias-session-{os.urandom(16).hex()}")
         if sys.platform != "win32":
             # Locked until this process ends, however it does, and only then called as those are
             # that are removed where no lock is held.

@@ -403,9 +403,13 @@ def test_an_older_cassette_is_converted_with_all_its_replies(
     before = b"".join(line + b"\n" for line in (encoded(old), *body))
     journal = journal_of(cassette)
     journal.write_bytes(b"".join(line + b"\n" for line in (provenance, *body[:1], lines[-1])))
-    cassette.write_bytes(before.replace(b"turn 1", b"turn 2", 1))
-    with pytest.raises(DamagedCassette, match="line 1: the file is truncated or was changed"):
+    cassette.write_bytes(before.replace(b"made by hand", b"made by me", 1))
+    with pytest.raises(DamagedCassette, match="line 1: the header is truncated or was changed"):
         convert(cassette)
+    cassette.write_bytes(before.replace(b"turn 1", b"turn 2", 1))
+    assert convert(cassette).startswith("converted without 1 damaged lines; the file as it was")
+    assert len(Cassette(cassette)) == 3
+    journal.write_bytes(b"".join(line + b"\n" for line in (provenance, *body[:1], lines[-1])))
     cassette.write_bytes(before)
     assert "cassettes convert" in str(damage(cassette))
     assert convert(cassette)

@@ -262,12 +262,13 @@ def test_what_a_killed_session_left_goes_and_what_a_living_one_has_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    left, lives = tmp_path / "pytest-bias-left", tmp_path / "pytest-bias-lives"
-    left.mkdir()
-    lives.mkdir()
+    left, lives = (tmp_path / f"pytest-bias-session-{digit * 32}" for digit in "ab")
+    others = [tmp_path / name for name in ("pytest-bias-1.0", "pytest-bias-session-mine")]
+    for folder in (left, lives, *others):
+        folder.mkdir()
     (left / "replies.json").write_text("a reply", "utf-8")
     handle = os.open(lives, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     state._remove_left_folders()
-    assert [path.name for path in tmp_path.iterdir()] == [lives.name]
+    assert sorted(tmp_path.iterdir()) == sorted([lives, *others])
     os.close(handle)
