@@ -148,7 +148,7 @@ def _welch(finding: Mapping[str, Any]) -> str:
 
 
 def _words(verdict: Mapping[str, Any]) -> str:
-    said = verdict["reason"].partition(":")[0].partition(" (")[0] or verdict["licence"]
+    said = verdict["reason"].partition(":")[0].partition(" (")[0] or verdict["validated_by"]
     return f"{verdict['status']}, {said}" if said else str(verdict["status"])
 
 
@@ -165,7 +165,7 @@ def recorded() -> str:
 
 
 def _recorded_row(analysis: Mapping[str, Any]) -> Sequence[str]:
-    counts, controls = analysis["counts"], [c for c in analysis["controls"] if c["asked"]]
+    counts, controls = analysis["counts"], [c for c in analysis["controls"] if c["recorded"]]
     missing: Counter[str] = sum((Counter(count["missing"]) for count in counts), Counter())
     statuses = Counter(
         "described" if verdict["claim"] == "describe" else verdict["status"]

@@ -126,7 +126,7 @@ def test_the_ordinal_control_is_that_of_the_rows_and_seen_but_for_haiku(
     """Too low < just right < too high: the mean of -1, 0 and 1 in the table's own rows."""
     order = ("too low", "just right", "too high")
     for source, name in NAMES.items():
-        (control,) = (c for c in analyses[name]["controls"] if c["asked"])
+        (control,) = (c for c in analyses[name]["controls"] if c["recorded"])
         arms = {a["level"]: a["mean"] for a in control["finding"]["arms"]}
         for level, mean in arms.items():
             valid = [row for row in rows(source, level) if not row["missing"]]

@@ -222,7 +222,7 @@ def test_the_published_column_is_mann_whitney_on_all_replies() -> None:
 def test_the_shipped_recordings_are_what_the_subjects_say(subject: str) -> None:
     """Recorded over HTTP through an SDK, and carried out in memory: the same measures."""
     cassette = CASSETTES / f"simulated--{subject}.jsonl"
-    lines = [json.loads(line) for line in cassette.read_text("utf-8").splitlines()[1:]]
+    lines = [json.loads(line) for line in cassette.read_text("utf-8").splitlines()[2:]]
     recorded = {
         json.dumps(line["trial"], sort_keys=True): (line["values"], line["invalid"])
         for line in lines

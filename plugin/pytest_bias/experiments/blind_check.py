@@ -7,7 +7,9 @@ protocol catches: a judge that is told is an error, live, in rehearsal and on re
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from html import unescape
 
 from ..errors import JudgeNotBlind
 from .canonical import by_identity, plain
@@ -16,6 +18,9 @@ from .experiment import Experiment
 from .judges import texts_hidden
 from .masking import name_in
 from .messages import Request
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+"""A character as JSON may have it; HTML's are read by the library."""
 
 
 def check_blind(experiment: Experiment, trial: Trial, request: Request) -> None:
@@ -48,6 +53,9 @@ def _sent(request: Request) -> Iterator[tuple[str, str]]:
     for number, message in enumerate(request.messages, start=1):
         place = f"message {number} ({message.role})"
         yield place, message.text
+        read = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), unescape(message.text))
+        if read != message.text:
+            yield place, read
     if request.schema is not None:
         yield "the reply's schema", f"{request.schema_name}\n{_schema_text(request.schema)}"
 

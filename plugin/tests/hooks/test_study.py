@@ -156,7 +156,7 @@ def test_a_frame_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         analyze(name, every, table={"columns": {"demand": "condition"}})
     with pytest.raises(BadSetting, match="replies=Series: is no model"):
         analyze(name, rows["model"])
-    with pytest.raises(BadData, match=r"\[1\] is no whole number"):
+    with pytest.raises(BadData, match=r"\[1\] should be a valid number"):
         analyze(name, rows.assign(sentence_months=[np.array([1])] * len(rows)), table=KNOWN)
     with pytest.raises(BadSetting, match="'table' states what a table holds"):
         analyze(name, "published/gpt-4o", table=KNOWN)
