@@ -204,12 +204,9 @@ def _converted(
     lines: Sequence[bytes], path: Path, *, is_cassette: bool
 ) -> tuple[list[bytes], int]:
     """The intact lines of a file as format 2 has them, and the number of damaged ones."""
-    head: list[bytes] = []
-    if is_cassette:
-        head = _converted_header(lines[0] if lines else b"", path)
-    elif not any(line.startswith(TEXT_START) and is_old_text(line) for line in lines):
-        return [*lines], 0
-    if is_cassette and not head:
+    head = _converted_header(lines[0] if lines else b"", path) if is_cassette else []
+    old_texts = (line.startswith(TEXT_START) and is_old_text(line) for line in lines)
+    if not (head if is_cassette else any(old_texts)):
         return [*lines], 0
     new = [
         with_sum(line) if line.startswith(TEXT_START) and is_old_text(line) else line
