@@ -66,7 +66,7 @@ ANCHORING = SENTENCING.experiment(
     replicates=180,
     controls=24,
     version=2,  # of 1 the schema had other keys first, and nothing named the bounds
-    designs={"documented": Design(replicates=30), "screen": Design(replicates=24)},
+    designs={"documented": Design(replicates=30)},
     parameters=Parameters(temperature=1.0, max_output_tokens=400),
     source=CITATION,
     metadata={

@@ -28,7 +28,6 @@ CV_SCREENING = Experiment(
     replicates=6,
     designs={
         "documented": Design(replicates=10, exemplars=1),
-        "screen": Design(replicates=2),
     },
     parameters=Parameters(temperature=1.0, max_output_tokens=2000),
     retention="measures",

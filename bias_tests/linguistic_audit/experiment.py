@@ -52,7 +52,6 @@ LINGUISTIC_AUDIT = audited(
     designs={
         "documented": Design(replicates=1, max_calls=400),
         "controlled": Design(replicates=1, controls=1),
-        "screen": Design(replicates=1),
     },
     parameters=Parameters(),
     source=(

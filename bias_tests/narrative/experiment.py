@@ -100,7 +100,7 @@ NARRATIVE = Experiment(
         ),
     ],
     replicates=8,
-    designs={"documented": Design(replicates=1), "screen": Design(replicates=2)},
+    designs={"documented": Design(replicates=1)},
     parameters=Parameters(temperature=1.0, max_output_tokens=2000),
     judge=Parameters(temperature=0.0, max_output_tokens=500),
     blind=("group",),

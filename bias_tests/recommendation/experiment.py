@@ -65,7 +65,7 @@ RECOMMENDATION = Experiment(
     protocol=TASK.recommend,
     measures=TASK.measures,
     replicates=110,
-    designs={"documented": Design(replicates=1), "screen": Design(replicates=15)},
+    designs={"documented": Design(replicates=1)},
     parameters=Parameters(),
     retention="measures",
     source=(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ..cassettes.files import read_file
 from ..cassettes.staleness import served_otherwise
 from ..contrasts.declared import Hypothesis
-from ..contrasts.estimate import no_effect_of
 from ..errors import BadSetting, NotReadable
 from ..experiments.checks.prompts import PromptDigests, prompt_digests
 from ..experiments.design import Design
@@ -24,14 +23,13 @@ from ..verdicts.analysis import Analysis
 from .entries import (
     Acceptance,
     Baseline,
-    Entry,
     baseline_from,
     damaged_baseline,
     entry_of,
     following,
     is_stopped,
 )
-from .fingerprints import differences, fingerprint_of
+from .fingerprints import fingerprint_of
 from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
@@ -153,8 +151,6 @@ class Baselines:
         if baseline is None:
             return ABSOLUTE
         entry = baseline.entry(verdict.experiment, verdict.id)
-        if case.design.screens:
-            return self._screened(case, roles, verdict, entry)
         new = entry_of(verdict, recording, self.fingerprint(case, roles))
         known = baseline.known(verdict.experiment)
         found = compare(verdict.named, new, entry, today=settings.today, known=known)
@@ -187,32 +183,6 @@ class Baselines:
             known = sum(is_stopped(each.status, each.claim) for each in of_old.verdicts)
         found = compare(verdict.named, new, entry, today=today, against=old, known=known)
         return replace(found, old=digest)
-
-    def _screened(
-        self, case: Case, roles: ModelRoles, verdict: Verdict, entry: Entry | None
-    ) -> Comparison:
-        """Compare a bias that a screen found with the one that was accepted of the gate design.
-
-        It is tolerated while its acceptance lasts, where it is a bias of the same design in the
-        same direction; whether it is worse, the gate design says.
-        """
-        if entry is None or entry.accepted is None or {verdict.status, entry.status} != {"BIASED"}:
-            return ABSOLUTE
-        accepted, now, before = entry.accepted, verdict.finding, entry.effect
-        whole = replace(case, design=case.experiment.design())
-        if differ := differences(entry.fingerprint, self.fingerprint(whole, roles)):
-            words = f"{accepted}, but of another design, prompts or judge: {differ[0]}"
-            return Comparison(words=words)
-        if accepted.until < self._settings.today:
-            words = f"{accepted} ({accepted.reason}), which is past"
-            return Comparison(outcome="expired", words=words, acceptance=accepted)
-        more = {e.estimate > no_effect_of(e.scale) for e in (now, before) if e is not None}
-        if now is None or before is None or len(more) > 1:
-            words = "new: what was accepted points the other way"
-            return Comparison(outcome="new", words=words)
-        words = f"{accepted}: {accepted.reason}; found again by the screen, and the gate design "
-        words += "says whether it is worse"
-        return Comparison(outcome="known", words=words, acceptance=accepted, tolerated=True)
 
     def fingerprint(self, case: Case, roles: ModelRoles) -> Mapping[str, object]:
         """Return the fingerprint of a case: all its verdict depends on besides the replies."""

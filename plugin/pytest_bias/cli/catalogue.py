@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BadSetting, BiasError, UnknownName
-from ..experiments.design import SCREEN, Design
+from ..experiments.design import Design
 from ..experiments.experiment import ModelRoles, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import rehearsed_use, whole_calls
@@ -120,8 +120,7 @@ def _design(experiment: Experiment, calls: Mapping[str, Any]) -> Iterator[str]:
         yield f"{items.name}: {_some([*items.items])}{_controls(items.controls)}"
     gate = experiment.design()
     yield f"conditions: {_some([each.id for each in experiment.conditions_of(gate)])}"
-    sizes = (gate, experiment.design(SCREEN), *experiment.designs.values())
-    for each in {each.name: each for each in sizes}.values():
+    for each in (gate, *experiment.designs.values()):
         trials = len(plan(experiment, each))
         yield f"{each.name}: {trials:,} trials, replicates: {each.replicates:,}"
     sign = SIGNS[calls["mark"]]

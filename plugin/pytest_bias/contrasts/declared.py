@@ -191,17 +191,6 @@ class Hypothesis(ABC):
         """True if its verdict can fail a run: a control's or a description's cannot."""
         return self.claim in ("clear", "detect")
 
-    def claim_under(self, design: Design) -> Claim:
-        """Return its claim under a design.
-
-        A screen can only find, and only what is large: without a margin that says what is, it
-        describes.
-        """
-        claim = self.claim or "detect"
-        if not design.screens or claim == "describe":
-            return claim
-        return "describe" if self.margin is None else "detect"
-
     def null_of(self, experiment: Experiment) -> Null:
         """Return the null hypothesis."""
         if self.null is not None:

@@ -135,7 +135,7 @@ def prospect_of(
     name = hypothesis.outcome
     given = Prospect(
         hypothesis=hypothesis.id,
-        claim=hypothesis.claim_under(design),
+        claim=hypothesis.claim or "detect",
         margin=hypothesis.margin,
         unit="" if name == MISSING or layout.event else experiment.measure(name).unit,
         units=tuple(int(units + 1e-9) for _, units in layout.sides),
@@ -156,7 +156,7 @@ def prospect_of(
     spread = _spread(hypothesis, experiment, layout, found)
     if spread is None:
         return given
-    null = "margin" if design.screens else hypothesis.null_of(experiment)
+    null = hypothesis.null_of(experiment)
     left = shrinkage(experiment, name, ratio=layout.ratio)
     left = left if found is None else found.shrink
     cells = hypothesis.confined(experiment) if hypothesis.target == "fixed" else ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,12 +15,6 @@ from .fields import need_labelled, need_mapping, need_several, need_text, shorte
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-SCREEN = "screen"
-"""Name of the small design that can only find large effects, for every commit."""
-
-_SCREENED_SHARE = 4
-_SCREENED_REPLIES = 12
 
 LABEL = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 """Labels of levels and names of factors: they become parts of case ids and of column names."""
@@ -287,31 +280,9 @@ class Design:
             if number < least:
                 raise BadDesign(what=what, problem=f"{name} must be at least {least}")
 
-    @property
-    def screens(self) -> bool:
-        """Return whether it is a screen (whatever its replicates): it finds and never clears."""
-        return self.name.partition(",")[0] == SCREEN
-
     def members(self, factor: Factor, level: str) -> tuple[str, ...]:
         """The exemplars of a level that this design meets; none where the factor has none."""
         return tuple(factor.exemplars.get(level, ())[: self.exemplars])
-
-
-def derived_screen(gate: int, factors: Sequence[Factor], items: Items | None) -> Design:
-    """The screen of an experiment that declares none, from the replicates of its gate design.
-
-    A quarter of the replicates, rounded up, but so many that every condition has 12 replies as
-    far as the gate design has them: of fewer hardly any alarm is possible. All exemplars and
-    items are met, as these may be the units.
-    """
-    members = [
-        min(len(level) for level in factor.exemplars.values())
-        for factor in factors
-        if factor.exemplars
-    ]
-    replies = math.prod(members) * (len(items.items) if items is not None else 1)
-    wanted = max(-(-gate // _SCREENED_SHARE), -(-_SCREENED_REPLIES // replies))
-    return Design(min(gate, wanted), SCREEN)
 
 
 def cross(factors: Sequence[Factor]) -> tuple[Condition, ...]:

@@ -13,7 +13,6 @@ from ..errors import BadDesign, BadSetting, UnknownName
 from ..stats.results import ALARMS
 from .canonical import compact, digest, plain
 from .design import (
-    SCREEN,
     Condition,
     Design,
     Factor,
@@ -21,7 +20,6 @@ from .design import (
     Trial,
     control_conditions,
     cross,
-    derived_screen,
     frozen,
     frozen_mapping,
     trials_of,
@@ -85,8 +83,7 @@ class Experiment:
     designs
         Further named designs (``{"documented": Design(replicates=30)}``); ``gate`` is given by
         ``replicates`` and meets all exemplars. A design may be larger than the gate's in one way
-        and smaller in another: one cassette serves all of them. ``screen``, a part of the
-        gate's, is :func:`.design.derived_screen` where none is given.
+        and smaller in another: one cassette serves all of them.
     controls
         Repetitions of every control level and item in the gate design (see :class:`.Design`).
     items
@@ -287,8 +284,6 @@ class Experiment:
         for name, each in self.designs.items():
             problem = f"design {name!r} limits exemplars, and no factor has any"
             forbid(what, each.exemplars is not None and not sampled, problem)
-        larger = SCREEN in self.designs and self.designs[SCREEN].replicates > self.replicates
-        forbid(what, larger, "the screen is larger than the gate design")
         return {name: replace(design, name=name) for name, design in self.designs.items()}
 
     def _check_recording(self, what: str) -> None:
@@ -419,9 +414,8 @@ class Experiment:
         It repeats no control more often than that. Raises BadSetting where it has more than
         :data:`MOST_TRIALS` trials.
         """
-        screen = derived_screen(self.replicates, self.factors, self.items)
         gate = Design(self.replicates, GATE, controls=self.controls)
-        designs = {GATE: gate, SCREEN: screen, **self.designs}
+        designs = {GATE: gate, **self.designs}
         if name not in designs:
             raise UnknownName(kind=f"design of {self.id}", name=name, known=designs)
         if replicates is None or replicates == designs[name].replicates:

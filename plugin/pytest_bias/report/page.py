@@ -16,8 +16,8 @@ from importlib.resources import files as resources
 
 from ..baselines.entries import is_stopped
 from ..experiments.canonical import digest
-from ..verdicts.analysis import Analysis, is_screen
-from ..verdicts.wording import SCREENED, interval_text, margin_text, unit_text
+from ..verdicts.analysis import Analysis
+from ..verdicts.wording import interval_text, margin_text, unit_text
 from .escapes import rendered
 from .page_data import FAR, PageRow, in_margins, page_rows, run_value
 from .page_facts import UNSAID, design_text
@@ -80,7 +80,6 @@ def report_html(
         accepted_by=dict.fromkeys(f"{each.owner} until {each.until}" for each in run.accepted),
         most=MOST,
         judged=[row for row in new if row.judged],
-        screens=[SCREENED] if any(map(is_screen, run.analyses)) else [],
         results=digest(results_text(run)),
         limits=[*_limits(run)],
         style=style,

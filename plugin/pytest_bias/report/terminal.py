@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..verdicts.analysis import Analysis, is_screen
+from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
-    SCREENED,
     allocation_text,
     estimated,
     items_text,
@@ -198,8 +197,6 @@ def section_lines(run: RunResult) -> Iterator[str]:
     for analysis in run.analyses:
         yield from ("", _heading(analysis))
         yield from (f"  {note}" for note in table_notes(analysis))
-        if is_screen(analysis):
-            yield f"  {SCREENED}"
         if analysis.allocation.families:
             yield f"  {allocation_text(analysis.allocation)}"
         for control in analysis.controls:

@@ -11,7 +11,7 @@ from ..baselines.noninferiority import grown_text
 from ..experiments.measures import FORMAT_KEPT
 from ..settings.model_names import answered_by
 from ..stats.results import ALARMS, SMALL_PART
-from ..verdicts.analysis import Analysis, is_screen
+from ..verdicts.analysis import Analysis
 from ..verdicts.judge_agreement import AgreementResult
 from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict
 from ..verdicts.wording import (
@@ -167,8 +167,6 @@ def _why_none(run: RunResult) -> str:
 
 def _reservations(run: RunResult) -> Iterator[str]:
     """Add the reservations that the verdict of a run does not say by itself."""
-    if any(map(is_screen, run.analyses)):
-        yield "a screen finds large effects and clears nothing"
     if run.stale:
         yield "of recordings that no longer represent the model"
     if run.not_seen:

@@ -228,16 +228,16 @@ class Collection:
 
     def _check(self, items: Sequence[pytest.Item]) -> None:
         """Name what no case judges, and selected experiments whose claims cannot be shown."""
-        cases = {c.experiment.id: c for item in items if (c := case_of(item))}
-        if self.state.refused or not (cases or is_set(self.state.config)):
+        experiments = dict.fromkeys(c.experiment.id for item in items if (c := case_of(item)))
+        if self.state.refused or not (experiments or is_set(self.state.config)):
             return
         from ..errors import BadDesign  # noqa: PLC0415
         from .suite import unjudged_text  # noqa: PLC0415
 
         notes = []
-        for name, case in cases.items():
+        for name in experiments:
             try:
-                self.run.project.registry[name].check_control(case.design)
+                self.run.project.registry[name].check_control()
             except BadDesign as error:  # a recording of it is refused
                 notes.append(f"warning: {error}")
         self.state.add(notes=notes, errors=self._unjudged(unjudged_text))

@@ -63,8 +63,7 @@ SECTIONS: Mapping[str, tuple[Option, ...]] = {
     "Models and designs": (
         Option("model", "PROVIDER/MODEL", "model to test; repeat for several", several=True),
         Option("design", "NAME",
-               "a size the experiments declare: gate, documented (the source's own), or screen, "
-               "a small one for every commit that finds large effects and clears nothing",
+               "a size the experiments declare: gate, or documented (the source's own)",
                default="gate"),
         Option("replicates", "N", "replicates of every condition", least=1),
         Option("judge", "PROVIDER/MODEL",

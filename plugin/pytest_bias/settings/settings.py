@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 from ..errors import BadSetting
 from ..experiments.canonical import digest
-from ..experiments.design import SCREEN, Trial
+from ..experiments.design import Trial
 from .given import Given, is_folder
 from .options import OFF, OPTIONS
 
@@ -63,10 +63,8 @@ def read_accept(given: Given, baselines: Path | None, after: str) -> Accept | No
     if "until" in texts and texts["until"] < given.today:
         raise given.refusal("accept_until", f"is before today, {given.today}")
     later = "what is recorded is accepted later, when it has been looked at"
-    screen = "a screen clears nothing; accept what the gate design finds"
     for name, clashes, why in (
         ("record", given.text("record") != "none", later),
-        ("design", given.text("design") == SCREEN, screen),
         ("plan", given.is_typed("plan"), "a plan runs no case"),
         ("baselines", baselines is None, "there is nowhere to write to"),
     ):
@@ -243,9 +241,6 @@ def read_settings(given: Given) -> Settings:
     """
     models = tuple(dict.fromkeys(cast("Sequence[str]", given.raw("model") or ())))
     old = read_old(given, models)
-    if given.text("design") == SCREEN and old is not None:
-        problem = "does not go with --bias-design=screen: a screen compares nothing"
-        raise given.refusal("baseline", problem, old)
     own = ("shard", "baseline", "accept")  # not read by the table alone
     names = [each.name for each in fields(Settings) if each.name in OPTIONS.keys() - {*own}]
     read = {name: given.value(name) for name in names}

@@ -308,11 +308,6 @@ class Tables:
                 option = "--bias-plan" if settings.plan else f"--bias-record={settings.record}"
                 problem = f"{model} is a table of what was recorded: nobody can be asked again"
                 raise BadSetting(option=option, value=None, problem=problem)
-            if model != old and settings.design == "screen":
-                problem = (
-                    f"the replies of {model} are as many as the source has: nothing is screened"
-                )
-                raise BadSetting(option="--bias-design", value="screen", problem=problem)
 
     def named(self, name: str, experiment: Experiment) -> Mapping[str, TableSource] | None:
         """The replies in a table by the roster's name of it; None where there is no such name.

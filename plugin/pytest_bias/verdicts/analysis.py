@@ -105,11 +105,6 @@ class Analysis:
         return tuple(c for c in self.controls if c.recorded and c.needed and not c.seen)
 
 
-def is_screen(analysis: Analysis) -> bool:
-    """True if an analysis is of a screen, which clears nothing."""
-    return Design(1, analysis.design).screens
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Have numpy's linear algebra work in this thread alone; as a decorator, during a function.
@@ -173,17 +168,16 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         judged.append(judged_control(control, finding, why, asked=there))
     drafts: list[Verdict] = []
     claimed: set[str] = set()
-    screen = dict.fromkeys([Reason.SCREEN] * design.screens, "")
     for hypothesis in sorted(hypotheses, key=lambda h: h.id):
         rows = without_controls(experiment, records, hypothesis)
-        finding = _estimate(_as_screened(hypothesis, design), experiment, rows)
+        finding = _estimate(hypothesis, experiment, rows)
         rests = hypothesis.measures
         against = {
             Reason.COPIES: recording.copied,
             Reason.UNRELIABLE: _reason_withheld(held, rests),
             Reason.CUT_OFF: _reason_withheld(cut, rests),
         }
-        claim, licence = hypothesis.claim_under(design), ""
+        claim, licence = hypothesis.claim or "detect", ""
         if isinstance(finding, NoFinding):
             against[Reason.NO_ESTIMATE] = str(finding)
         elif claim != "describe":
@@ -199,7 +193,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
             family=hypothesis.family,
             documented=hypothesis.direction,
             finding=None if isinstance(finding, NoFinding) else finding,
-            against={reason: words for reason, words in against.items() if words} | screen,
+            against={reason: words for reason, words in against.items() if words},
             title=hypothesis.title,
             why=hypothesis.why,
             share=allocation.scale,
@@ -284,12 +278,6 @@ def ended_by_limit(experiment: Experiment, counts: Sequence[CellCount]) -> Mappi
         "unknown; raise max_output_tokens"
     )
     return {measure.name: why for measure in experiment.measures if measure.complete}
-
-
-def _as_screened(hypothesis: Hypothesis, design: Design) -> Hypothesis:
-    """Return the question of a screen, which can only find effects beyond the margin."""
-    large = design.screens and hypothesis.margin is not None
-    return replace(hypothesis, null="margin") if large else hypothesis
 
 
 def _reason_withheld(held: Mapping[str, str], measures: frozenset[str]) -> str:

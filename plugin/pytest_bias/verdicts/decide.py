@@ -4,12 +4,12 @@
 2. The null is rejected, and the effect not shown to be within the margin: BIASED.
 3. A cell is shown to be beyond its margin: BIASED, even where the average is within its own.
 4. The effect is not shown to be within the margin: INCONCLUSIVE.
-5. A screen, replies cut off, under 80 % valid or missing unequally, an open cell, no positive
+5. Replies cut off, under 80 % valid or missing unequally, an open cell, no positive
    control: INCONCLUSIVE. 6. Else CLEAR.
 
 "Within" is p_clear <= .05, a rejection p <= .05 after weighted Holm, on the scale of the
-experiment's part of α. The null is no effect; in cells, in a screen (a design that only finds) and
-between fixed sets of exemplars it is one within the margin. stats/METHODS.md has the methods, and
+experiment's part of α. The null is no effect; in cells and between fixed sets of
+exemplars it is one within the margin. stats/METHODS.md has the methods, and
 where each threshold stands. No other module decides a verdict by a p-value.
 """
 
@@ -76,7 +76,8 @@ def _status(
 
 def _against_clearing(question: Verdict, finding: Estimate) -> Iterator[Reason]:
     """Yield what speaks against a CLEAR that the estimate alone would give."""
-    yield from (each for each in (Reason.SCREEN, Reason.CUT_OFF) if each in question.against)
+    if Reason.CUT_OFF in question.against:
+        yield Reason.CUT_OFF
     if finding.lost is not None and finding.lost.too_many:
         yield Reason.TOO_FEW_VALID
     if finding.lost is not None and is_shown(finding.lost.p_beyond):
@@ -89,8 +90,6 @@ def _against_clearing(question: Verdict, finding: Estimate) -> Iterator[Reason]:
 
 def _why_open(question: Verdict, finding: Estimate) -> Iterator[Reason]:
     """Yield why neither is shown, the first reason first."""
-    if Reason.SCREEN in question.against:
-        yield Reason.SCREEN
     if finding.margin is None:
         yield Reason.NO_MARGIN
     if Reason.CUT_OFF in question.against:

@@ -31,7 +31,6 @@ class Reason(TextValue, StrEnum):
     CELL_OPEN = "cell open"
     CELL_BIASED = "cell biased"
     NO_CONTROL = "no control"
-    SCREEN = "screen"
     NO_MARGIN = "no margin"
     MISREAD = "misread"
     UNDECIDED = "undecided"

@@ -22,13 +22,9 @@ _LEAST = 0.001
 _LEAST_ALONE = 0.01
 """The same of numbers that have no margin."""
 
-SCREENED = "a screen can only find large effects; the gate design clears"
-"""Why a screen decides nothing where it finds nothing."""
-
 _PLAIN = {
     Reason.NONE: "",
     Reason.CELL_BIASED: "",
-    Reason.SCREEN: SCREENED,
     Reason.MISREAD: "the judge's error may hide any effect: nothing is left of the margin",
     Reason.NO_MARGIN: "no effect is shown, and without a margin nothing is cleared",
     Reason.UNDECIDED: "not enough data to decide",
@@ -84,8 +80,6 @@ def verdict_text(verdict: Verdict) -> str:
         how = "beyond the margin" if verdict.beyond else "detected"
         at = f" at {_cells_text(verdict, finding)}" if verdict.biased_cells else ""
         return f"BIASED ({how}{at}) {where}"
-    if verdict.reason is Reason.SCREEN:  # the heading of a screen says it once
-        return f"{verdict.label} {where} (screen)"
     return f"{verdict.label} {where}: {reason}" if reason else f"{verdict.label} {where}"
 
 

@@ -124,7 +124,7 @@ def jobs_of(project: Project, cases: Iterable[Case]) -> tuple[list[Job], list[Jo
     jobs, refused = [], []
     for case, trials in _in_shard(project, cases):
         try:
-            project.registry[case.experiment.id].check_control(case.design)
+            project.registry[case.experiment.id].check_control()
             roles = project.recordings.roles(case.experiment, case.model)
         except (BadSetting, BadDesign) as error:
             path = cassette_path(project.settings.cassettes, case.experiment.id, case.model)
@@ -217,7 +217,7 @@ def prospects_of(
 ) -> tuple[Prospect, ...]:
     """Prospects of each hypothesis under ``design``, at the spread that was ``found``, if any."""
     hypotheses = registered.hypotheses
-    gating = [each for each in hypotheses.values() if each.claim_under(design) != "describe"]
+    gating = [each for each in hypotheses.values() if each.gates]
     sizes = Counter(each.family for each in gating)
     families = len(sizes) + any(each.within for each in gating)
     alpha = allocation.alpha / max(families, 1)

@@ -422,7 +422,6 @@ def test_what_is_accepted_and_where() -> None:
         (WORDS | {"accept_until": "20991231"}, "must be a day, as YYYY-MM-DD"),
         (WORDS | {"accept_until": "2026-12-30"}, "is before today, 2026-12-31"),
         (WORDS | {"record": "all"}, "--bias-record=all: does not go with --bias-accept"),
-        (WORDS | {"design": "screen"}, "--bias-design=screen: does not go with --bias-accept"),
         (WORDS | {"plan": True}, "a plan runs no case"),
         (WORDS | {"baselines": "off"}, "there is nowhere to write to"),
     ],

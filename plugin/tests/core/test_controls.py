@@ -254,18 +254,16 @@ def registered(*controls: PositiveControl) -> Registry:
 def test_a_claim_of_a_measure_without_a_control_is_refused_and_named() -> None:
     entry = registered(seen_by("length"))[STUDY.id]
     with pytest.raises(BadDesign) as refused:
-        entry.check_control(STUDY.design())
+        entry.check_control()
     assert "warmth-odd-plain claims to be clear" in str(refused.value)
     assert "without a positive control of warmth nothing" in str(refused.value)
-    registered(*CONTROLS)[STUDY.id].check_control(STUDY.design())
-    registered(seen_by("length", licenses=["length", "warmth"]))[STUDY.id].check_control(
-        STUDY.design()
-    )
+    registered(*CONTROLS)[STUDY.id].check_control()
+    registered(seen_by("length", licenses=["length", "warmth"]))[STUDY.id].check_control()
 
 
 def test_a_design_that_asks_no_control_is_recorded_and_clears_nothing() -> None:
     entry, small = registered(*CONTROLS)[STUDY.id], Design(2, "small")
-    entry.check_control(small)
+    entry.check_control()
     assert not any(entry.licensed(each, small) for each in entry.hypotheses.values())
     assert all(entry.licensed(each, STUDY.design()) for each in entry.hypotheses.values())
 

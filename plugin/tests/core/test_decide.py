@@ -178,14 +178,6 @@ RULES: dict[str, Rule] = {
         Reason.NO_MARGIN,
         "no effect is shown, and without a margin nothing is cleared",
     ),
-    "a screen clears nothing": (
-        cleared(),
-        {"against": {Reason.SCREEN: ""}},
-        "INCONCLUSIVE",
-        Reason.SCREEN,
-        "a screen can only find large effects; the gate design clears",
-    ),
-    "a screen finds": given("BIASED", finding(null="margin"), Reason.SCREEN),
 }
 
 

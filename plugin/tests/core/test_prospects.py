@@ -220,13 +220,6 @@ def test_the_largest_of_many_has_units_and_no_chances() -> None:
         assert (found.clear, found.biased, found.problem) == (None, None, "")
 
 
-def test_a_screen_clears_nothing() -> None:
-    found = prospect(difference(), design=Design(120, "screen"))
-    assert (found.claim, found.clear) == ("detect", None)
-    one, two = there(found.biased)
-    assert one <= ALARM < 0.9 < two
-
-
 def test_a_measure_without_a_control_is_never_clear() -> None:
     found = prospect(difference(), controlled=False)
     assert "no positive control is about its measure" in words(found)

@@ -408,7 +408,6 @@ def test_a_subject_of_no_table(tmp_path: Path) -> None:
 REFUSED = {
     "recorded": ({"record": "all"}, "--bias-record=all: published/m is a table of what was"),
     "planned": ({"plan": True}, "--bias-plan: published/m is a table of what was recorded"),
-    "screened": ({"design": "screen"}, "--bias-design=screen: the replies of published/m are as"),
 }
 
 

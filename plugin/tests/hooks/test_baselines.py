@@ -83,13 +83,6 @@ def was(suite: Suite, estimate: float) -> None:
     rewrite(suite, effect=of, cassette="other")
 
 
-def turned(suite: Suite) -> None:
-    found = baseline_from(path(suite).read_text(encoding="utf-8"), "")
-    effect = found.verdicts["game-coin"][ID].effect
-    assert effect is not None
-    rewrite(suite, effect=replace(effect, estimate=-6.0))
-
-
 def today(suite: Suite, day: str) -> None:
     suite.monkeypatch.setattr("pytest_bias.settings.given.today", lambda: day)
 
@@ -118,7 +111,6 @@ def cassette(suite: Suite) -> Path:
 
 FAILED = "3 passed, 1 failed"
 NUMBER = f"{BIASED} -k number"
-SCREEN = "--bias-design=screen"
 HELD = {
     "runxfail": Scenario(None, f"{BIASED} --runxfail", 1, FAILED),
     "off": Scenario(None, f"{BIASED} --bias-baselines=off", 1, FAILED),
@@ -152,18 +144,6 @@ HELD = {
     ),
     "not recorded": Scenario(
         lambda suite: cassette(suite).unlink(), NUMBER, 1, "1 failed", "NotRecorded: "
-    ),
-    "screen": Scenario(None, f"{SCREEN} {BIASED}", 0, "3 passed, 1 xfailed", BY_ANN),
-    "screen, past": Scenario(
-        lambda suite: today(suite, "3000-01-01"),
-        *(f"{SCREEN} {BIASED}", 1, FAILED, f"{BY_ANN} … is past"),
-    ),
-    "screen, other way": Scenario(
-        turned, f"{SCREEN} {BIASED}", 1, FAILED, "new: what was accepted points the other way"
-    ),
-    "screen, other margin": Scenario(
-        lambda suite: suite.tests("margin=2.0", "margin=1.6"),
-        *(f"{SCREEN} {BIASED}", 1, FAILED, f"{BY_ANN}, but of another design"),
     ),
     "another prompt": Scenario(
         other_prompt, BIASED, 1, FAILED, "BaselineDiffers: ", "2 conditions (high; low)"

@@ -149,7 +149,6 @@ UNCONTROLLED = {
     ),
     "recording": Scenario(unrecorded, "--bias-record=missing", 1, "", OF_RECORDING),
     "detects": Scenario(detecting, "--bias-record=missing", 0, "", "!claims to be clear"),
-    "screen": Scenario(uncontrolled, "--bias-design=screen", 0, "", f"!{WHY}"),
 }
 
 

@@ -1,4 +1,4 @@
-"""A run of a part of the suite, or of a screen, never passes for a run of the whole."""
+"""A run of a part of the suite, or of another design, never passes for a run of the whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from .suites import REPLICATES, Scenario, Suite, scenarios, section
-from .test_fail_closed import BIASED
 
 pytestmark = pytest.mark.fail_closed
 
@@ -33,7 +32,7 @@ def prepared(suite: Suite) -> None:
     suite.mark("@pytest.mark.slow").file("dropping.py", DROPPING)
     suite.change("pytest.ini", "addopts = -ra", "addopts = -ra\nmarkers = slow\npythonpath = .")
     count = f"    replicates={REPLICATES},\n"
-    designs = f'{count}    designs={{"screen": Design(replicates=10)}},\n'
+    designs = f'{count}    designs={{"small": Design(replicates=10)}},\n'
     suite.change(EXPERIMENT, count, designs)
     suite.change(EXPERIMENT, "import Experiment", "import Design, Experiment")
 
@@ -60,7 +59,7 @@ def not_asked(suite: Suite) -> None:
 
 
 OTHERWISE = (
-    f"bias_tests/coin --lf --ignore={MODULE}x -o bias_gate=off --bias-design=screen "
+    f"bias_tests/coin --lf --ignore={MODULE}x -o bias_gate=off --bias-design=small "
     "--bias-replicates=12 --bias-model=simulated/even"
 )
 NONE = "nothing could be analysed"
@@ -82,7 +81,7 @@ PARTS: dict[str, tuple[Scenario, list[str]]] = {
     "otherwise": (
         Scenario(two_models, OTHERWISE, 0),
         [
-            *("--lf", "--ignore", "only bias_tests/coin was asked for", "--bias-design=screen"),
+            *("--lf", "--ignore", "only bias_tests/coin was asked for", "--bias-design=small"),
             *("--bias-replicates=12", "-o bias_gate", "only simulated/even of bias_models"),
         ],
     ),
@@ -193,7 +192,7 @@ def test_alpha_is_divided_over_twelve_experiments_whatever_is_selected(
     assert coin["allocation"]["share"] == 1 / 12
 
 
-# --- screens and other designs ---------------------------------------------------------------
+# --- other designs -----------------------------------------------------------------------------
 
 
 def only_coin_is_small(suite: Suite) -> None:
@@ -204,15 +203,6 @@ def only_coin_is_small(suite: Suite) -> None:
 
 def verdicts(suite: Suite) -> list[dict[str, Any]]:
     return [each for of in suite.results(partial=True)["analyses"] for each in of["verdicts"]]
-
-
-def test_a_screen_passes_what_it_does_not_find_and_fails_what_it_finds(suite: Suite) -> None:
-    screen = "--bias-design=screen"
-    suite.check(screen, 0, "4 passed", "PASS: … 1 INCONCLUSIVE, a screen … clears nothing")
-    (verdict,) = verdicts(suite)
-    assert verdict["claim"] == "detect"
-    assert verdict["reason_text"].startswith("a screen can only find large effects")
-    suite.check(f"{screen} {BIASED}", 1, "3 passed, 1 failed")
 
 
 def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) -> None:

@@ -139,7 +139,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[BiasError]]] = {
         {"table": {"columns": {"demand": 1}}},
         BadSetting,
     ),
-    "design=screen: a table has its own design": ({"design": "screen"}, BadSetting),
+    "design=documented: a table has its own design": ({"design": "documented"}, BadSetting),
     "cassettes=mine: a table has its own": ({"cassettes": "mine"}, BadSetting),
     "table=5: must be a mapping": ({"table": 5}, BadSetting),
     "option 'runs'": ({"runs": 3}, UnknownName),

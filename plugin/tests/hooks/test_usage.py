@@ -59,7 +59,7 @@ REFUSED = {
     ),
     "age": refused("--bias-max-age=", "says nothing; leave the option out, or say off"),
     "design": refused("--bias-design=huge", HUGE),
-    "no design": refused("--bias-design=small", "game-coin 'small'; known: gate, screen", two()),
+    "no design": refused("--bias-design=small", "game-coin 'small'; known: gate", two()),
     "record": refused("--bias-record=sometimes", "invalid choice: 'sometimes'"),
     "record in CI": refused(RECORD, "CI is set … --bias-record-in-ci", in_ci),
     "record in CI, with workers": refused(RECORD, "CI is set", in_ci, 1),
@@ -68,9 +68,6 @@ REFUSED = {
     "budget in the ini file": refused(RECORD, "must be a", ini("bias_budget = free")),
     "env file": refused(f"{RECORD} --bias-env-file=no/such.env", "no/such.env"),
     "labels": refused("--bias-labels=nowhere", "--bias-labels= … nowhere: is no folder"),
-    "screen": refused(
-        "--bias-design=screen --bias-baseline=simulated/biased", "a screen compares nothing"
-    ),
     "baseline": refused("--bias-baseline=lost.json", "--bias-baseline=lost.json: is no baseline"),
     "baseline in the ini file": refused(
         "", "bias_baseline=lost.json: … no model of which", ini("bias_baseline = lost.json")
